@@ -1,0 +1,181 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { AppError } from "./platform/errors.ts";
+
+/**
+ * Every setting Treadle has, in one place: the only reader of `process.env`.
+ * `npm run generate` turns this table into docs/configuration.md.
+ */
+const flag = z
+  .enum(["1", "0", "true", "false", "yes", "no"])
+  .transform((text) => text === "1" || text === "true" || text === "yes");
+
+const settings = z.object({
+  TREADLE_PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Port to listen on."),
+  PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Used when TREADLE_PORT is not set."),
+  TREADLE_HOST: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
+  TREADLE_DATA_DIR: z
+    .string()
+    .min(1)
+    .default(".treadle")
+    .describe("Folder of the database, keys, builds and logs."),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "must start with postgres:// or postgresql://")
+    .optional()
+    .describe("A PostgreSQL 15+ server to use instead of the embedded one."),
+  TREADLE_DATABASE_POOL: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe("Database connections this process may hold."),
+  TREADLE_API_KEY: z
+    .string()
+    .min(16, "must have 16 or more characters")
+    .optional()
+    .describe("Bootstrap API key, instead of a generated one."),
+  TREADLE_WORKSPACE_ID: z
+    .uuid("must be a uuid")
+    .optional()
+    .describe("Bootstrap workspace id, instead of a generated one."),
+  TREADLE_SECRET_KEY: z
+    .string()
+    .min(16, "must have 16 or more characters")
+    .optional()
+    .describe("Encryption key; otherwise one is generated and kept in the data folder."),
+  TREADLE_EDITION: z
+    .enum(["self-hosted", "cloud"])
+    .default("self-hosted")
+    .describe("cloud enforces plan tiers and caps and refuses private addresses."),
+  TREADLE_PUBLIC_URL: z
+    .url("must be a URL")
+    .optional()
+    .describe("The address people use. One that is not loopback requires an API key everywhere."),
+  TREADLE_AGENT_AUTH: z
+    .enum(["auto", "required", "open"])
+    .default("auto")
+    .describe("Credential for the agent server and chat: auto = open only while everything is loopback."),
+  TREADLE_CORS_ORIGINS: z
+    .string()
+    .default("")
+    .describe("Comma-separated web origins that may call the API from a browser."),
+  TREADLE_ALLOW_PRIVATE_ADDRESSES: flag
+    .optional()
+    .describe("Allow outbound requests to private addresses; default: only while listening on loopback."),
+  TREADLE_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("Log level."),
+  TREADLE_SHUTDOWN_GRACE_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(3600)
+    .default(30)
+    .describe("How long a stop waits for requests and runs to finish."),
+  TREADLE_VALIDATE_RESPONSES: flag
+    .default(false)
+    .describe("Check every response against its published schema (the tests do)."),
+  TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
+});
+
+export const settingNames = Object.keys(settings.shape) as (keyof typeof settings.shape)[];
+export { settings as settingsSchema };
+
+export type Config = {
+  port: number;
+  host: string;
+  dataDir: string;
+  databaseUrl: string | undefined;
+  databasePool: number;
+  apiKey: string | undefined;
+  workspaceId: string | undefined;
+  secretKey: string | undefined;
+  edition: "self-hosted" | "cloud";
+  publicUrl: string | undefined;
+  /** Whether areas C and D ask for a credential. */
+  agentAuthRequired: boolean;
+  corsOrigins: string[];
+  allowPrivateAddresses: boolean;
+  logLevel: string;
+  shutdownGraceMs: number;
+  validateResponses: boolean;
+  testHooks: boolean;
+};
+
+export const defaultPort = 8124;
+const secretSettings = new Set(["TREADLE_API_KEY", "TREADLE_SECRET_KEY"]);
+
+/** Reads and checks the environment; a bad value names the variable and what it must be. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(
+    settingNames.map((name) => [name, environment[name]]).filter(([, value]) => value !== undefined && value !== ""),
+  );
+  const parsed = settings.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      const value = secretSettings.has(name) ? "" : ` (it is "${given[name]}")`;
+      return `${name}: ${issue.message}${value}`;
+    });
+    throw new AppError({
+      code: "config.invalid",
+      kind: "invalid",
+      message: `The environment has settings Treadle cannot use:\n  ${lines.join("\n  ")}`,
+    });
+  }
+  const env = parsed.data;
+  const loopback = isLoopbackHost(env.TREADLE_HOST) && publicUrlIsLoopback(env.TREADLE_PUBLIC_URL);
+  return {
+    port: env.TREADLE_PORT ?? env.PORT ?? defaultPort,
+    host: env.TREADLE_HOST,
+    dataDir: resolve(env.TREADLE_DATA_DIR),
+    databaseUrl: env.DATABASE_URL,
+    databasePool: env.TREADLE_DATABASE_POOL,
+    apiKey: env.TREADLE_API_KEY,
+    workspaceId: env.TREADLE_WORKSPACE_ID,
+    secretKey: env.TREADLE_SECRET_KEY,
+    edition: env.TREADLE_EDITION,
+    publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
+    agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
+    corsOrigins: env.TREADLE_CORS_ORIGINS.split(",").map((origin) => origin.trim()).filter(Boolean),
+    allowPrivateAddresses: env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
+    logLevel: env.TREADLE_LOG_LEVEL,
+    shutdownGraceMs: env.TREADLE_SHUTDOWN_GRACE_SECONDS * 1000,
+    validateResponses: env.TREADLE_VALIDATE_RESPONSES,
+    testHooks: env.TREADLE_TEST_HOOKS,
+  };
+}
+
+/** For `treadle config`: every setting, its value, whether it was set, with secrets masked. */
+export function describeConfig(environment: NodeJS.ProcessEnv = process.env) {
+  return settingNames.map((name) => {
+    const raw = environment[name];
+    const schema = settings.shape[name];
+    const fallback = schema.safeParse(undefined);
+    const value = raw ?? (fallback.success && fallback.data !== undefined ? String(fallback.data) : "");
+    return {
+      name,
+      value: maskSetting(name, value),
+      source: raw === undefined || raw === "" ? ("default" as const) : ("environment" as const),
+      description: schema.description ?? "",
+    };
+  });
+}
+
+function maskSetting(name: string, value: string): string {
+  if (value === "") return "";
+  if (secretSettings.has(name)) return "********";
+  if (name === "DATABASE_URL") return value.replace(/(\/\/[^:/@]+):[^@]*@/, "$1:********@");
+  return value;
+}
+
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
+}
+
+function publicUrlIsLoopback(url: string | undefined): boolean {
+  return url === undefined || isLoopbackHost(new URL(url).hostname);
+}

@@ -1,0 +1,30 @@
+import type { Kysely } from "kysely";
+import type { Tables } from "./tables.ts";
+
+/**
+ * A handle for ordinary SQL: the pool, or a transaction a service opened. Stores take one as their
+ * first argument and never open transactions themselves.
+ */
+export type Sql = Kysely<Tables>;
+
+/** A hot statement: prepared once per connection under its name. The name must change with the text. */
+export type Statement = { name: string; text: string };
+
+export type Unlisten = () => Promise<void>;
+
+export type Database = {
+  sql: Sql;
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /** Runs a prepared statement on the pool and returns its rows. */
+  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Subscribes to NOTIFY on one dedicated connection, which reconnects by itself. `onGap` runs after a
+   * reconnection: whatever was announced meanwhile is lost, so the subscriber looks for itself.
+   */
+  listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<Unlisten>;
+  notify(channel: string, payload: string): Promise<void>;
+  /** Rejects when the database does not answer. */
+  ping(): Promise<void>;
+  poolStats(): { total: number; idle: number; waiting: number };
+  close(): Promise<void>;
+};

@@ -1,0 +1,78 @@
+/** What went wrong, as a small closed set. `kind` alone decides the HTTP status. */
+export const errorKinds = [
+  "invalid",
+  "unauthenticated",
+  "forbidden",
+  "not_found",
+  "method_not_allowed",
+  "conflict",
+  "too_large",
+  "unsupported_media_type",
+  "unprocessable",
+  "rate_limited",
+  "bad_gateway",
+  "unavailable",
+  "internal",
+] as const;
+export type ErrorKind = (typeof errorKinds)[number];
+
+/** One entry of the 422 body (the wire shape every area shares). */
+export type ValidationIssue = {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+  input?: unknown;
+  ctx?: Record<string, unknown>;
+};
+
+export type AppErrorOptions = {
+  /** Closed per area, `area.reason`, for example `run.thread_busy`. */
+  code: string;
+  kind: ErrorKind;
+  /** Shown to the caller: what happened, to what, and what to do next. */
+  message: string;
+  /** For the log only; never sent. */
+  detail?: Record<string, unknown>;
+  /** The 422 array; only with kind `unprocessable`. */
+  issues?: ValidationIssue[];
+  /** Extra response headers, for example `Retry-After`. */
+  headers?: Record<string, string>;
+  /** Workers retry on this alone. */
+  retryable?: boolean;
+  cause?: unknown;
+};
+
+/** The one error the code throws on purpose. Anything else is a defect and answers 500. */
+export class AppError extends Error {
+  readonly code: string;
+  readonly kind: ErrorKind;
+  readonly detail: Record<string, unknown> | undefined;
+  readonly issues: ValidationIssue[] | undefined;
+  readonly headers: Record<string, string> | undefined;
+  readonly retryable: boolean;
+
+  constructor(options: AppErrorOptions) {
+    super(options.message, { cause: options.cause });
+    this.name = "AppError";
+    this.code = options.code;
+    this.kind = options.kind;
+    this.detail = options.detail;
+    this.issues = options.issues;
+    this.headers = options.headers;
+    this.retryable = options.retryable ?? (options.kind === "unavailable" || options.kind === "rate_limited");
+  }
+}
+
+/** A 422 for one field, for rules a schema cannot say. */
+export function invalidField(loc: (string | number)[], msg: string, input?: unknown): AppError {
+  return new AppError({
+    code: "request.invalid",
+    kind: "unprocessable",
+    message: msg,
+    issues: [{ loc, msg, type: "value_error", ...(input === undefined ? {} : { input }) }],
+  });
+}
+
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,83 @@
+import type { Context } from "hono";
+import type { z } from "zod";
+import type { Caller, Role } from "./caller.ts";
+
+/**
+ * Who may call a route.
+ * - `open`: anybody. Every such route is named in the security suite's list.
+ * - `workspace`: a credential of at least this role, always.
+ * - `agent`: the same, but open to loopback callers while the server listens on loopback only.
+ */
+export type Access = { kind: "open" } | { kind: "workspace"; role: Role } | { kind: "agent"; role: Role };
+
+export type ResponseSpec = {
+  description: string;
+  /** JSON body. In tests every response is parsed with it. */
+  schema?: z.ZodType;
+  /** For bodies that are not JSON, for example `text/event-stream`. */
+  contentType?: string;
+};
+
+export type RouteSpec = {
+  method: "get" | "post" | "put" | "patch" | "delete";
+  /** OpenAPI form: `/v2/deployments/{deployment_id}`. `{rest*}` matches the remainder of the path. */
+  path: `/${string}`;
+  operationId: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  access: Access;
+  params?: z.ZodType;
+  query?: z.ZodType;
+  /** JSON body. A missing body is read as `{}` when the schema accepts that. */
+  body?: z.ZodType;
+  /** The handler reads `c.req` itself (streams, multipart); no JSON parsing, `maxBodyBytes` still holds. */
+  rawBody?: boolean;
+  /** Default 25 MB. */
+  maxBodyBytes?: number;
+  /** Honour `Idempotency-Key` (POSTs that create). */
+  idempotent?: boolean;
+  responses: Record<number, ResponseSpec>;
+  /** Error statuses worth documenting besides 401, 403 and 422, which follow from the rest. */
+  errors?: number[];
+  /** Leave out of the OpenAPI document (pages, aliases). */
+  hidden?: boolean;
+};
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+export type RouteRequest<S extends RouteSpec> = {
+  params: Parsed<S["params"]>;
+  query: Parsed<S["query"]>;
+  body: Parsed<S["body"]>;
+  /** Null only on open routes. */
+  caller: S["access"]["kind"] extends "open" ? null : Caller;
+  c: Context;
+  requestId: string;
+};
+
+export type Route = {
+  spec: RouteSpec;
+  handle(request: RouteRequest<RouteSpec>): Response | Promise<Response>;
+};
+
+/** Ties a handler to its contract; the types of params, query and body come from the schemas. */
+export function route<const S extends RouteSpec>(
+  spec: S,
+  handle: (request: RouteRequest<S>) => Response | Promise<Response>,
+): Route {
+  return { spec, handle: handle as unknown as Route["handle"] };
+}
+
+const jsonHeaders = { "content-type": "application/json" };
+
+export function json(status: number, body: unknown, headers?: Record<string, string>): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: headers ? { ...jsonHeaders, ...headers } : jsonHeaders,
+  });
+}
+
+export function noContent(headers?: Record<string, string>): Response {
+  return new Response(null, headers ? { status: 204, headers } : { status: 204 });
+}
