@@ -74,6 +74,25 @@ const settings = z.object({
     .max(3600)
     .default(30)
     .describe("How long a stop waits for requests and runs to finish."),
+  TREADLE_RUN_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(100)
+    .describe("Runs this process executes at once; further ones wait in the queue."),
+  TREADLE_RUN_LEASE_SECONDS: z.coerce
+    .number()
+    .min(1)
+    .max(600)
+    .default(20)
+    .describe("How long a run stays with a process that died before another one takes it over."),
+  TREADLE_RUN_TIMEOUT_SECONDS: z.coerce
+    .number()
+    .min(1)
+    .max(604_800)
+    .default(86_400)
+    .describe("Longest time one run may take."),
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
@@ -100,6 +119,9 @@ export type Config = {
   allowPrivateAddresses: boolean;
   logLevel: string;
   shutdownGraceMs: number;
+  runConcurrency: number;
+  runLeaseMs: number;
+  runTimeoutMs: number;
   validateResponses: boolean;
   testHooks: boolean;
 };
@@ -110,13 +132,15 @@ const secretSettings = new Set(["TREADLE_API_KEY", "TREADLE_SECRET_KEY"]);
 /** Reads and checks the environment; a bad value names the variable and what it must be. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(
-    settingNames.map((name) => [name, environment[name]]).filter(([, value]) => value !== undefined && value !== ""),
+    settingNames
+      .map((name) => [name, environment[name]])
+      .filter(([, value]) => value !== undefined && value !== ""),
   );
   const parsed = settings.safeParse(given);
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0]);
-      const value = secretSettings.has(name) ? "" : ` (it is "${given[name]}")`;
+      const value = secretSettings.has(name) ? "" : ` (it is "${maskSetting(name, given[name] ?? "")}")`;
       return `${name}: ${issue.message}${value}`;
     });
     throw new AppError({
@@ -139,13 +163,32 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     edition: env.TREADLE_EDITION,
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
-    corsOrigins: env.TREADLE_CORS_ORIGINS.split(",").map((origin) => origin.trim()).filter(Boolean),
-    allowPrivateAddresses: env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
+    corsOrigins: env.TREADLE_CORS_ORIGINS.split(",")
+      .map((origin) => origin.trim())
+      .filter(Boolean),
+    allowPrivateAddresses:
+      env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
     logLevel: env.TREADLE_LOG_LEVEL,
     shutdownGraceMs: env.TREADLE_SHUTDOWN_GRACE_SECONDS * 1000,
+    runConcurrency: env.TREADLE_RUN_CONCURRENCY,
+    runLeaseMs: env.TREADLE_RUN_LEASE_SECONDS * 1000,
+    runTimeoutMs: env.TREADLE_RUN_TIMEOUT_SECONDS * 1000,
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     testHooks: env.TREADLE_TEST_HOOKS,
   };
+}
+
+/** The environment with some settings replaced, for command line options, which come first. */
+export function environmentWith(
+  overrides: Partial<Record<(typeof settingNames)[number], string>>,
+): NodeJS.ProcessEnv {
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  return { ...process.env, ...Object.fromEntries(given) };
+}
+
+/** One setting as it was written, unchecked: for what must work even when another setting is wrong. */
+export function readSetting(name: (typeof settingNames)[number]): string | undefined {
+  return process.env[name];
 }
 
 /** For `treadle config`: every setting, its value, whether it was set, with secrets masked. */
@@ -167,15 +210,26 @@ export function describeConfig(environment: NodeJS.ProcessEnv = process.env) {
 function maskSetting(name: string, value: string): string {
   if (value === "") return "";
   if (secretSettings.has(name)) return "********";
-  if (name === "DATABASE_URL") return value.replace(/(\/\/[^:/@]+):[^@]*@/, "$1:********@");
+  if (name === "DATABASE_URL") {
+    return value
+      .replace(/(\/\/[^:/@]*):.*@/, "$1:********@")
+      .replace(/([?&](?:ssl)?password=)[^&]*/gi, "$1********");
+  }
   return value;
 }
 
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
-  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
+  return (
+    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name)
+  );
 }
 
 function publicUrlIsLoopback(url: string | undefined): boolean {
   return url === undefined || isLoopbackHost(new URL(url).hostname);
+}
+
+/** Keys of model providers, for the built-in agent; nothing else of the environment reaches it. */
+export function providerKeys(environment: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => /^[A-Z0-9_]+_API_KEY$/.test(name)));
 }

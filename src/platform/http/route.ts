@@ -2,6 +2,13 @@ import type { Context } from "hono";
 import type { z } from "zod";
 import type { Caller, Role } from "./caller.ts";
 
+declare module "hono" {
+  interface ContextVariableMap {
+    /** Aborts when the server begins to stop: long answers end themselves on it. */
+    shutdown: AbortSignal;
+  }
+}
+
 /**
  * Who may call a route.
  * - `open`: anybody. Every such route is named in the security suite's list.

@@ -1,0 +1,73 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose: this file must load on any Node, to say or to fix that the rest cannot.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import * as module from "node:module";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const oldest = [22, 18];
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+function isRecentEnough(version) {
+  const parts = version.split(".").map(Number);
+  return parts[0] > oldest[0] || (parts[0] === oldest[0] && parts[1] >= oldest[1]);
+}
+
+/** The Node that the `node` package brought along, or null when its install script did not run. */
+function findPinnedNode() {
+  try {
+    const manifest = module.createRequire(import.meta.url).resolve("node/package.json");
+    if (!isRecentEnough(JSON.parse(readFileSync(manifest, "utf8")).version)) return null;
+    const binary = join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
+    return existsSync(binary) ? binary : null;
+  } catch (error) {
+    if (error.code === "MODULE_NOT_FOUND") return null;
+    throw error;
+  }
+}
+
+function runWith(binary) {
+  // The fourth channel carries nothing: it closes when this process dies, and the child then stops too.
+  const child = spawn(binary, [fileURLToPath(import.meta.url)].concat(process.argv.slice(2)), {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  ["SIGINT", "SIGTERM", "SIGHUP"].forEach((signal) => {
+    process.on(signal, () => child.kill(signal));
+  });
+  child.on("error", (error) => {
+    console.error(
+      `Treadle could not start ${binary}: ${error.message}\nRun \`npm rebuild node\` and try again.`,
+    );
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
+}
+
+if (isRecentEnough(process.versions.node)) {
+  if (module.enableCompileCache) module.enableCompileCache();
+  // Node strips types in a checkout but refuses to inside node_modules, so the package carries dist.
+  const entry = [join(root, "src", "main.ts"), join(root, "dist", "main.js")].find(existsSync);
+  if (entry === undefined) {
+    console.error(
+      `Treadle is incomplete: neither src/main.ts nor dist/main.js is in ${root}. Install it again.`,
+    );
+    process.exit(1);
+  }
+  const { main } = await import(pathToFileURL(entry).href);
+  await main(process.argv);
+} else {
+  const pinned = findPinnedNode();
+  if (pinned) runWith(pinned);
+  else {
+    console.error(
+      [
+        `Treadle needs Node ${oldest.join(".")} or newer; this is Node ${process.versions.node}.`,
+        "It normally brings its own, but that one is missing: packages were installed without their install scripts.",
+        `Run \`npm rebuild node\` in ${root}, or install a newer Node (https://nodejs.org), and try again.`,
+      ].join("\n"),
+    );
+    process.exit(1);
+  }
+}

@@ -1,0 +1,120 @@
+import { type CheckpointInput, type Fence, storedName, type WritesInput } from "./checkpoint.ts";
+
+export type CheckpointItem =
+  | { kind: "checkpoint"; fence: Fence | undefined; input: CheckpointInput }
+  | { kind: "writes"; fence: Fence | undefined; input: WritesInput };
+
+type CheckpointRow = [string, string, string, string | null, number | null, string, string, string, string];
+type BlobRow = [string, string, string, string, number | null, string, string];
+type WriteRow = [string, string, string, string, number, string, number | null, string, string];
+
+/** The parameters of the one statement that writes a batch, and which fence each item depends on. */
+export type CheckpointBatch = { parameters: unknown[]; fenceOf: (number | null)[] };
+
+/**
+ * Turns items into columns. `on conflict do update` may not meet a row twice in one statement, so equal
+ * keys are merged here by the rule the table has: the last checkpoint and special write win, the first of
+ * anything else. Equal keys under different fences are left alone, since one of them may be refused: the
+ * statement then fails and the batcher repeats its items one by one.
+ */
+export function buildBatch(items: readonly CheckpointItem[]): CheckpointBatch {
+  const fences = new Map<string, number>();
+  const runIds: string[] = [];
+  const attempts: number[] = [];
+  const fenceIndex = (fence: Fence | undefined): number | null => {
+    if (fence === undefined) return null;
+    const key = `${fence.runId}/${fence.attempt}`;
+    let index = fences.get(key);
+    if (index === undefined) {
+      runIds.push(fence.runId);
+      attempts.push(fence.attempt);
+      index = runIds.length;
+      fences.set(key, index);
+    }
+    return index;
+  };
+
+  const checkpoints = new Map<string, CheckpointRow>();
+  const blobs = new Map<string, BlobRow>();
+  const writes = new Map<string, WriteRow>();
+  const fenceOf = items.map((item) => {
+    const fence = fenceIndex(item.fence);
+    if (item.kind === "checkpoint") addCheckpoint(item.input, fence, checkpoints, blobs);
+    else addWrites(item.input, fence, writes);
+    return fence;
+  });
+  const parameters = [
+    runIds,
+    attempts,
+    ...columns([...checkpoints.values()], 9),
+    ...columns([...blobs.values()], 7),
+    ...columns([...writes.values()], 9),
+  ];
+  return { parameters, fenceOf };
+}
+
+function addCheckpoint(
+  input: CheckpointInput,
+  fence: number | null,
+  checkpoints: Map<string, CheckpointRow>,
+  blobs: Map<string, BlobRow>,
+): void {
+  const { threadId, checkpointId } = input;
+  const ns = storedName(input.checkpointNs);
+  checkpoints.set(keyOf(fence, threadId, ns, checkpointId), [
+    threadId,
+    ns,
+    checkpointId,
+    input.parentCheckpointId,
+    fence,
+    input.structure,
+    input.metadata,
+    arrayLiteral(input.blobRefs.map((ref) => storedName(ref.channel))),
+    arrayLiteral(input.blobRefs.map((ref) => ref.version)),
+  ]);
+  for (const { channel, version, payload } of input.blobs) {
+    const name = storedName(channel);
+    const key = keyOf(fence, threadId, ns, name, version);
+    if (!blobs.has(key)) blobs.set(key, [threadId, ns, name, version, fence, payload.type, payload.text]);
+  }
+}
+
+function addWrites(input: WritesInput, fence: number | null, writes: Map<string, WriteRow>): void {
+  const { threadId, checkpointId, taskId } = input;
+  const ns = storedName(input.checkpointNs);
+  for (const { idx, channel, payload } of input.writes) {
+    const key = keyOf(fence, threadId, ns, checkpointId, taskId, idx);
+    if (idx >= 0 && writes.has(key)) continue;
+    writes.set(key, [
+      threadId,
+      ns,
+      checkpointId,
+      taskId,
+      idx,
+      storedName(channel),
+      fence,
+      payload.type,
+      payload.text,
+    ]);
+  }
+}
+
+function keyOf(...parts: (string | number | null)[]): string {
+  return parts.join("\0");
+}
+
+function columns(rows: unknown[][], width: number): unknown[][] {
+  return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]));
+}
+
+/** A text[] as text: the driver would make a two-dimensional array of a list of lists, which unnest flattens. */
+export function arrayLiteral(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(",")}}`;
+}
+
+export function itemBytes(item: CheckpointItem): number {
+  if (item.kind === "writes")
+    return item.input.writes.reduce((sum, write) => sum + write.payload.text.length, 0);
+  const { structure, metadata, blobs } = item.input;
+  return blobs.reduce((sum, blob) => sum + blob.payload.text.length, structure.length + metadata.length);
+}

@@ -1,0 +1,124 @@
+import type {
+  BaseCheckpointSaver,
+  CheckpointListOptions,
+  CheckpointTuple,
+} from "@langchain/langgraph-checkpoint";
+import type { GraphKit } from "../graphs/graph-kit.ts";
+import { type CheckpointInput, type Fence, nextVersion, type Payload, writeIndex } from "./checkpoint.ts";
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import {
+  configOf,
+  encodeCheckpoint,
+  type PutArguments,
+  placeOf,
+  readTuple,
+  requirePart,
+  type SaverConfig,
+  settleAll,
+} from "./checkpoint-tuple.ts";
+import { createMessageCodec } from "./message-codec.ts";
+
+export type SaverKit = Pick<GraphKit, "BaseCheckpointSaver" | "serde" | "messages">;
+
+export type SaverOptions = {
+  /** What is written is refused once another attempt has the run. */
+  fence?: Fence;
+  /** Added to the metadata of every checkpoint written. */
+  metadata?: Record<string, unknown>;
+};
+
+/** A saver of the graph's own copy of the library, writing to our tables. */
+export type CheckpointSaver = BaseCheckpointSaver & {
+  /** The same saver for one attempt of a run. */
+  forRun(fence: Fence, metadata?: Record<string, unknown>): CheckpointSaver;
+};
+
+/** Make one per kit and use `forRun` for each run: the class and its table of messages are built here. */
+export function createCheckpointSaver(
+  kit: SaverKit,
+  store: CheckpointStore,
+  options: SaverOptions = {},
+): CheckpointSaver {
+  const codec = createMessageCodec(kit);
+
+  class TreadleCheckpointSaver extends kit.BaseCheckpointSaver {
+    readonly #options: SaverOptions;
+
+    constructor(options: SaverOptions) {
+      super(kit.serde);
+      this.#options = options;
+    }
+
+    forRun(fence: Fence, metadata: Record<string, unknown> = {}): TreadleCheckpointSaver {
+      return new TreadleCheckpointSaver({ fence, metadata });
+    }
+
+    override getNextVersion(current: number | undefined): number {
+      return nextVersion(current, Math.random());
+    }
+
+    override async getTuple(config: SaverConfig): Promise<CheckpointTuple | undefined> {
+      const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
+      if (threadId === undefined) return undefined;
+      const stored = await store.get({ threadId, checkpointNs, checkpointId });
+      return stored === undefined ? undefined : readTuple(store, codec, stored, new Map());
+    }
+
+    override async *list(
+      config: SaverConfig,
+      options: CheckpointListOptions = {},
+    ): AsyncGenerator<CheckpointTuple> {
+      const { limit, filter } = options;
+      const before = options.before === undefined ? undefined : placeOf(options.before).checkpointId;
+      for await (const page of store.list({ ...placeOf(config), before, limit, filter })) {
+        const revived = new Map<Payload, unknown>();
+        for (const stored of page) yield await readTuple(store, codec, stored, revived);
+      }
+    }
+
+    override async put(...[config, checkpoint, metadata, newVersions]: PutArguments): Promise<SaverConfig> {
+      const place = placeOf(config);
+      const threadId = requirePart(place.threadId, "thread_id");
+      const checkpointNs = place.checkpointNs ?? "";
+      const fullMetadata = { ...this.#options.metadata, ...metadata };
+      const parts = encodeCheckpoint(codec, checkpoint, fullMetadata, newVersions, place.checkpointId);
+      const input: CheckpointInput = {
+        threadId,
+        checkpointNs,
+        checkpointId: checkpoint.id,
+        parentCheckpointId: place.checkpointId ?? null,
+        structure: (await parts.structure).text,
+        metadata: (await parts.metadata).text,
+        blobRefs: parts.blobRefs,
+        blobs: await settleAll(parts.blobs),
+      };
+      await store.put(input, this.#options.fence);
+      return configOf(threadId, checkpointNs, checkpoint.id);
+    }
+
+    override async putWrites(
+      config: SaverConfig,
+      writes: [channel: string, value: unknown][],
+      taskId: string,
+    ): Promise<void> {
+      const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
+      const place = {
+        threadId: requirePart(threadId, "thread_id"),
+        checkpointNs,
+        checkpointId: requirePart(checkpointId, "checkpoint_id"),
+      };
+      const encoded = writes.map(([channel, value], position) => ({
+        channel,
+        idx: writeIndex(channel, position),
+        payload: codec.encode(value),
+      }));
+      await store.putWrites({ ...place, taskId, writes: await settleAll(encoded) }, this.#options.fence);
+    }
+
+    override deleteThread(threadId: string): Promise<void> {
+      return store.deleteThread(threadId);
+    }
+  }
+
+  return new TreadleCheckpointSaver(options);
+}

@@ -1,0 +1,199 @@
+import type { Statement } from "../../platform/db/database.ts";
+import type { CheckpointQuery } from "./checkpoint.ts";
+
+/**
+ * Writes a batch into all three tables in one implicit transaction and returns the fences that hold.
+ * Rows without a fence are always written; rows under a fence that does not hold are left out.
+ */
+export const writeBatchStatement: Statement = {
+  name: "checkpoints_write_v1",
+  text: `
+with fence as materialized (
+  select f.position, f.run_id
+  from unnest($1::uuid[], $2::int[]) with ordinality as f(run_id, attempt, position)
+  where exists (
+    select 1 from runs r where r.run_id = f.run_id and r.attempt = f.attempt and r.status = 'running'
+  )
+), new_checkpoints as (
+  insert into checkpoints (
+    thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, structure, metadata,
+    blob_channels, blob_versions
+  )
+  select n.thread_id, n.checkpoint_ns, n.checkpoint_id, n.parent_checkpoint_id, f.run_id, n.structure,
+    n.metadata, n.blob_channels::text[], n.blob_versions::text[]
+  from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
+    $10::text[], $11::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, fence,
+    structure, metadata, blob_channels, blob_versions)
+  left join fence f on f.position = n.fence
+  where n.fence is null or f.position is not null
+  on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
+    parent_checkpoint_id = excluded.parent_checkpoint_id, run_id = excluded.run_id,
+    structure = excluded.structure, metadata = excluded.metadata,
+    blob_channels = excluded.blob_channels, blob_versions = excluded.blob_versions
+), new_blobs as (
+  insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, payload)
+  select n.thread_id, n.checkpoint_ns, n.channel, n.version, n.type, n.payload
+  from unnest($12::text[], $13::text[], $14::text[], $15::text[], $16::int[], $17::text[], $18::text[])
+    as n(thread_id, checkpoint_ns, channel, version, fence, type, payload)
+  where n.fence is null or n.fence in (select position from fence)
+  on conflict (thread_id, checkpoint_ns, channel, version) do nothing
+), new_writes as (
+  insert into checkpoint_writes (
+    thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, run_id, type, payload
+  )
+  select n.thread_id, n.checkpoint_ns, n.checkpoint_id, n.task_id, n.idx, n.channel, f.run_id, n.type,
+    n.payload
+  from unnest($19::text[], $20::text[], $21::text[], $22::text[], $23::int[], $24::text[], $25::int[],
+    $26::text[], $27::text[]) as n(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, fence,
+    type, payload)
+  left join fence f on f.position = n.fence
+  where n.fence is null or f.position is not null
+  on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do update set
+    channel = excluded.channel, run_id = excluded.run_id, type = excluded.type, payload = excluded.payload
+    where checkpoint_writes.idx < 0
+)
+select position::int as position from fence`,
+};
+
+/** One row of a reading statement; what `a` to `d` hold depends on the kind. */
+export type ReadRow = {
+  kind: "checkpoint" | "blob" | "write";
+  /** Which checkpoint of the answer; with blobs nothing, they are found by thread, namespace and version. */
+  position: number | null;
+  thread_id: string;
+  checkpoint_ns: string;
+  /** checkpoint id | channel | task id */
+  a: string;
+  /** parent checkpoint id | version | channel */
+  b: string | null;
+  /** metadata | type | type */
+  c: string;
+  /** structure | payload | payload */
+  d: string;
+  idx: number | null;
+  blob_channels: string[] | null;
+  blob_versions: string[] | null;
+};
+
+/** Values and writes come as rows of their own, not as arrays: the driver is slow at parsing large arrays. */
+const partsOfFound = `
+select 'checkpoint' as kind, found.position, found.thread_id, found.checkpoint_ns, found.checkpoint_id as a,
+  found.parent_checkpoint_id as b, found.metadata as c, found.structure as d, null::int as idx,
+  found.blob_channels, found.blob_versions
+from found
+union all
+select 'blob', null, b.thread_id, b.checkpoint_ns, b.channel, b.version, b.type, b.payload, null, null, null
+from (
+  select distinct found.thread_id, found.checkpoint_ns, k.channel, k.version
+  from found cross join lateral unnest(found.blob_channels, found.blob_versions) as k(channel, version)
+) k
+join checkpoint_blobs b on b.thread_id = k.thread_id and b.checkpoint_ns = k.checkpoint_ns
+  and b.channel = k.channel and b.version = k.version
+union all
+select 'write', found.position, w.thread_id, w.checkpoint_ns, w.task_id, w.channel, w.type, w.payload, w.idx,
+  null, null
+from found
+join checkpoint_writes w on w.thread_id = found.thread_id and w.checkpoint_ns = found.checkpoint_ns
+  and w.checkpoint_id = found.checkpoint_id`;
+
+const columnsOfFound = `c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata,
+  c.structure, c.blob_channels, c.blob_versions`;
+
+/** The newest checkpoint between two ids, for many threads at once: by id both ends are that id. */
+export const readStatement: Statement = {
+  name: "checkpoints_read_v1",
+  text: `
+with found as materialized (
+  select q.position::int as position, c.*
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    with ordinality as q(thread_id, checkpoint_ns, low, high, position)
+  cross join lateral (
+    select ${columnsOfFound}
+    from checkpoints c
+    where c.thread_id = q.thread_id and c.checkpoint_ns = q.checkpoint_ns
+      and c.checkpoint_id >= q.low and c.checkpoint_id <= q.high
+    order by c.checkpoint_id desc
+    limit 1
+  ) c
+)${partsOfFound}`,
+};
+
+/** Sorts after every checkpoint id. */
+export const highestId = "\u{10ffff}";
+
+export const readChannelWritesStatement: Statement = {
+  name: "checkpoints_read_channel_writes_v1",
+  text: `
+select type, payload from checkpoint_writes
+where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = $3 and channel = $4
+order by task_id, idx`,
+};
+
+/** The graph's own checkpoints only: those of a subgraph do not tell that the run has begun its first step. */
+export const hasRunCheckpointStatement: Statement = {
+  name: "checkpoints_of_run_v1",
+  text: `
+select 1 as found from checkpoints
+where thread_id = $1 and checkpoint_ns = '' and run_id = $2::uuid
+order by checkpoint_id desc limit 1`,
+};
+
+export type ListCursor = { checkpointId: string; checkpointNs: string; threadId: string };
+
+/** What jsonb refuses, in the escaped form JSON text has it. Only the comparison sees the replacement. */
+const refusedEscape = "\\\\u(0000|d[89a-f][0-9a-f]{2})";
+
+export function comparableJson(json: string): string {
+  return json.replaceAll(new RegExp(refusedEscape, "gi"), "\\ufffd");
+}
+
+/** Newest first. The text depends on which conditions there are, and the name says which. */
+export function listStatement(
+  query: CheckpointQuery,
+  cursor: ListCursor | undefined,
+  limit: number,
+): { statement: Statement; values: unknown[] } {
+  const values: unknown[] = [limit];
+  const conditions: string[] = [];
+  let shape = "";
+  const add = (letter: string, condition: (place: string) => string, value: unknown) => {
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+    shape += letter;
+  };
+  if (query.threadId !== undefined) add("t", (p) => `c.thread_id = ${p}`, query.threadId);
+  if (query.checkpointNs !== undefined) add("n", (p) => `c.checkpoint_ns = ${p}`, query.checkpointNs);
+  if (query.checkpointId !== undefined) add("i", (p) => `c.checkpoint_id = ${p}`, query.checkpointId);
+  if (query.before !== undefined) add("b", (p) => `c.checkpoint_id < ${p}`, query.before);
+  if (query.filter !== undefined && Object.keys(query.filter).length > 0) {
+    add(
+      "f",
+      (p) => `regexp_replace(c.metadata, '${refusedEscape}', '\\\\ufffd', 'gi')::jsonb @> ${p}::text::jsonb`,
+      comparableJson(JSON.stringify(query.filter)),
+    );
+  }
+  if (cursor !== undefined) {
+    add("c", (p) => `c.checkpoint_id <= ${p}`, cursor.checkpointId);
+    const at = values.push(cursor.checkpointNs, cursor.threadId);
+    conditions.push(`(c.checkpoint_id, c.checkpoint_ns, c.thread_id) < ($${at - 2}, $${at - 1}, $${at})`);
+  }
+  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
+  return {
+    statement: {
+      name: `checkpoints_list_${shape}_v1`,
+      text: `
+with found as materialized (
+  select (row_number() over (order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc))::int
+    as position, c.*
+  from (
+    select ${columnsOfFound}
+    from checkpoints c
+    ${where}
+    order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc
+    limit $1
+  ) c
+)${partsOfFound}`,
+    },
+    values,
+  };
+}

@@ -1,0 +1,202 @@
+import type { Database } from "../../platform/db/database.ts";
+import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
+import { AppError } from "../../platform/errors.ts";
+import {
+  type CheckpointInput,
+  type CheckpointQuery,
+  type CheckpointRequest,
+  type Fence,
+  nameFromStored,
+  type Payload,
+  type StoredCheckpoint,
+  storedName,
+  type WritesInput,
+} from "./checkpoint.ts";
+import { buildBatch, type CheckpointItem, itemBytes } from "./checkpoint-batch.ts";
+import { deleteThreadCheckpoints } from "./checkpoint-maintenance-store.ts";
+import {
+  hasRunCheckpointStatement,
+  highestId,
+  type ListCursor,
+  listStatement,
+  type ReadRow,
+  readChannelWritesStatement,
+  readStatement,
+  writeBatchStatement,
+} from "./checkpoint-statements.ts";
+
+const maxRowsPerFlush = 500;
+const maxBytesPerFlush = 4 * 1024 * 1024;
+const maxReadsPerQuery = 100;
+const lanes = 2;
+const listPageSize = 100;
+
+type Outcome = "written" | "refused";
+
+/**
+ * Checkpoints of every thread. Writes and reads of concurrent runs are gathered into one statement each;
+ * a write's promise resolves after its commit, so whoever awaited it can read it.
+ */
+export class CheckpointStore {
+  readonly #database: Database;
+  readonly #writes: WriteBatcher<CheckpointItem, Outcome>;
+  readonly #reads: WriteBatcher<CheckpointRequest, StoredCheckpoint | undefined>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#writes = new WriteBatcher<CheckpointItem, Outcome>({
+      name: "checkpoints",
+      write: (items) => this.#write(items),
+      bytesOf: itemBytes,
+      maxRows: maxRowsPerFlush,
+      maxBytes: maxBytesPerFlush,
+      lanes,
+    });
+    this.#reads = new WriteBatcher<CheckpointRequest, StoredCheckpoint | undefined>({
+      name: "checkpoint reads",
+      write: (requests) => this.#read(requests),
+      maxRows: maxReadsPerQuery,
+      maxBytes: maxBytesPerFlush,
+      lanes,
+    });
+  }
+
+  async put(input: CheckpointInput, fence?: Fence): Promise<void> {
+    requireHeld(await this.#writes.add({ kind: "checkpoint", fence, input }), fence);
+  }
+
+  async putWrites(input: WritesInput, fence?: Fence): Promise<void> {
+    if (input.writes.length === 0) return;
+    requireHeld(await this.#writes.add({ kind: "writes", fence, input }), fence);
+  }
+
+  get(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
+    return this.#reads.add(request);
+  }
+
+  /** Newest first, in pages: each page is one consistent answer whose checkpoints share their values. */
+  async *list(query: CheckpointQuery): AsyncGenerator<StoredCheckpoint[]> {
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    let cursor: ListCursor | undefined;
+    const stored =
+      query.checkpointNs === undefined ? query : { ...query, checkpointNs: storedName(query.checkpointNs) };
+    while (left > 0) {
+      const size = Math.min(left, listPageSize);
+      const { statement, values } = listStatement(stored, cursor, size);
+      const found = [...assemble(await this.#database.query<ReadRow>(statement, values)).entries()];
+      const page = found.sort(([a], [b]) => a - b).map(([, checkpoint]) => checkpoint);
+      if (page.length > 0) yield page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < size) return;
+      left -= page.length;
+      cursor = { ...last, checkpointNs: storedName(last.checkpointNs) };
+    }
+  }
+
+  /** What the tasks of a checkpoint wrote to one channel, in the order of the tasks. */
+  async channelWrites(key: Required<CheckpointRequest>, channel: string): Promise<Payload[]> {
+    const rows = await this.#database.query<{ type: string; payload: string }>(readChannelWritesStatement, [
+      key.threadId,
+      storedName(key.checkpointNs),
+      key.checkpointId,
+      storedName(channel),
+    ]);
+    return rows.map((row) => ({ type: row.type, text: row.payload }));
+  }
+
+  deleteThread(threadId: string): Promise<void> {
+    return deleteThreadCheckpoints(this.#database.sql, [threadId]);
+  }
+
+  /** Whether an attempt of the run got far enough for the next one to go on from there. */
+  async hasCheckpointOf(threadId: string, runId: string): Promise<boolean> {
+    const rows = await this.#database.query(hasRunCheckpointStatement, [threadId, runId]);
+    return rows.length > 0;
+  }
+
+  /** Resolves when everything handed in so far is settled. */
+  drain(): Promise<void> {
+    return this.#writes.drain();
+  }
+
+  stats(): WriteBatcherStats[] {
+    return [this.#writes.stats(), this.#reads.stats()];
+  }
+
+  async #write(items: readonly CheckpointItem[]): Promise<Outcome[]> {
+    const { parameters, fenceOf } = buildBatch(items);
+    const holding = await this.#database.query<{ position: number }>(writeBatchStatement, parameters);
+    const held = new Set(holding.map((row) => row.position));
+    return fenceOf.map((fence) => (fence === null || held.has(fence) ? "written" : "refused"));
+  }
+
+  async #read(requests: readonly CheckpointRequest[]): Promise<(StoredCheckpoint | undefined)[]> {
+    const rows = await this.#database.query<ReadRow>(readStatement, [
+      requests.map((request) => request.threadId),
+      requests.map((request) => storedName(request.checkpointNs)),
+      requests.map((request) => request.checkpointId ?? ""),
+      requests.map((request) => request.checkpointId ?? highestId),
+    ]);
+    const found = assemble(rows);
+    return requests.map((_, index) => found.get(index + 1));
+  }
+}
+
+function requireHeld(outcome: Outcome, fence: Fence | undefined): void {
+  if (outcome === "written") return;
+  throw new AppError({
+    code: "run.lease_lost",
+    kind: "conflict",
+    message: `Run ${fence?.runId} was taken over or ended while attempt ${fence?.attempt} was still writing; this attempt must stop.`,
+  });
+}
+
+/** Puts rows of all kinds together, by the checkpoint's position in the answer. */
+function assemble(rows: readonly ReadRow[]): Map<number, StoredCheckpoint> {
+  const found = new Map<number, StoredCheckpoint>();
+  const blobs = new Map<string, Payload>();
+  for (const row of rows) {
+    if (row.kind !== "blob") continue;
+    blobs.set(blobKey(row.thread_id, row.checkpoint_ns, row.a, row.b!), { type: row.c, text: row.d });
+  }
+  for (const row of rows) {
+    if (row.kind === "checkpoint") found.set(row.position!, checkpointFrom(row, blobs));
+  }
+  for (const row of rows) {
+    if (row.kind !== "write") continue;
+    const payload = { type: row.c, text: row.d };
+    found
+      .get(row.position!)
+      ?.writes.push({ taskId: row.a, idx: row.idx!, channel: nameFromStored(row.b!), payload });
+  }
+  for (const checkpoint of found.values()) {
+    checkpoint.writes.sort((a, b) => compareText(a.taskId, b.taskId) || a.idx - b.idx);
+  }
+  return found;
+}
+
+function checkpointFrom(row: ReadRow, blobs: ReadonlyMap<string, Payload>): StoredCheckpoint {
+  const values = new Map<string, Payload>();
+  row.blob_channels?.forEach((channel, index) => {
+    const payload = blobs.get(blobKey(row.thread_id, row.checkpoint_ns, channel, row.blob_versions![index]!));
+    if (payload !== undefined) values.set(nameFromStored(channel), payload);
+  });
+  return {
+    threadId: row.thread_id,
+    checkpointNs: nameFromStored(row.checkpoint_ns),
+    checkpointId: row.a,
+    parentCheckpointId: row.b,
+    structure: row.d,
+    metadata: row.c,
+    blobs: values,
+    writes: [],
+  };
+}
+
+function blobKey(threadId: string, checkpointNs: string, channel: string, version: string): string {
+  return `${threadId}\0${checkpointNs}\0${channel}\0${version}`;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,97 @@
+/** The attempt of a run on whose behalf something is written. It writes only while it holds the run. */
+export type Fence = { runId: string; attempt: number };
+
+/** A serialized value: JSON text, or base64 when `type` is `bytes`. */
+export type Payload = { type: string; text: string };
+
+export type BlobRef = { channel: string; version: string };
+
+export type CheckpointInput = {
+  threadId: string;
+  checkpointNs: string;
+  checkpointId: string;
+  parentCheckpointId: string | null;
+  structure: string;
+  metadata: string;
+  /** Every channel whose value is a blob, also those an earlier checkpoint stored. */
+  blobRefs: BlobRef[];
+  /** The values that are new with this checkpoint. */
+  blobs: (BlobRef & { payload: Payload })[];
+};
+
+export type WriteInput = { idx: number; channel: string; payload: Payload };
+
+export type WritesInput = {
+  threadId: string;
+  checkpointNs: string;
+  checkpointId: string;
+  taskId: string;
+  writes: WriteInput[];
+};
+
+export type StoredWrite = { taskId: string; idx: number; channel: string; payload: Payload };
+
+export type StoredCheckpoint = {
+  threadId: string;
+  checkpointNs: string;
+  checkpointId: string;
+  parentCheckpointId: string | null;
+  structure: string;
+  metadata: string;
+  /** By channel. Checkpoints of one answer that share a value share the Payload object as well. */
+  blobs: Map<string, Payload>;
+  writes: StoredWrite[];
+};
+
+/** `checkpointId` left out: the latest. */
+export type CheckpointRequest = { threadId: string; checkpointNs: string; checkpointId?: string | undefined };
+
+export type CheckpointQuery = {
+  threadId?: string;
+  checkpointNs?: string;
+  checkpointId?: string;
+  /** Only checkpoints whose id sorts before this one. */
+  before?: string;
+  /** Metadata the checkpoint must contain. */
+  filter?: Record<string, unknown>;
+  limit?: number;
+};
+
+export const tasksChannel = "__pregel_tasks";
+
+/** Writes that replace each other have fixed places below zero; the graph library counts on them. */
+const specialWriteIndex: Readonly<Record<string, number>> = {
+  __error__: -1,
+  __scheduled__: -2,
+  __interrupt__: -3,
+  __resume__: -4,
+};
+
+export function writeIndex(channel: string, position: number): number {
+  return Object.hasOwn(specialWriteIndex, channel) ? specialWriteIndex[channel]! : position;
+}
+
+const longestInlineText = 256;
+
+/** Small primitives live in the checkpoint's own row: a blob row each would cost more than it saves. */
+export function isInlineValue(value: unknown): boolean {
+  if (typeof value === "string") return value.length <= longestInlineText;
+  return value === null || typeof value === "boolean" || Number.isFinite(value);
+}
+
+/**
+ * Versions count up and carry a random fraction: two branches forked from one checkpoint give the same
+ * channel different values, and blobs are found by version.
+ */
+export function nextVersion(current: number | undefined, random: number): number {
+  return Number((Math.floor(current ?? 0) + 1 + random * 0.999).toFixed(9));
+}
+
+/** Names come from user graphs and may hold what Postgres text cannot: those are stored as JSON strings. */
+export function storedName(name: string): string {
+  return name.startsWith('"') || name.includes("\0") || !name.isWellFormed() ? JSON.stringify(name) : name;
+}
+
+export function nameFromStored(stored: string): string {
+  return stored.startsWith('"') ? (JSON.parse(stored) as string) : stored;
+}

@@ -1,0 +1,37 @@
+import type { GraphKit } from "../graphs/graph-kit.ts";
+import { type CheckpointSaver, createCheckpointSaver } from "./checkpoint-saver.ts";
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import { publicConfigurable } from "./checkpoint-view.ts";
+
+type RunLease = { run_id: string; attempt: number };
+
+/** Savers for the copies of the graph library in use: one class per copy, one light instance per run. */
+export class SaverFactory {
+  readonly #store: CheckpointStore;
+  readonly #byKit = new Map<GraphKit, CheckpointSaver>();
+
+  constructor(store: CheckpointStore) {
+    this.#store = store;
+  }
+
+  /** For reading, and for writes that belong to no run. */
+  forKit(kit: GraphKit): CheckpointSaver {
+    let saver = this.#byKit.get(kit);
+    if (!saver) {
+      saver = createCheckpointSaver(kit, this.#store);
+      this.#byKit.set(kit, saver);
+    }
+    return saver;
+  }
+
+  /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */
+  forRun(kit: GraphKit, run: RunLease, metadata: Record<string, unknown>): CheckpointSaver {
+    const fence = { runId: run.run_id, attempt: run.attempt };
+    return this.forKit(kit).forRun(fence, publicConfigurable(metadata));
+  }
+
+  /** Whether an earlier attempt of the run got as far as a checkpoint. */
+  hasCheckpointOf(threadId: string, runId: string): Promise<boolean> {
+    return this.#store.hasCheckpointOf(threadId, runId);
+  }
+}

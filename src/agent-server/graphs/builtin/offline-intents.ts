@@ -1,0 +1,82 @@
+import type { ReplyDraft } from "./offline-reply.ts";
+
+type ToolWish = NonNullable<ReplyDraft["calls"]>[number];
+
+/** What the person seems to want done, as tool calls; an empty list means a plain answer is best. */
+export function readToolWishes(text: string): ToolWish[] {
+  const wishes = [weather, time, calculation, research, guardedAction, search].flatMap((read) => read(text));
+  const names = new Set(wishes.map((wish) => wish.name));
+  // A research request also says "look up" or "find out"; the researcher searches by itself.
+  return names.has("task") ? wishes.filter((wish) => wish.name !== "search_notes") : wishes;
+}
+
+function weather(text: string): ToolWish[] {
+  if (!/\b(weather|forecast|temperature)\b/i.test(text)) return [];
+  return readPlaces(text).map((city) => ({ name: "get_weather", args: { city } }));
+}
+
+function time(text: string): ToolWish[] {
+  if (!/\b(what(?:'s| is)? the time|what time|current time|time (?:is it|in))\b/i.test(text)) return [];
+  const places = readPlaces(text);
+  return (places.length === 0 ? ["UTC"] : places).map((place) => ({ name: "get_time", args: { place } }));
+}
+
+function calculation(text: string): ToolWish[] {
+  const expression = findExpression(text);
+  return expression === undefined ? [] : [{ name: "calculate", args: { expression } }];
+}
+
+function research(text: string): ToolWish[] {
+  const found =
+    /\b(?:research|investigate|deep dive (?:into|on)|(?:write|prepare) a report (?:on|about))\b[:\s]+(.+)/i.exec(
+      text,
+    );
+  const topic = found?.[1] && trimTopic(found[1]);
+  if (!topic) return [];
+  return topic
+    .split(/\s+(?:and then|versus|vs\.?)\s+/i)
+    .map((part) => ({ name: "task", args: { subagent_type: "researcher", description: part } }));
+}
+
+function guardedAction(text: string): ToolWish[] {
+  const found = /\b((?:delete|drop|erase|destroy|deploy|refund|send)\b\s+.+)/i.exec(text);
+  const asked = /\b(?:approve|approval)\b/i.test(text) ? text : undefined;
+  const action = found?.[1] ?? asked;
+  return action ? [{ name: "run_guarded_action", args: { action: trimTopic(action) } }] : [];
+}
+
+function search(text: string): ToolWish[] {
+  const found =
+    /\b(?:search(?: for)?|look up|find out about|find information (?:on|about))\b[:\s]+(.+)/i.exec(text);
+  const query = found?.[1] && trimTopic(found[1]);
+  return query ? [{ name: "search_notes", args: { query } }] : [];
+}
+
+/** The longest run of digits and operators that holds a digit on both sides of an operator. */
+export function findExpression(text: string): string | undefined {
+  const runs = text.match(/[-+]?[\d.(][\d\s.+\-*/^%()×÷]*[\d)]/g) ?? [];
+  const sums = runs
+    .map((run) => run.replaceAll("×", "*").replaceAll("÷", "/").trim())
+    .filter((run) => /[\d)]\s*[-+*/^%]\s*[-+]?[\d(.]/.test(run) && !/^\d{4}-\d{2}(-\d{2})?$/.test(run));
+  return sums.sort((left, right) => right.length - left.length)[0];
+}
+
+/** "in Paris, Rome and New York" -> three names. */
+export function readPlaces(text: string): string[] {
+  const found = /\b(?:in|for|at|of)\s+([\p{L}][\p{L}\s,.'/_-]*)/u.exec(text);
+  if (!found?.[1]) return [];
+  const places = found[1]
+    .replace(/\b(?:right now|now|today|tomorrow|tonight|please|this week|like)\b.*$/i, "")
+    .split(/\s*,\s*|\s+and\s+/i)
+    .map((place) => trimTopic(place).replace(/^the\s+/i, ""))
+    .filter((place) => place !== "" && place.length <= 40);
+  return [...new Set(places)].slice(0, 4);
+}
+
+function trimTopic(text: string): string {
+  return text
+    .split(/[\n!?;]|\.\s/)[0]!
+    .replace(/[\s.,:"'”]+$/, "")
+    .replace(/^["'“\s]+/, "")
+    .slice(0, 200);
+}

@@ -1,0 +1,37 @@
+import type { GraphKit } from "./graph-kit.ts";
+import { type GraphSchemas, readGraphSchemas } from "./graph-schemas.ts";
+import type { CompiledGraph } from "./loaded-graph.ts";
+
+export type DrawnNode = { id: string; type: string; data: unknown; metadata?: unknown };
+export type DrawnEdge = { source: string; target: string; conditional: boolean; data?: string };
+export type DrawnGraph = { nodes: DrawnNode[]; edges: DrawnEdge[] };
+
+/** The nodes and edges of a graph; `xray` also opens its subgraphs, all of them or that many levels. */
+export async function drawGraph(graph: CompiledGraph, xray: boolean | number = false): Promise<DrawnGraph> {
+  const drawable = await graph.getGraphAsync({ xray } as Parameters<CompiledGraph["getGraphAsync"]>[0]);
+  const drawn = drawable.toJSON() as { nodes?: DrawnNode[]; edges?: Partial<DrawnEdge>[] };
+  return {
+    nodes: (drawn.nodes ?? []).map((node) => ({ ...node, id: String(node.id) })),
+    edges: (drawn.edges ?? []).map(({ source, target, conditional, data }) => ({
+      source: String(source),
+      target: String(target),
+      conditional: conditional ?? false,
+      ...(data === undefined ? {} : { data }),
+    })),
+  };
+}
+
+/** The schemas of a graph's subgraphs by namespace (`node`, or `node|inner` when recursing). */
+export async function readSubgraphSchemas(
+  graph: CompiledGraph,
+  kit: GraphKit,
+  options: { namespace?: string; recurse?: boolean } = {},
+): Promise<Record<string, GraphSchemas>> {
+  const found: Record<string, GraphSchemas> = {};
+  // To find an inner namespace the library has to be told to recurse.
+  const recurse = options.recurse ?? options.namespace?.includes("|") ?? false;
+  for await (const [namespace, subgraph] of graph.getSubgraphsAsync(options.namespace, recurse)) {
+    found[namespace] = readGraphSchemas(subgraph as unknown as CompiledGraph, kit);
+  }
+  return found;
+}

@@ -1,0 +1,182 @@
+import type { Logger } from "../../platform/logger.ts";
+import { toWire } from "../checkpoints/message-wire.ts";
+import type { SaverFactory } from "../checkpoints/saver-factory.ts";
+import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import { readThreadState } from "../graphs/graph-state.ts";
+import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
+import type { StoreFactory } from "../store/graph-store.ts";
+import type { EventLog } from "../streaming/event-log.ts";
+import { type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
+import { RunEventMapper } from "../streaming/run-events.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { interruptsByTask } from "../threads/thread-state.ts";
+import { type ClaimedRun, describeRunError, type RunOutcome } from "./run.ts";
+import { RunWriter } from "./run-writer.ts";
+
+/** Why a running graph was told to stop. */
+export type StopReason = "interrupt" | "rollback" | "timeout" | "shutdown" | "lease_lost";
+
+export type RunResult = {
+  outcome: RunOutcome;
+  /** JSON text of the last values, with `__interrupt__` when the run stopped at one. */
+  resultJson: string;
+  lastSeq: number;
+};
+
+export type RunExecutorOptions = {
+  graphs: GraphRegistry;
+  savers: SaverFactory;
+  stores: StoreFactory;
+  events: EventLog;
+  feed: ThreadFeed;
+  logger: Logger;
+  /** What every run's metadata tells about the server. */
+  serverMetadata: Record<string, unknown>;
+};
+
+const interruptKey = "__interrupt__";
+
+/** Runs one claimed run to its end. Knows graphs and events, but neither leases nor queues. */
+export class RunExecutor {
+  readonly #options: RunExecutorOptions;
+
+  constructor(options: RunExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with how it ended; rejects only when the lease was lost or the database is gone. */
+  async execute(run: ClaimedRun, stop: AbortController): Promise<RunResult> {
+    const writer = new RunWriter(run, this.#options.events, () => stop.abort("lease_lost" satisfies StopReason));
+    this.#options.feed.open(run.thread_id, run.last_seq);
+    const progress: Progress = { values: undefined, valuesJson: null, interrupted: false };
+    let outcome: RunOutcome;
+    try {
+      outcome = await this.#runGraph(run, writer, stop.signal, progress);
+    } catch (error) {
+      outcome = await this.#failed(run, writer, stop.signal, progress, error);
+    }
+    await writer.settled();
+    return {
+      outcome,
+      resultJson: outcome.error ? JSON.stringify({ __error__: outcome.error }) : (progress.resultJson ?? progress.valuesJson ?? "{}"),
+      lastSeq: writer.nextSeq(),
+    };
+  }
+
+  async #runGraph(run: ClaimedRun, writer: RunWriter, signal: AbortSignal, progress: Progress): Promise<RunOutcome> {
+    writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
+    const loaded = this.#options.graphs.get(run.graph_id);
+    const graphRun = await this.#prepare(run, loaded, signal);
+    progress.graphRun = graphRun;
+    if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
+    const mapper = new RunEventMapper(run.kwargs.stream_mode);
+    for await (const chunk of streamGraph(graphRun)) {
+      if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) progress.values = chunk.payload;
+      for (const event of mapper.map(chunk)) writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
+      await writer.room();
+    }
+    signal.throwIfAborted();
+    return this.#succeeded(run, graphRun, progress);
+  }
+
+  async #prepare(run: ClaimedRun, loaded: LoadedGraph, signal: AbortSignal): Promise<GraphRun> {
+    const { kit } = loaded;
+    const metadata = { ...run.metadata, ...this.#options.serverMetadata, run_attempt: run.attempt };
+    const graph: CompiledGraph = await loaded.resolve(run.kwargs.config, "threads.create_run", run.kwargs.context);
+    const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...metadata });
+    return {
+      graph,
+      kit,
+      kwargs: run.kwargs,
+      runId: run.run_id,
+      metadata,
+      saver,
+      store: this.#options.stores.forWorkspace(kit, run.workspace_id),
+      signal,
+      resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
+    };
+  }
+
+  /** After a retry the log holds what the dead attempt said; a snapshot lets clients correct themselves. */
+  async #snapshot(run: ClaimedRun, graphRun: GraphRun, writer: RunWriter, progress: Progress): Promise<void> {
+    const state = await readThreadState(graphRun, run.thread_id);
+    progress.values = state.values;
+    writer.write("run", "values", "", JSON.stringify(toWire(state.values)));
+  }
+
+  async #succeeded(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
+    if (progress.values === undefined || hasInterrupt(progress.values)) {
+      return this.#fromState(run, graphRun, progress);
+    }
+    progress.valuesJson = JSON.stringify(toWire(progress.values));
+    return { status: "success", threadStatus: "idle", error: null, valuesJson: progress.valuesJson, interruptsJson: "{}" };
+  }
+
+  /** The checkpoint knows what the stream does not say: which tasks wait, and the values beneath an interrupt. */
+  async #fromState(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
+    const state = await readThreadState(graphRun, run.thread_id);
+    const values = toWire(state.values) as Record<string, unknown>;
+    const interrupts = interruptsByTask(state);
+    const list = Object.values(interrupts).flat();
+    const waiting = state.next.length > 0;
+    progress.valuesJson = JSON.stringify(values);
+    progress.resultJson = waiting ? JSON.stringify({ ...values, [interruptKey]: list }) : progress.valuesJson;
+    return {
+      status: waiting ? "interrupted" : "success",
+      threadStatus: waiting ? "interrupted" : "idle",
+      error: null,
+      valuesJson: progress.valuesJson,
+      interruptsJson: JSON.stringify(interrupts),
+    };
+  }
+
+  async #failed(
+    run: ClaimedRun,
+    writer: RunWriter,
+    signal: AbortSignal,
+    progress: Progress,
+    error: unknown,
+  ): Promise<RunOutcome> {
+    const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
+    if (reason === "lease_lost" || reason === "shutdown") throw error;
+    if (reason === "interrupt" || reason === "rollback") {
+      const outcome = progress.graphRun ? await this.#fromState(run, progress.graphRun, progress) : nothingDone;
+      return { ...outcome, status: "interrupted" };
+    }
+    const described =
+      reason === "timeout"
+        ? { error: "TimeoutError", message: "The run took longer than the time limit and was stopped." }
+        : describeRunError(error);
+    this.#options.logger.warn({ runId: run.run_id, graphId: run.graph_id, err: error }, "run failed");
+    writer.write("run", "error", "", JSON.stringify(described));
+    const values = progress.values === undefined ? null : JSON.stringify(toWire(progress.values));
+    return {
+      status: reason === "timeout" ? "timeout" : "error",
+      threadStatus: "error",
+      error: described,
+      valuesJson: values,
+      interruptsJson: "{}",
+    };
+  }
+}
+
+/** What is known of a run while it runs. */
+type Progress = {
+  values: unknown;
+  valuesJson: string | null;
+  resultJson?: string;
+  interrupted: boolean;
+  graphRun?: GraphRun;
+};
+
+const nothingDone: RunOutcome = {
+  status: "interrupted",
+  threadStatus: "idle",
+  error: null,
+  valuesJson: null,
+  interruptsJson: "{}",
+};
+
+function hasInterrupt(values: unknown): boolean {
+  return typeof values === "object" && values !== null && interruptKey in values;
+}

@@ -1,0 +1,112 @@
+import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import type { Run, StreamMode } from "./run.ts";
+import { isActive } from "./run.ts";
+import type { CreatedRun, RunService } from "./run-service.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { pastFrames, runFrames } from "../streaming/run-stream.ts";
+
+/** A client hears something at least this often while it waits for a result. */
+const keepAliveMs = 5_000;
+
+export type RunAnswers = {
+  service: RunService;
+  feed: ThreadFeed;
+  /** Final values of a run that is over, as JSON text. */
+  finalResult(run: Pick<Run, "run_id" | "thread_id">): Promise<string>;
+};
+
+export function runLocation(run: Pick<Run, "run_id" | "thread_id">, stateless: boolean): Record<string, string> {
+  const path = stateless ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
+  // The SDK reads the run's id from the first and reconnects to the second.
+  return { "content-location": path, location: `${path}/stream` };
+}
+
+export type StreamAnswerOptions = {
+  afterSeq: number;
+  modes?: readonly StreamMode[];
+  stateless: boolean;
+  cancelOnDisconnect: boolean;
+  shutdown: AbortSignal | undefined;
+};
+
+/** SSE of one run, from `afterSeq` to its end. */
+export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOptions): Response {
+  const { service, feed } = answers;
+  const frames = (signal: AbortSignal): AsyncIterable<readonly SseFrame[]> => {
+    const common = {
+      feed,
+      threadId: run.thread_id,
+      runId: run.run_id,
+      afterSeq: options.afterSeq,
+      modes: options.modes,
+      withIds: !options.stateless,
+      signal,
+    };
+    const isOver = async () => (await service.statusOf(run.run_id)) === "over";
+    return isActive(run.status) ? runFrames({ ...common, isOver }) : pastFrames({ ...common, isOver });
+  };
+  return sseResponse(frames, {
+    headers: runLocation(run, options.stateless),
+    ...(options.shutdown ? { signal: options.shutdown } : {}),
+    onDisconnect: () => {
+      if (options.cancelOnDisconnect) void service.cancel(run, "interrupt");
+    },
+  });
+}
+
+/** The run's final values as JSON. After a few seconds the answer begins with line breaks, to keep it alive. */
+export async function waitForRun(
+  answers: RunAnswers,
+  created: Pick<CreatedRun, "run" | "result">,
+  options: { stateless: boolean; signal: AbortSignal; cancelOnDisconnect: boolean },
+): Promise<Response> {
+  const headers = { "content-type": "application/json", ...runLocation(created.run, options.stateless) };
+  const abandoned = new AbortController();
+  const result = finalJson(answers, created, AbortSignal.any([options.signal, abandoned.signal]));
+  const { promise: late, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => resolve("late"), keepAliveMs);
+  const first = await Promise.race([result, late]);
+  clearTimeout(timer);
+  if (first !== "late") return new Response(first, { headers });
+  return new Response(keepAlive(result, () => {
+    abandoned.abort();
+    if (options.cancelOnDisconnect) void answers.service.cancel(created.run, "interrupt");
+  }), { headers });
+}
+
+async function finalJson(
+  answers: RunAnswers,
+  { run, result }: Pick<CreatedRun, "run" | "result">,
+  signal: AbortSignal,
+): Promise<string> {
+  const local = await result;
+  if (local) return local.resultJson;
+  if (isActive(run.status)) await answers.service.waitForEnd(run.thread_id, run.run_id, signal);
+  return answers.finalResult(run);
+}
+
+function keepAlive(result: Promise<string>, onCancel: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let beat: NodeJS.Timeout;
+  return new ReadableStream({
+    start(controller) {
+      beat = setInterval(() => controller.enqueue(encoder.encode("\n")), keepAliveMs);
+      result.then(
+        (text) => {
+          clearInterval(beat);
+          controller.enqueue(encoder.encode(text));
+          controller.close();
+        },
+        (error: unknown) => {
+          clearInterval(beat);
+          controller.error(error);
+        },
+      );
+      controller.enqueue(encoder.encode("\n"));
+    },
+    cancel() {
+      clearInterval(beat);
+      onCancel();
+    },
+  });
+}

@@ -1,0 +1,136 @@
+import { z } from "zod";
+import { multitaskStrategies, type Run, runStatuses, type StreamMode, streamModes } from "./run.ts";
+import type { RunRequest } from "./run-request.ts";
+
+export const jsonObject = z.record(z.string(), z.unknown());
+
+export const runConfig = z
+  .looseObject({
+    tags: z.array(z.string()).optional(),
+    recursion_limit: z.int().min(1).max(10_000).optional(),
+    configurable: jsonObject.optional(),
+  })
+  .meta({ id: "RunConfig" });
+
+const gotoStep = z.union([z.string(), z.object({ node: z.string(), input: z.unknown() })]);
+
+export const runCommand = z
+  .object({
+    update: z.unknown().optional(),
+    resume: z.unknown().optional(),
+    goto: z.union([gotoStep, z.array(gotoStep)]).nullish(),
+  })
+  .meta({ id: "RunCommand" });
+
+export const checkpointRef = z
+  .looseObject({
+    checkpoint_id: z.string().nullish(),
+    checkpoint_ns: z.string().nullish(),
+    checkpoint_map: jsonObject.nullish(),
+  })
+  .meta({ id: "CheckpointRef" });
+
+const nodeList = z.union([z.literal("*"), z.array(z.string())]);
+const modeList = z.union([z.enum(streamModes), z.array(z.enum(streamModes))]);
+
+const runFields = {
+  assistant_id: z.string().min(1).describe("Id of an assistant, or of a graph for its default assistant."),
+  input: z.unknown().optional(),
+  command: runCommand.nullish(),
+  checkpoint_id: z.string().nullish(),
+  checkpoint: checkpointRef.nullish(),
+  config: runConfig.nullish(),
+  context: jsonObject.nullish(),
+  metadata: jsonObject.nullish(),
+  webhook: z.string().max(2048).nullish(),
+  interrupt_before: nodeList.nullish(),
+  interrupt_after: nodeList.nullish(),
+  stream_mode: modeList.nullish(),
+  stream_subgraphs: z.boolean().nullish(),
+  stream_resumable: z.boolean().nullish(),
+  on_disconnect: z.enum(["cancel", "continue"]).nullish(),
+  multitask_strategy: z.enum(multitaskStrategies).nullish(),
+  if_not_exists: z.enum(["create", "reject"]).nullish(),
+  after_seconds: z.number().min(0).max(31_536_000).nullish(),
+  on_completion: z.enum(["delete", "keep"]).nullish(),
+  feedback_keys: z.array(z.string()).nullish(),
+  durability: z.enum(["sync", "async", "exit"]).nullish(),
+  checkpoint_during: z.boolean().nullish(),
+  langsmith_tracer: jsonObject.nullish(),
+};
+
+export const runCreateBody = z.looseObject(runFields).meta({ id: "RunCreate" });
+export type RunCreateBody = z.output<typeof runCreateBody>;
+
+/** Fills in the defaults. Without a thread the run gets one of its own, which goes with it unless kept. */
+export function toRunRequest(body: RunCreateBody, thread: "given" | "own"): RunRequest {
+  const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
+  return {
+    assistant_id: body.assistant_id,
+    input: body.input,
+    command: (body.command ?? null) as RunRequest["command"],
+    config: body.config ?? undefined,
+    context: body.context ?? undefined,
+    metadata: body.metadata ?? undefined,
+    checkpoint: checkpoint ? dropNulls(checkpoint) : null,
+    webhook: body.webhook ?? null,
+    interrupt_before: body.interrupt_before ?? null,
+    interrupt_after: body.interrupt_after ?? null,
+    stream_mode: modesOf(body.stream_mode),
+    stream_subgraphs: body.stream_subgraphs ?? false,
+    stream_resumable: body.stream_resumable ?? false,
+    multitask_strategy: body.multitask_strategy ?? "enqueue",
+    if_not_exists: body.if_not_exists ?? "reject",
+    after_seconds: body.after_seconds ?? undefined,
+    durability: body.durability ?? (body.checkpoint_during === false ? "exit" : "async"),
+    feedback_keys: body.feedback_keys ?? null,
+    temporary: thread === "own" && (body.on_completion ?? "delete") === "delete",
+  };
+}
+
+function modesOf(mode: StreamMode | StreamMode[] | null | undefined): StreamMode[] {
+  if (mode === null || mode === undefined) return ["values"];
+  const list = Array.isArray(mode) ? mode : [mode];
+  return list.length === 0 ? ["values"] : [...new Set(list)];
+}
+
+function dropNulls(checkpoint: z.output<typeof checkpointRef>): NonNullable<RunRequest["checkpoint"]> {
+  return Object.fromEntries(Object.entries(checkpoint).filter(([, value]) => value !== null && value !== undefined));
+}
+
+export const runView = z
+  .object({
+    run_id: z.uuid(),
+    thread_id: z.uuid(),
+    assistant_id: z.uuid(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    status: z.enum(runStatuses),
+    metadata: jsonObject,
+    kwargs: jsonObject,
+    multitask_strategy: z.enum(multitaskStrategies),
+  })
+  .meta({ id: "Run" });
+
+export type RunView = z.output<typeof runView>;
+
+export function toRunView(run: Run): RunView {
+  return {
+    run_id: run.run_id,
+    thread_id: run.thread_id,
+    assistant_id: run.assistant_id,
+    created_at: run.created_at.toISOString(),
+    updated_at: run.updated_at.toISOString(),
+    status: run.status,
+    metadata: run.metadata,
+    kwargs: publicKwargs(run.kwargs),
+    multitask_strategy: run.multitask_strategy,
+  };
+}
+
+/** Without what only the server needs: who the caller is and what proves it. */
+function publicKwargs(kwargs: Run["kwargs"]): Record<string, unknown> {
+  const { configurable, ...config } = kwargs.config;
+  const shown = Object.fromEntries(Object.entries(configurable ?? {}).filter(([key]) => !key.startsWith("__")));
+  return { ...kwargs, config: { ...config, configurable: shown } };
+}

@@ -1,0 +1,278 @@
+import type { Database } from "../../platform/db/database.ts";
+import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { resolveAssistantId } from "../assistants/assistant.ts";
+import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import { lastSeqOf } from "../streaming/event-store.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { type CancelAction, type ClaimedRun, isActive, type Run } from "./run.ts";
+import type { RunResult } from "./run-executor.ts";
+import { buildKwargs, type RunRequest, runMetadata } from "./run-request.ts";
+import {
+  deleteRuns,
+  findActiveRuns,
+  findRunById,
+  findRunStatus,
+  findRunTargets,
+  type InsertedRun,
+  insertNewRuns,
+  interruptPending,
+  lockActiveRuns,
+  type NewRun,
+  requestCancel,
+  settleThread,
+  type Target,
+  type TargetQuery,
+} from "./run-store.ts";
+import { type RunWorker, runsChannel } from "./run-worker.ts";
+
+export type RunServiceOptions = {
+  database: Database;
+  graphs: GraphRegistry;
+  feed: ThreadFeed;
+  worker: RunWorker;
+  processId: string;
+  /** Makes sure the default assistants of a workspace exist. */
+  ensureDefaults(workspaceId: string): Promise<void>;
+  /** Removes a run's checkpoints and brings the thread's values back to what is left. */
+  forgetCheckpoints(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">): Promise<void>;
+};
+
+export type CreatedRun = {
+  run: Run;
+  /** Events of the run come after this number. */
+  afterSeq: number;
+  /** Present when this process runs it. */
+  result: Promise<RunResult | null> | undefined;
+};
+
+/** Use cases of runs: create with a multitask strategy, cancel, delete. */
+export class RunService {
+  readonly #options: RunServiceOptions;
+  readonly #targets: WriteBatcher<TargetQuery, Target>;
+  readonly #inserts: WriteBatcher<NewRun, InsertedRun>;
+
+  constructor(options: RunServiceOptions) {
+    this.#options = options;
+    const { database } = options;
+    this.#targets = new WriteBatcher<TargetQuery, Target>({
+      name: "run_targets",
+      lanes: 2,
+      maxRows: 200,
+      maxBytes: 1_000_000,
+      write: (rows) => findRunTargets(database, rows),
+    });
+    this.#inserts = new WriteBatcher<NewRun, InsertedRun>({
+      name: "run_inserts",
+      lanes: 2,
+      maxRows: 200,
+      maxBytes: 4_000_000,
+      bytesOf: (row) => row.kwargsJson.length + 500,
+      write: (rows) => insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds),
+    });
+  }
+
+  /** `threadId` null: a thread is made for this run alone. */
+  async create(workspaceId: string, threadId: string | null, request: RunRequest): Promise<CreatedRun> {
+    await this.#options.ensureDefaults(workspaceId);
+    const assistantId = resolveAssistantId(this.#options.graphs, request.assistant_id);
+    const target = await this.#targets.add({ workspaceId, threadId, assistantId });
+    if (!target.assistant_id || !target.graph_id) throw assistantNotFound(request.assistant_id);
+    // Fails here, with a sentence, when the graph is unknown or could not be loaded.
+    this.#options.graphs.get(target.graph_id);
+    const createThread = threadId === null || (target.thread_id === null && request.if_not_exists === "create");
+    if (!createThread && target.thread_id === null) throw threadNotFound(threadId!);
+    const run = this.#newRun(workspaceId, threadId ?? newId(), target, request, createThread);
+    if (request.multitask_strategy === "interrupt" || request.multitask_strategy === "rollback") {
+      await this.#makeWay(workspaceId, run.threadId, request.multitask_strategy);
+    }
+    return this.#insert(run, request);
+  }
+
+  #newRun(
+    workspaceId: string,
+    threadId: string,
+    target: Target,
+    request: RunRequest,
+    createThread: boolean,
+  ): NewRun {
+    const runId = newId();
+    const ids = { run_id: runId, thread_id: threadId, graph_id: target.graph_id!, assistant_id: target.assistant_id! };
+    return {
+      runId,
+      threadId,
+      workspaceId,
+      assistantId: ids.assistant_id,
+      graphId: ids.graph_id,
+      strategy: request.multitask_strategy,
+      metadata: runMetadata(target, request, ids),
+      kwargsJson: JSON.stringify(buildKwargs(target, request, ids)),
+      temporary: request.temporary,
+      createThread,
+      claim: false,
+      delaySeconds: request.after_seconds ?? 0,
+      threadMetadata: createThread ? { ...request.threadMetadata, graph_id: ids.graph_id, assistant_id: ids.assistant_id } : {},
+      threadConfig: {},
+    };
+  }
+
+  async #insert(run: NewRun, request: RunRequest): Promise<CreatedRun> {
+    const { worker } = this.#options;
+    const claim = run.delaySeconds === 0 && worker.reserve();
+    try {
+      const inserted = await this.#inserts.add({ ...run, claim });
+      if (!inserted.status) throw inserted.thread_found ? threadBusy(run.threadId) : threadNotFound(run.threadId);
+      const row = toCreated(run, inserted, request);
+      const afterSeq = Number(inserted.last_seq);
+      if (inserted.status === "running") {
+        return { run: row, afterSeq, result: worker.begin({ ...row, last_seq: afterSeq, protocol: inserted.protocol }) };
+      }
+      if (inserted.status === "pending") this.#announce();
+      return { run: row, afterSeq, result: undefined };
+    } finally {
+      if (claim) worker.release();
+    }
+  }
+
+  /** A pending run may be for this process, or for another one with room. */
+  #announce(): void {
+    const { worker, feed, database } = this.#options;
+    worker.wake();
+    if (feed.othersListen) database.notify(runsChannel, "wake").catch(() => undefined);
+  }
+
+  /** Stops what is in the way of a new run: `interrupt` keeps its progress, `rollback` removes it. */
+  async #makeWay(workspaceId: string, threadId: string, action: CancelAction): Promise<void> {
+    const active = await this.#options.database.sql.transaction().execute((tx) => lockActiveRuns(tx, workspaceId, threadId));
+    for (const run of active) await this.cancel(run, action);
+    const running = active.filter((run) => run.status === "running");
+    await Promise.all(running.map((run) => this.waitForEnd(run.thread_id, run.run_id, AbortSignal.timeout(60_000))));
+  }
+
+  /** Asks a run to stop. A pending one ends at once; a running one when its graph has let go. */
+  async cancel(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">, action: CancelAction): Promise<void> {
+    const { database, worker } = this.#options;
+    const [ended] = await interruptPending(database.sql, [run.run_id]);
+    if (ended !== undefined) {
+      if (action === "rollback") await deleteRuns(database.sql, [run.run_id]);
+      await settleThread(database.sql, run.thread_id);
+      this.#options.feed.touch(run.thread_id);
+      return;
+    }
+    if (!(await requestCancel(database.sql, run.run_id, action))) return;
+    if (!worker.cancel(run.run_id, action)) await database.notify(runsChannel, `cancel:${run.run_id}:${action}`);
+  }
+
+  async cancelMany(
+    workspaceId: string,
+    filter: { status?: "pending" | "running" | "all"; threadId?: string; runIds?: string[] },
+    action: CancelAction,
+  ): Promise<number> {
+    const found = await findActiveRuns(this.#options.database.sql, workspaceId, filter);
+    for (const { run_id } of found) {
+      const run = await findRunById(this.#options.database, workspaceId, run_id);
+      if (run) await this.cancel(run, action);
+    }
+    return found.length;
+  }
+
+  /** Called by the worker when a run was cancelled with `rollback`: as if it had never been. */
+  async rollback(run: ClaimedRun): Promise<void> {
+    await this.#options.forgetCheckpoints(run);
+    await this.#options.database.transaction(async (tx) => {
+      await deleteRuns(tx, [run.run_id]);
+      await settleThread(tx, run.thread_id);
+    });
+  }
+
+  async get(workspaceId: string, threadId: string, runId: string): Promise<Run> {
+    const run = await findRunById(this.#options.database, workspaceId, runId);
+    if (!run || run.thread_id !== threadId) throw runNotFound(runId);
+    return run;
+  }
+
+  /**
+   * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise
+   * with what comes from now on.
+   */
+  async joinPoint(run: Run, lastEventId: string | undefined): Promise<number> {
+    if (lastEventId === "-" || lastEventId === "-1") return 0;
+    if (lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
+    return lastSeqOf(this.#options.database, run.thread_id);
+  }
+
+  async statusOf(runId: string): Promise<"active" | "over"> {
+    const status = await findRunStatus(this.#options.database, runId);
+    return status !== null && isActive(status) ? "active" : "over";
+  }
+
+  async remove(workspaceId: string, threadId: string, runId: string): Promise<void> {
+    const run = await this.get(workspaceId, threadId, runId);
+    if (isActive(run.status)) {
+      await this.cancel(run, "rollback");
+      await this.waitForEnd(threadId, runId, AbortSignal.timeout(60_000));
+      return;
+    }
+    await this.#options.forgetCheckpoints(run);
+    await this.#options.database.transaction((tx) => deleteRuns(tx, [runId]));
+  }
+
+  /** Resolves when the run is over, wherever it runs; rejects when the signal fires first. */
+  async waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void> {
+    const { worker, feed } = this.#options;
+    for await (const _ of feed.changes(threadId, signal)) {
+      const local = worker.resultOf(runId);
+      if (local) await local;
+      if ((await this.statusOf(runId)) === "over") return;
+    }
+    throw new AppError({ code: "run.wait_ended", kind: "unavailable", message: `Waiting for run ${runId} was cut short.` });
+  }
+}
+
+function toCreated(run: NewRun, inserted: InsertedRun, request: RunRequest): Run {
+  const at = inserted.created_at!;
+  return {
+    run_id: run.runId,
+    thread_id: run.threadId,
+    workspace_id: run.workspaceId,
+    assistant_id: run.assistantId,
+    graph_id: run.graphId,
+    status: inserted.status!,
+    multitask_strategy: request.multitask_strategy,
+    metadata: run.metadata,
+    kwargs: JSON.parse(run.kwargsJson),
+    temporary: run.temporary,
+    attempt: inserted.attempt!,
+    cancel_action: null,
+    error: null,
+    created_at: at,
+    updated_at: at,
+    started_at: inserted.status === "running" ? at : null,
+    ended_at: null,
+  };
+}
+
+export function assistantNotFound(id: string): AppError {
+  return new AppError({
+    code: "assistant.not_found",
+    kind: "not_found",
+    message: `No assistant found for "${id}". Make sure it is the id of an assistant or of a graph of this server.`,
+  });
+}
+
+export function threadNotFound(id: string): AppError {
+  return new AppError({ code: "thread.not_found", kind: "not_found", message: `Thread with ID ${id} not found` });
+}
+
+export function runNotFound(id: string): AppError {
+  return new AppError({ code: "run.not_found", kind: "not_found", message: `Run with ID ${id} not found` });
+}
+
+function threadBusy(id: string): AppError {
+  return new AppError({
+    code: "run.thread_busy",
+    kind: "conflict",
+    message: `Thread ${id} is already running a task. Wait for it to finish or choose another multitask strategy.`,
+  });
+}

@@ -1,0 +1,190 @@
+import type { Statement } from "../../platform/db/database.ts";
+
+/** Columns of a run, in the order every statement below returns them. */
+export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy,
+  metadata, kwargs_json, temporary, attempt, cancel_action, error_json, created_at, updated_at, started_at, ended_at`;
+
+const prefixed = runColumns.replaceAll(/\b([a-z_]+)\b/g, "r.$1");
+
+/** Highest event number of a thread, also when its last writer died before it could say so. */
+const lastSeq = `greatest(t.last_seq, coalesce((select max(e.seq) from thread_events e where e.thread_id = t.thread_id), 0))`;
+
+/** Thread and assistant of a run to be created, for many requests at once. */
+export const findTargets: Statement = {
+  name: "runs_find_targets_1",
+  text: `select q.ordinal::int as ordinal,
+      t.thread_id, t.metadata as thread_metadata, t.config as thread_config,
+      a.assistant_id, a.graph_id, a.config as assistant_config, a.context as assistant_context,
+      a.metadata as assistant_metadata
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality as q(workspace_id, thread_id, assistant_id, ordinal)
+    left join threads t on t.thread_id = q.thread_id and t.workspace_id = q.workspace_id
+    left join assistants a on a.assistant_id = q.assistant_id and a.workspace_id = q.workspace_id
+    order by q.ordinal`,
+};
+
+/**
+ * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
+ * A thread's second run in the same batch is never claimed; two processes racing for one thread meet at
+ * the index `runs_one_running`, and the loser's rows are tried again one by one.
+ */
+export const insertRuns: Statement = {
+  name: "runs_insert_1",
+  text: `with q as (
+      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[],
+        $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[])
+      with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
+        temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ordinal)
+    ), made as (
+      insert into threads (thread_id, workspace_id, status, metadata, config)
+      select thread_id, workspace_id, 'busy', thread_metadata, thread_config from q where create_thread
+      on conflict (thread_id) do nothing
+      returning thread_id
+    ), seen as (
+      select q.*,
+        m.thread_id is not null as new_thread,
+        t.thread_id is not null as old_thread,
+        coalesce(t.protocol, false) as protocol,
+        case when t.thread_id is null then 0 else ${lastSeq} end as last_seq,
+        t.thread_id is not null and exists (
+          select 1 from runs r where r.thread_id = q.thread_id and r.status in ('pending', 'running')
+        ) as active
+      from q
+      left join made m on m.thread_id = q.thread_id
+      left join threads t on t.thread_id = q.thread_id and t.workspace_id = q.workspace_id
+    ), allowed as (
+      select *, claim and not active and delay_seconds = 0 as starts from seen
+      where (new_thread or old_thread) and not (strategy = 'reject' and active)
+    ), inserted as (
+      insert into runs (run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy, metadata,
+        kwargs_json, temporary, available_at, attempt, lease_owner, lease_expires_at, started_at)
+      select run_id, thread_id, workspace_id, assistant_id, graph_id,
+        case when starts then 'running' else 'pending' end, strategy, metadata, kwargs_json, temporary,
+        now() + make_interval(secs => delay_seconds),
+        case when starts then 1 else 0 end,
+        case when starts then $15::uuid end,
+        case when starts then now() + make_interval(secs => $16::float8) end,
+        case when starts then now() end
+      from allowed
+      returning run_id, status, attempt, created_at
+    ), marked as (
+      update threads t set status = 'busy', updated_at = now(),
+        metadata = t.metadata || jsonb_build_object('graph_id', a.graph_id, 'assistant_id', a.assistant_id::text)
+      from allowed a
+      where a.old_thread and not a.active and a.delay_seconds = 0 and t.thread_id = a.thread_id
+    )
+    select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.active, s.protocol, s.last_seq,
+      i.status, i.attempt, i.created_at
+    from seen s left join inserted i on i.run_id = s.run_id
+    order by s.ordinal`,
+};
+
+/** Takes due runs whose thread is free, oldest first within each thread. */
+export const claimRuns: Statement = {
+  name: "runs_claim_1",
+  text: `with due as (
+      select r.run_id from runs r
+      where r.status = 'pending' and r.available_at <= now() and r.graph_id = any($4::text[])
+        and not exists (select 1 from runs b where b.thread_id = r.thread_id and b.status = 'running')
+        and not exists (
+          select 1 from runs e where e.thread_id = r.thread_id and e.status = 'pending' and e.available_at <= now()
+            and (e.created_at, e.run_id) < (r.created_at, r.run_id))
+      order by r.created_at, r.run_id
+      limit $1
+      for update skip locked
+    ), claimed as (
+      update runs r set status = 'running', attempt = r.attempt + 1, lease_owner = $2::uuid,
+        lease_expires_at = now() + make_interval(secs => $3::float8), updated_at = now(),
+        started_at = coalesce(r.started_at, now())
+      from due where r.run_id = due.run_id
+      returning ${prefixed}
+    ), marked as (
+      update threads t set status = 'busy', updated_at = now(),
+        metadata = t.metadata || jsonb_build_object('graph_id', c.graph_id, 'assistant_id', c.assistant_id::text)
+      from claimed c where t.thread_id = c.thread_id
+    )
+    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join threads t on t.thread_id = c.thread_id`,
+};
+
+/** When the next waiting run becomes due, so that nobody has to poll. */
+export const nextDue: Statement = {
+  name: "runs_next_due_1",
+  text: `select min(available_at) as due from runs where status = 'pending' and available_at > now()`,
+};
+
+/** Extends every lease of this process and reports what was asked of its runs meanwhile. */
+export const heartbeatRuns: Statement = {
+  name: "runs_heartbeat_1",
+  text: `update runs set lease_expires_at = now() + make_interval(secs => $2::float8)
+    where lease_owner = $1::uuid and status = 'running'
+    returning run_id, attempt, cancel_action`,
+};
+
+/** Runs whose process is gone: back to the queue, or out of attempts. */
+export const expireLeases: Statement = {
+  name: "runs_expire_1",
+  text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now()
+    where status = 'running' and lease_expires_at < now() and attempt < $1
+    returning run_id, thread_id, attempt`,
+};
+
+export const exhaustedRuns: Statement = {
+  name: "runs_exhausted_1",
+  text: `select ${prefixed}, t.protocol, ${lastSeq} as last_seq
+    from runs r join threads t on t.thread_id = r.thread_id
+    where r.status = 'running' and r.lease_expires_at < now() and r.attempt >= $1 limit 100`,
+};
+
+/** Gives a lease back, for a shutdown: the next attempt goes on from the last checkpoint. */
+export const releaseRuns: Statement = {
+  name: "runs_release_1",
+  text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now(),
+      attempt = greatest(attempt - 1, 0)
+    where run_id = any($1::uuid[]) and lease_owner = $2::uuid and status = 'running'
+    returning run_id`,
+};
+
+/** Ends runs, brings their threads up to date and writes each log's last entry, fenced on the attempt. */
+export const finishRuns: Statement = {
+  name: "runs_finish_1",
+  text: `with q as (
+      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+        $9::text[])
+      with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
+        end_json, ordinal)
+    ), done as (
+      update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
+        lease_owner = null, lease_expires_at = null, cancel_action = null
+      from q where r.run_id = q.run_id and r.attempt = q.attempt and r.status = 'running'
+      returning r.run_id, r.thread_id
+    ), waiting as (
+      select d.run_id, exists (
+        select 1 from runs p where p.thread_id = d.thread_id and p.status = 'pending' and p.available_at <= now()
+      ) as more from done d
+    ), marked as (
+      update threads t set
+        status = case when w.more then 'busy' else q.thread_status end,
+        values_json = coalesce(q.values_json, t.values_json),
+        interrupts_json = q.interrupts_json,
+        error_json = q.error_json,
+        last_seq = greatest(t.last_seq, q.last_seq),
+        expires_at = now() + make_interval(secs => t.ttl_minutes * 60),
+        updated_at = now(),
+        state_updated_at = case when q.values_json is null then t.state_updated_at else now() end
+      from q join done d on d.run_id = q.run_id join waiting w on w.run_id = q.run_id
+      where t.thread_id = d.thread_id
+    ), ended as (
+      insert into thread_events (thread_id, seq, run_id, family, name, data)
+      select d.thread_id, q.last_seq, q.run_id, 'control', 'end', q.end_json
+      from q join done d on d.run_id = q.run_id
+    )
+    select q.ordinal::int as ordinal, d.run_id is not null as accepted, coalesce(w.more, false) as more
+    from q left join done d on d.run_id = q.run_id left join waiting w on w.run_id = q.run_id
+    order by q.ordinal`,
+};
+
+export const findRun: Statement = {
+  name: "runs_find_1",
+  text: `select ${runColumns} from runs where run_id = $1 and workspace_id = $2`,
+};
+
+export const runStatus: Statement = { name: "runs_status_1", text: "select status from runs where run_id = $1" };

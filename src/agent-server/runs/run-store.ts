@@ -1,0 +1,241 @@
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { CancelAction, ClaimedRun, Run, RunKwargs, RunOutcome, RunStatus } from "./run.ts";
+import {
+  claimRuns,
+  exhaustedRuns,
+  expireLeases,
+  findRun,
+  findTargets,
+  finishRuns,
+  heartbeatRuns,
+  insertRuns,
+  nextDue,
+  releaseRuns,
+  runColumns,
+  runStatus,
+} from "./run-statements.ts";
+
+export type RunRow = Omit<Run, "kwargs" | "error"> & { kwargs_json: string; error_json: string | null };
+
+export function toRun(row: RunRow): Run {
+  const { kwargs_json, error_json, ...rest } = row;
+  return {
+    ...rest,
+    kwargs: JSON.parse(kwargs_json) as RunKwargs,
+    error: error_json === null ? null : JSON.parse(error_json),
+  };
+}
+
+function toClaimed(row: RunRow & { last_seq: number; protocol: boolean }): ClaimedRun {
+  return { ...toRun(row), last_seq: Number(row.last_seq), protocol: row.protocol };
+}
+
+export type TargetQuery = { workspaceId: string; threadId: string | null; assistantId: string };
+export type Target = {
+  thread_id: string | null;
+  thread_metadata: Record<string, unknown> | null;
+  thread_config: Record<string, unknown> | null;
+  assistant_id: string | null;
+  graph_id: string | null;
+  assistant_config: Record<string, unknown> | null;
+  assistant_context: Record<string, unknown> | null;
+  assistant_metadata: Record<string, unknown> | null;
+};
+
+export async function findRunTargets(database: Database, queries: readonly TargetQuery[]): Promise<Target[]> {
+  return database.query<Target>(findTargets, [
+    queries.map((query) => query.workspaceId),
+    queries.map((query) => query.threadId),
+    queries.map((query) => query.assistantId),
+  ]);
+}
+
+export type NewRun = {
+  runId: string;
+  threadId: string;
+  workspaceId: string;
+  assistantId: string;
+  graphId: string;
+  strategy: string;
+  metadata: Record<string, unknown>;
+  kwargsJson: string;
+  temporary: boolean;
+  createThread: boolean;
+  claim: boolean;
+  delaySeconds: number;
+  threadMetadata: Record<string, unknown>;
+  threadConfig: Record<string, unknown>;
+};
+
+export type InsertedRun = {
+  thread_found: boolean;
+  active: boolean;
+  protocol: boolean;
+  last_seq: number;
+  /** Null when the run was refused: no such thread, or `reject` on a busy one. */
+  status: RunStatus | null;
+  attempt: number | null;
+  created_at: Date | null;
+};
+
+export async function insertNewRuns(
+  database: Database,
+  rows: readonly NewRun[],
+  owner: string,
+  leaseSeconds: number,
+): Promise<InsertedRun[]> {
+  const claimedThreads = new Set<string>();
+  return database.query<InsertedRun>(insertRuns, [
+    rows.map((row) => row.runId),
+    rows.map((row) => row.threadId),
+    rows.map((row) => row.workspaceId),
+    rows.map((row) => row.assistantId),
+    rows.map((row) => row.graphId),
+    rows.map((row) => row.strategy),
+    rows.map((row) => JSON.stringify(row.metadata)),
+    rows.map((row) => row.kwargsJson),
+    rows.map((row) => row.temporary),
+    rows.map((row) => row.createThread),
+    rows.map((row) => {
+      const first = row.claim && !claimedThreads.has(row.threadId);
+      if (first) claimedThreads.add(row.threadId);
+      return first;
+    }),
+    rows.map((row) => row.delaySeconds),
+    rows.map((row) => JSON.stringify(row.threadMetadata)),
+    rows.map((row) => JSON.stringify(row.threadConfig)),
+    owner,
+    leaseSeconds,
+  ]);
+}
+
+export async function claimDueRuns(
+  database: Database,
+  options: { limit: number; owner: string; leaseSeconds: number; graphIds: readonly string[] },
+): Promise<ClaimedRun[]> {
+  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(claimRuns, [
+    options.limit,
+    options.owner,
+    options.leaseSeconds,
+    options.graphIds,
+  ]);
+  return rows.map(toClaimed);
+}
+
+export async function nextDueAt(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ due: Date | null }>(nextDue, []);
+  return row?.due ?? null;
+}
+
+export async function extendLeases(
+  database: Database,
+  owner: string,
+  leaseSeconds: number,
+): Promise<{ run_id: string; attempt: number; cancel_action: CancelAction | null }[]> {
+  return database.query(heartbeatRuns, [owner, leaseSeconds]);
+}
+
+export async function requeueExpired(database: Database, attempts: number): Promise<{ run_id: string }[]> {
+  return database.query(expireLeases, [attempts]);
+}
+
+export async function findExhausted(database: Database, attempts: number): Promise<ClaimedRun[]> {
+  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(exhaustedRuns, [attempts]);
+  return rows.map(toClaimed);
+}
+
+export async function releaseLeases(database: Database, runIds: string[], owner: string): Promise<void> {
+  await database.query(releaseRuns, [runIds, owner]);
+}
+
+export type FinishedRun = { runId: string; attempt: number; lastSeq: number; outcome: RunOutcome };
+
+export async function finishRunRows(
+  database: Database,
+  rows: readonly FinishedRun[],
+): Promise<{ accepted: boolean; more: boolean }[]> {
+  return database.query(finishRuns, [
+    rows.map((row) => row.runId),
+    rows.map((row) => row.attempt),
+    rows.map((row) => row.outcome.status),
+    rows.map((row) => (row.outcome.error ? JSON.stringify(row.outcome.error) : null)),
+    rows.map((row) => row.outcome.threadStatus),
+    rows.map((row) => row.outcome.valuesJson),
+    rows.map((row) => row.outcome.interruptsJson),
+    rows.map((row) => row.lastSeq),
+    rows.map((row) => JSON.stringify({ status: row.outcome.status, error: row.outcome.error })),
+  ]);
+}
+
+export async function findRunById(database: Database, workspaceId: string, runId: string): Promise<Run | null> {
+  const [row] = await database.query<RunRow>(findRun, [runId, workspaceId]);
+  return row ? toRun(row) : null;
+}
+
+/** Null when the run is gone. */
+export async function findRunStatus(database: Database, runId: string): Promise<RunStatus | null> {
+  const [row] = await database.query<{ status: RunStatus }>(runStatus, [runId]);
+  return row?.status ?? null;
+}
+
+const columns = raw.raw(runColumns);
+
+export async function listRuns(
+  sql: Sql,
+  query: { workspaceId: string; threadId: string; status?: string; limit: number; offset: number },
+): Promise<Run[]> {
+  const { rows } = await raw<RunRow>`select ${columns} from runs
+    where thread_id = ${query.threadId} and workspace_id = ${query.workspaceId}
+      and (${query.status ?? null}::text is null or status = ${query.status ?? null})
+    order by created_at desc, run_id desc limit ${query.limit} offset ${query.offset}`.execute(sql);
+  return rows.map(toRun);
+}
+
+/** Locks the active runs of a thread, so that a strategy acts on what is really there. */
+export async function lockActiveRuns(sql: Sql, workspaceId: string, threadId: string): Promise<Run[]> {
+  const { rows } = await raw<RunRow>`select ${columns} from runs
+    where thread_id = ${threadId} and workspace_id = ${workspaceId} and status in ('pending', 'running')
+    order by created_at, run_id for update`.execute(sql);
+  return rows.map(toRun);
+}
+
+export async function findActiveRuns(
+  sql: Sql,
+  workspaceId: string,
+  filter: { status?: "pending" | "running" | "all"; threadId?: string; runIds?: string[] },
+): Promise<{ run_id: string; thread_id: string }[]> {
+  const { rows } = await raw<{ run_id: string; thread_id: string }>`select run_id, thread_id from runs
+    where workspace_id = ${workspaceId} and status in ('pending', 'running')
+      and (${filter.status ?? "all"} = 'all' or status = ${filter.status ?? "all"})
+      and (${filter.threadId ?? null}::uuid is null or thread_id = ${filter.threadId ?? null})
+      and (${filter.runIds ?? null}::uuid[] is null or run_id = any(${filter.runIds ?? null}))
+    limit 10000`.execute(sql);
+  return rows;
+}
+
+/** Asks the holder of a running run to stop; returns whether it was still running. */
+export async function requestCancel(sql: Sql, runId: string, action: CancelAction): Promise<boolean> {
+  const { rows } = await raw`update runs set cancel_action = ${action}, updated_at = now()
+    where run_id = ${runId} and status = 'running' returning run_id`.execute(sql);
+  return rows.length > 0;
+}
+
+/** Ends runs that never began. */
+export async function interruptPending(sql: Sql, runIds: string[]): Promise<string[]> {
+  const { rows } = await raw<{ run_id: string }>`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
+    where run_id = any(${runIds}) and status = 'pending' returning run_id`.execute(sql);
+  return rows.map((row) => row.run_id);
+}
+
+export async function deleteRuns(sql: Sql, runIds: string[]): Promise<void> {
+  await raw`delete from thread_events where run_id = any(${runIds})`.execute(sql);
+  await raw`delete from runs where run_id = any(${runIds})`.execute(sql);
+}
+
+/** A thread without work goes back to what its last checkpoint says; called after runs were removed. */
+export async function settleThread(sql: Sql, threadId: string): Promise<void> {
+  await raw`update threads set status = case when interrupts_json = '{}' then 'idle' else 'interrupted' end, updated_at = now()
+    where thread_id = ${threadId} and status = 'busy'
+      and not exists (select 1 from runs where thread_id = ${threadId} and status in ('pending', 'running'))`.execute(sql);
+}

@@ -1,0 +1,141 @@
+/** Statuses of a run and the only ways from one to another. */
+export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export const runTransitions: Record<RunStatus, readonly RunStatus[]> = {
+  // Cancelled before it began, or its graph is gone.
+  pending: ["running", "interrupted", "error"],
+  // Back to pending when its process died or is shutting down; the next attempt resumes it.
+  running: ["success", "error", "timeout", "interrupted", "pending"],
+  success: [],
+  error: [],
+  timeout: [],
+  interrupted: [],
+};
+
+export function isActive(status: RunStatus): boolean {
+  return status === "pending" || status === "running";
+}
+
+export const threadStatuses = ["idle", "busy", "interrupted", "error"] as const;
+export type ThreadStatus = (typeof threadStatuses)[number];
+
+export const multitaskStrategies = ["reject", "enqueue", "interrupt", "rollback"] as const;
+export type MultitaskStrategy = (typeof multitaskStrategies)[number];
+
+export const cancelActions = ["interrupt", "rollback"] as const;
+export type CancelAction = (typeof cancelActions)[number];
+
+export const streamModes = [
+  "values",
+  "updates",
+  "messages",
+  "messages-tuple",
+  "custom",
+  "tasks",
+  "checkpoints",
+  "debug",
+  "events",
+  "tools",
+] as const;
+export type StreamMode = (typeof streamModes)[number];
+
+export const maxAttempts = 3;
+
+export type Json = unknown;
+export type JsonObject = Record<string, unknown>;
+
+export type RunConfig = {
+  tags?: string[];
+  recursion_limit?: number;
+  configurable?: JsonObject;
+  [key: string]: unknown;
+};
+
+export type RunCommand = {
+  update?: unknown;
+  resume?: unknown;
+  goto?: string | { node: string; input: unknown } | (string | { node: string; input: unknown })[];
+};
+
+export type CheckpointRef = {
+  checkpoint_id?: string;
+  checkpoint_ns?: string;
+  checkpoint_map?: JsonObject | null;
+};
+
+/** What a run was asked to do, as it is kept in the row and shown in `kwargs`. */
+export type RunKwargs = {
+  input?: Json;
+  command?: RunCommand | null;
+  config: RunConfig;
+  context?: JsonObject;
+  stream_mode: StreamMode[];
+  interrupt_before?: string[] | "*" | null;
+  interrupt_after?: string[] | "*" | null;
+  webhook?: string | null;
+  feedback_keys?: string[] | null;
+  temporary: boolean;
+  subgraphs: boolean;
+  resumable: boolean;
+  durability: "sync" | "async" | "exit";
+  checkpoint?: CheckpointRef | null;
+  /** Set when the streaming protocol started the run. */
+  protocol?: boolean;
+};
+
+export type RunError = { error: string; message: string };
+
+export type Run = {
+  run_id: string;
+  thread_id: string;
+  workspace_id: string;
+  assistant_id: string;
+  graph_id: string;
+  status: RunStatus;
+  multitask_strategy: MultitaskStrategy;
+  metadata: JsonObject;
+  kwargs: RunKwargs;
+  temporary: boolean;
+  attempt: number;
+  cancel_action: CancelAction | null;
+  error: RunError | null;
+  created_at: Date;
+  updated_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+};
+
+/** A run this process holds the lease of, with the number its events go on from. */
+export type ClaimedRun = Run & { last_seq: number; protocol: boolean };
+
+/** How a run ended, and what its thread looks like afterwards. */
+export type RunOutcome = {
+  status: Exclude<RunStatus, "pending" | "running">;
+  threadStatus: ThreadStatus;
+  error: RunError | null;
+  /** JSON text of the thread's values; null leaves them as they were. */
+  valuesJson: string | null;
+  interruptsJson: string;
+};
+
+/** Later parts win, `configurable` is merged key by key: assistant, then thread, then the request. */
+export function mergeRunConfig(...parts: (RunConfig | null | undefined)[]): RunConfig {
+  const merged: RunConfig = {};
+  for (const part of parts) {
+    if (!part) continue;
+    const { configurable, ...rest } = part;
+    Object.assign(merged, rest);
+    if (configurable) merged.configurable = { ...merged.configurable, ...configurable };
+  }
+  return merged;
+}
+
+/** Error class name and message, as run rows, `error` events and webhooks carry them. */
+export function describeRunError(error: unknown): RunError {
+  if (error instanceof Error) {
+    const name = error.name && error.name !== "Error" ? error.name : error.constructor.name || "Error";
+    return { error: name, message: error.message || name };
+  }
+  return { error: "Error", message: typeof error === "string" ? error : JSON.stringify(error) };
+}

@@ -1,0 +1,51 @@
+import type { Database } from "../../platform/db/database.ts";
+import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { AppError } from "../../platform/errors.ts";
+import { appendEvents, type EventRow } from "./event-store.ts";
+import type { ThreadFeed } from "./thread-feed.ts";
+
+/**
+ * Commit, then deliver. Events go through one lane, so that what is committed earlier is delivered
+ * earlier; every flush is fenced on (run, attempt), so a process that lost its lease writes nothing.
+ */
+export class EventLog {
+  readonly #batcher: WriteBatcher<EventRow, boolean>;
+
+  constructor(database: Database, feed: ThreadFeed) {
+    this.#batcher = new WriteBatcher<EventRow, boolean>({
+      name: "thread_events",
+      lanes: 1,
+      maxRows: 2_000,
+      maxBytes: 4_000_000,
+      bytesOf: (row) => row.data.length + 200,
+      write: async (rows) => {
+        const lost = await appendEvents(database, rows);
+        if (lost.length === 0) {
+          feed.publish(rows);
+          return rows.map(() => true);
+        }
+        const refused = new Set(lost.map((lease) => `${lease.run_id}/${lease.attempt}`));
+        const accepted = rows.map((row) => !refused.has(`${row.runId}/${row.attempt}`));
+        feed.publish(rows.filter((_, index) => accepted[index]));
+        return accepted;
+      },
+    });
+  }
+
+  /** Resolves once the event is durable and delivered to local readers. */
+  async append(row: EventRow): Promise<void> {
+    if (!(await this.#batcher.add(row))) throw leaseLost(row.runId);
+  }
+
+  async drain(): Promise<void> {
+    await this.#batcher.drain();
+  }
+}
+
+export function leaseLost(runId: string): AppError {
+  return new AppError({
+    code: "run.lease_lost",
+    kind: "conflict",
+    message: `Run ${runId} is no longer held by this process; another one has taken it over.`,
+  });
+}

@@ -1,0 +1,86 @@
+import type { Database, Statement } from "../../platform/db/database.ts";
+import type { EventFamily, ThreadEvent } from "./thread-event.ts";
+
+/** A row on its way into the log, with the lease that entitles its writer. */
+export type EventRow = ThreadEvent & { attempt: number };
+
+const append: Statement = {
+  name: "thread_events_append_1",
+  text: `with q as (
+    select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[])
+      as q(thread_id, seq, run_id, attempt, family, name, namespace, data)
+  ), held as materialized (
+    select r.run_id, r.attempt from runs r
+    where r.run_id = any($3::uuid[]) and r.status = 'running'
+  ), written as (
+    insert into thread_events (thread_id, seq, run_id, family, name, namespace, data)
+    select q.thread_id, q.seq, q.run_id, q.family, q.name, q.namespace, q.data
+    from q join held h on h.run_id = q.run_id and h.attempt = q.attempt
+  )
+  select distinct q.run_id, q.attempt from q
+  where not exists (select 1 from held h where h.run_id = q.run_id and h.attempt = q.attempt)`,
+};
+
+const readAfter: Statement = {
+  name: "thread_events_read_1",
+  text: `select seq, run_id, family, name, namespace, data from thread_events
+    where thread_id = $1 and seq > $2 order by seq limit $3`,
+};
+
+type StoredEvent = {
+  seq: number;
+  run_id: string;
+  family: EventFamily;
+  name: string;
+  namespace: string;
+  data: string;
+};
+
+/** Writes a batch in one statement; returns the leases (run and attempt) that no longer hold. */
+export async function appendEvents(
+  database: Database,
+  rows: readonly EventRow[],
+): Promise<{ run_id: string; attempt: number }[]> {
+  return database.query(append, [
+    rows.map((row) => row.threadId),
+    rows.map((row) => row.seq),
+    rows.map((row) => row.runId),
+    rows.map((row) => row.attempt),
+    rows.map((row) => row.family),
+    rows.map((row) => row.name),
+    rows.map((row) => row.namespace),
+    rows.map((row) => row.data),
+  ]);
+}
+
+export async function readEvents(
+  database: Database,
+  threadId: string,
+  afterSeq: number,
+  limit: number,
+): Promise<ThreadEvent[]> {
+  const rows = await database.query<StoredEvent>(readAfter, [threadId, afterSeq, limit]);
+  return rows.map((row) => ({
+    threadId,
+    seq: Number(row.seq),
+    runId: row.run_id,
+    family: row.family,
+    name: row.name,
+    namespace: row.namespace,
+    data: row.data,
+  }));
+}
+
+const lastSeq: Statement = {
+  name: "thread_events_last_1",
+  text: `select greatest(
+      coalesce((select max(seq) from thread_events where thread_id = $1), 0),
+      coalesce((select last_seq from threads where thread_id = $1), 0)
+    ) as seq`,
+};
+
+/** The highest number given out on a thread so far. */
+export async function lastSeqOf(database: Database, threadId: string): Promise<number> {
+  const [row] = await database.query<{ seq: number }>(lastSeq, [threadId]);
+  return Number(row?.seq ?? 0);
+}

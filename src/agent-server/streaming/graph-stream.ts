@@ -1,0 +1,123 @@
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import type { GraphKit } from "../graphs/graph-kit.ts";
+import { checkpointerKey } from "../graphs/graph-state.ts";
+import type { CompiledGraph } from "../graphs/loaded-graph.ts";
+import type { RunCommand, RunKwargs } from "../runs/run.ts";
+
+/** Modes of the graph library. `values` is always on: it tells the final state. */
+type GraphMode = "values" | "updates" | "messages" | "custom" | "tasks" | "checkpoints" | "debug" | "tools";
+
+export type GraphChunk =
+  | { kind: "chunk"; namespace: readonly string[]; mode: GraphMode; payload: unknown }
+  /** A callback event, only with the stream mode `events`. */
+  | { kind: "event"; event: unknown };
+
+export type GraphRun = {
+  graph: CompiledGraph;
+  kit: GraphKit;
+  kwargs: RunKwargs;
+  runId: string;
+  metadata: Record<string, unknown>;
+  saver: BaseCheckpointSaver | undefined;
+  store: BaseStore | undefined;
+  signal: AbortSignal;
+  /** Go on from the last checkpoint instead of applying the input again. */
+  resume: boolean;
+};
+
+/** Runs the graph and yields what it says, in order. */
+export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
+  const { graph, kwargs } = run;
+  const input = run.resume ? null : graphInput(run.kit, kwargs);
+  const options = { ...graphConfig(run), streamMode: graphModes(kwargs), subgraphs: kwargs.subgraphs };
+  if (kwargs.stream_mode.includes("events")) {
+    const events = graph.streamEvents(input as never, { ...options, version: "v2" } as never);
+    for await (const event of events as unknown as AsyncIterable<CallbackEvent>) {
+      if (event.event === "on_chain_stream" && event.run_id === run.runId) {
+        const chunk = toChunk(event.data?.chunk, kwargs.subgraphs);
+        if (chunk) yield chunk;
+      } else if (!event.tags?.includes("langsmith:hidden")) {
+        yield { kind: "event", event };
+      }
+    }
+    return;
+  }
+  const stream = await graph.stream(input as never, options as never);
+  for await (const part of stream as AsyncIterable<unknown>) {
+    const chunk = toChunk(part, kwargs.subgraphs);
+    if (chunk) yield chunk;
+  }
+}
+
+type CallbackEvent = { event: string; run_id: string; tags?: string[]; data?: { chunk?: unknown } };
+
+function toChunk(part: unknown, subgraphs: boolean): GraphChunk | undefined {
+  if (!Array.isArray(part)) return undefined;
+  if (subgraphs) {
+    const [namespace, mode, payload] = part as [string[], GraphMode, unknown];
+    return { kind: "chunk", namespace: namespace ?? [], mode, payload };
+  }
+  const [mode, payload] = part as [GraphMode, unknown];
+  return { kind: "chunk", namespace: [], mode, payload };
+}
+
+function graphModes(kwargs: RunKwargs): GraphMode[] {
+  const modes = new Set<GraphMode>(["values"]);
+  for (const mode of kwargs.stream_mode) {
+    if (mode === "messages-tuple") modes.add("messages");
+    else if (mode !== "events") modes.add(mode);
+  }
+  return [...modes];
+}
+
+/** The config of one execution, as the graph library wants it. */
+export function graphConfig(run: GraphRun): Record<string, unknown> {
+  const { kwargs } = run;
+  const { configurable, recursion_limit, ...rest } = kwargs.config;
+  // A resumed attempt goes on from its own last checkpoint, not from the one it was forked from.
+  const checkpoint = run.resume ? undefined : kwargs.checkpoint;
+  return {
+    ...rest,
+    configurable: {
+      ...configurable,
+      ...(checkpoint ? { ...checkpoint, checkpoint_ns: checkpoint.checkpoint_ns ?? "" } : {}),
+      ...(run.saver ? { [checkpointerKey]: run.saver } : {}),
+    },
+    metadata: run.metadata,
+    ...(recursion_limit ? { recursionLimit: recursion_limit } : {}),
+    ...(hasKeys(kwargs.context) ? { context: kwargs.context } : {}),
+    ...(kwargs.interrupt_before ? { interruptBefore: kwargs.interrupt_before } : {}),
+    ...(kwargs.interrupt_after ? { interruptAfter: kwargs.interrupt_after } : {}),
+    ...(run.store ? { store: run.store } : {}),
+    durability: kwargs.durability,
+    runId: run.runId,
+    signal: run.signal,
+  };
+}
+
+/** Commands must be built from the graph's own copy of the library: another copy's `Send` is refused. */
+export function graphInput(kit: GraphKit, kwargs: Pick<RunKwargs, "input" | "command">): unknown {
+  if (!kwargs.command) return kwargs.input ?? null;
+  return toCommand(kit, kwargs.command);
+}
+
+export function toCommand(kit: GraphKit, command: RunCommand): unknown {
+  const { goto, update, resume } = command;
+  return new kit.Command({
+    ...(resume === undefined ? {} : { resume }),
+    ...(update === undefined || update === null ? {} : { update: update as Record<string, unknown> }),
+    ...(goto === undefined || goto === null ? {} : { goto: asList(goto).map((step) => toStep(kit, step)) }),
+  } as never);
+}
+
+function toStep(kit: GraphKit, step: string | { node: string; input: unknown }) {
+  return typeof step === "string" ? step : new kit.Send(step.node, step.input);
+}
+
+function asList<T>(value: T | T[]): T[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function hasKeys(value: object | undefined): boolean {
+  return value !== undefined && Object.keys(value).length > 0;
+}

@@ -1,0 +1,69 @@
+import type { SseFrame } from "../../platform/http/sse.ts";
+import type { StreamMode } from "../runs/run.ts";
+import type { ThreadEvent } from "./thread-event.ts";
+import type { ThreadFeed } from "./thread-feed.ts";
+
+export type RunStreamOptions = {
+  feed: ThreadFeed;
+  threadId: string;
+  runId: string;
+  afterSeq: number;
+  /** Only these modes; undefined passes everything. */
+  modes?: readonly StreamMode[];
+  signal: AbortSignal;
+  /** Ids let a client come back with Last-Event-ID. */
+  withIds: boolean;
+  /** Whether the run is over although its last entry is not in the log any more. */
+  isOver(): Promise<boolean>;
+};
+
+/** The frames of one run, until its end. */
+export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseFrame[]> {
+  const { feed, threadId, runId, signal } = options;
+  for await (const page of feed.read(threadId, options.afterSeq, signal)) {
+    // Nothing new but something happened: a queued run was cancelled, or its log was pruned.
+    if (page.length === 0 && (await options.isOver())) return;
+    const own = page.filter((event) => event.runId === runId);
+    const frames = selectFrames(own, options);
+    if (frames.length > 0) yield frames;
+    if (own.some((event) => event.family === "control")) return;
+  }
+}
+
+function selectFrames(events: ThreadEvent[], { modes, withIds }: RunStreamOptions): SseFrame[] {
+  return events
+    .filter((event) => event.family === "run" && isWanted(event.name, modes))
+    .map((event) => toFrame(event, withIds));
+}
+
+/** A run that ended: whatever the log still holds of it, without waiting for more. */
+export async function* pastFrames(options: RunStreamOptions): AsyncGenerator<SseFrame[]> {
+  let cursor = options.afterSeq;
+  for (;;) {
+    const page = await options.feed.page(options.threadId, cursor);
+    const frames = selectFrames(
+      page.filter((event) => event.runId === options.runId),
+      options,
+    );
+    if (frames.length > 0) yield frames;
+    if (page.length === 0) return;
+    cursor = page[page.length - 1]!.seq;
+  }
+}
+
+/** `metadata`, `error` and `feedback` always pass; the rest by the mode before `/` and `|`. */
+function isWanted(name: string, modes: readonly StreamMode[] | undefined): boolean {
+  if (!modes || modes.length === 0) return true;
+  const mode = name.split(/[/|]/, 1)[0]!;
+  if (mode === "metadata" || mode === "error" || mode === "feedback") return true;
+  if (mode === "messages") {
+    return name.includes("/") ? modes.includes("messages") : modes.includes("messages-tuple");
+  }
+  return modes.includes(mode as StreamMode);
+}
+
+function toFrame(event: ThreadEvent, withId: boolean): SseFrame {
+  return withId
+    ? { event: event.name, data: event.data, id: String(event.seq) }
+    : { event: event.name, data: event.data };
+}

@@ -1,0 +1,214 @@
+import type { Database, Unlisten } from "../../platform/db/database.ts";
+import { readEvents } from "./event-store.ts";
+import type { ThreadEvent } from "./thread-event.ts";
+
+const channelName = "treadle_thread_events";
+const ringSize = 512;
+const pageSize = 500;
+/** NOTIFY refuses payloads of 8,000 bytes and more; a thread id takes 37. */
+const maxIdsPerNotice = 200;
+/** A reader looks for itself this often, should an announcement ever be lost. */
+const safetyMs = 15_000;
+
+type Channel = {
+  /** The newest committed events, without gaps; readers further behind page through the log. */
+  ring: ThreadEvent[];
+  /** Everything after this number is in the ring. */
+  ringAfter: number;
+  /** Whether a run of this process writes here: then nobody else does. */
+  local: boolean;
+  readers: number;
+  wake: Set<() => void>;
+};
+
+/**
+ * Delivers committed events to readers. A reader owns nothing but a cursor: the log in Postgres is
+ * the buffer, so a slow reader costs no memory. The ring only saves the fast ones a query.
+ */
+export class ThreadFeed {
+  readonly #database: Database;
+  readonly #channels = new Map<string, Channel>();
+  #unlisten: Unlisten | undefined;
+  #othersListen = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async start(): Promise<void> {
+    this.#unlisten = await this.#database.listen(
+      channelName,
+      (payload) => {
+        for (const threadId of payload.split(",")) this.#wakeRemote(threadId);
+      },
+      () => {
+        for (const threadId of this.#channels.keys()) this.#wakeRemote(threadId);
+      },
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#unlisten?.();
+    for (const channel of this.#channels.values()) wakeAll(channel);
+  }
+
+  /** Announcements cost every commit, so they are made only while another process is alive. */
+  setOthersListen(othersListen: boolean): void {
+    this.#othersListen = othersListen;
+  }
+
+  get othersListen(): boolean {
+    return this.#othersListen;
+  }
+
+  /** A run of this process begins to write after `seq`. */
+  open(threadId: string, seq: number): void {
+    const channel = this.#channel(threadId);
+    channel.local = true;
+    channel.ring = [];
+    channel.ringAfter = seq;
+  }
+
+  close(threadId: string): void {
+    const channel = this.#channels.get(threadId);
+    if (!channel) return;
+    channel.local = false;
+    this.#release(threadId, channel);
+  }
+
+  /** Hands committed events to local readers and tells other processes where to look. */
+  publish(events: readonly ThreadEvent[]): void {
+    const touched = new Set<string>();
+    for (const event of events) {
+      touched.add(event.threadId);
+      const channel = this.#channels.get(event.threadId);
+      if (!channel) continue;
+      channel.ring.push(event);
+      if (channel.ring.length > ringSize * 2) {
+        channel.ring.splice(0, channel.ring.length - ringSize);
+        channel.ringAfter = channel.ring[0]!.seq - 1;
+      }
+    }
+    for (const threadId of touched) {
+      const channel = this.#channels.get(threadId);
+      if (channel) wakeAll(channel);
+    }
+    if (this.#othersListen) this.#announce([...touched]);
+  }
+
+  /**
+   * Events after `afterSeq` in order, first from the log, then as they are committed, until the signal
+   * fires or the consumer stops. An empty page means: something happened that is not an event.
+   */
+  async *read(threadId: string, afterSeq: number, signal: AbortSignal): AsyncGenerator<ThreadEvent[]> {
+    const channel = this.#channel(threadId);
+    channel.readers += 1;
+    let cursor = afterSeq;
+    let woken = false;
+    try {
+      while (!signal.aborted) {
+        const wait = this.#waiter(channel, signal);
+        const page = await this.#page(threadId, channel, cursor);
+        if (page.length > 0 || woken) {
+          wait.forget();
+          woken = false;
+          cursor = page.at(-1)?.seq ?? cursor;
+          yield page;
+          continue;
+        }
+        await wait.woken;
+        woken = true;
+      }
+    } finally {
+      channel.readers -= 1;
+      this.#release(threadId, channel);
+    }
+  }
+
+  /** Yields at once and then whenever something may have happened on the thread, until the signal fires. */
+  async *changes(threadId: string, signal: AbortSignal): AsyncGenerator<void> {
+    const channel = this.#channel(threadId);
+    channel.readers += 1;
+    try {
+      while (!signal.aborted) {
+        const wait = this.#waiter(channel, signal);
+        yield;
+        await wait.woken;
+      }
+    } finally {
+      channel.readers -= 1;
+      this.#release(threadId, channel);
+    }
+  }
+
+  /** Something happened on the thread that no event tells, for example a queued run was cancelled. */
+  touch(threadId: string): void {
+    const channel = this.#channels.get(threadId);
+    if (channel) wakeAll(channel);
+    if (this.#othersListen) this.#announce([threadId]);
+  }
+
+  /** One page of the log after `afterSeq`. */
+  page(threadId: string, afterSeq: number): Promise<ThreadEvent[]> {
+    return readEvents(this.#database, threadId, afterSeq, pageSize);
+  }
+
+  async #page(threadId: string, channel: Channel, cursor: number): Promise<ThreadEvent[]> {
+    if (channel.local && cursor >= channel.ringAfter) {
+      const { ring } = channel;
+      let first = ring.length;
+      while (first > 0 && ring[first - 1]!.seq > cursor) first -= 1;
+      return ring.slice(first);
+    }
+    return this.page(threadId, cursor);
+  }
+
+  #waiter(channel: Channel, signal: AbortSignal): { woken: Promise<void>; forget(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => finish(), safetyMs);
+    timer.unref();
+    const finish = () => {
+      clearTimeout(timer);
+      channel.wake.delete(finish);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    channel.wake.add(finish);
+    signal.addEventListener("abort", finish, { once: true });
+    return { woken: promise, forget: finish };
+  }
+
+  #channel(threadId: string): Channel {
+    let channel = this.#channels.get(threadId);
+    if (!channel) {
+      channel = { ring: [], ringAfter: Number.MAX_SAFE_INTEGER, local: false, readers: 0, wake: new Set() };
+      this.#channels.set(threadId, channel);
+    }
+    return channel;
+  }
+
+  #release(threadId: string, channel: Channel): void {
+    if (!channel.local) {
+      channel.ring = [];
+      channel.ringAfter = Number.MAX_SAFE_INTEGER;
+      if (channel.readers === 0) this.#channels.delete(threadId);
+    }
+  }
+
+  #wakeRemote(threadId: string): void {
+    const channel = this.#channels.get(threadId);
+    if (channel && !channel.local) wakeAll(channel);
+  }
+
+  #announce(threadIds: string[]): void {
+    for (let first = 0; first < threadIds.length; first += maxIdsPerNotice) {
+      const ids = threadIds.slice(first, first + maxIdsPerNotice).join(",");
+      // A lost announcement only delays a remote reader until its own next look.
+      this.#database.notify(channelName, ids).catch(() => undefined);
+    }
+  }
+}
+
+function wakeAll(channel: Channel): void {
+  for (const wake of [...channel.wake]) wake();
+}

@@ -1,0 +1,98 @@
+import { type CheckpointView, checkpointOf } from "../checkpoints/checkpoint-view.ts";
+import { toWire } from "../checkpoints/message-wire.ts";
+
+/** The graph library's snapshot of a thread, as far as we read it. */
+export type StateSnapshot = {
+  values: unknown;
+  next: readonly string[];
+  config: { configurable?: Record<string, unknown> };
+  metadata?: Record<string, unknown>;
+  createdAt?: string;
+  parentConfig?: { configurable?: Record<string, unknown> };
+  tasks: readonly SnapshotTask[];
+};
+
+type SnapshotTask = {
+  id: string;
+  name: string;
+  path?: readonly unknown[];
+  error?: unknown;
+  interrupts?: readonly unknown[];
+  state?: StateSnapshot | { configurable?: Record<string, unknown> };
+  result?: unknown;
+};
+
+export type ThreadTask = {
+  id: string;
+  name: string;
+  path: unknown;
+  error: unknown;
+  interrupts: unknown[];
+  checkpoint: CheckpointView | null;
+  state: ThreadState | null;
+  result: unknown;
+};
+
+export type ThreadState = {
+  values: unknown;
+  next: string[];
+  tasks: ThreadTask[];
+  metadata: Record<string, unknown>;
+  created_at: string | null;
+  checkpoint: CheckpointView | null;
+  parent_checkpoint: CheckpointView | null;
+  interrupts: unknown[];
+};
+
+/** A thread that never ran. */
+export const emptyThreadState: ThreadState = {
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: {},
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+  interrupts: [],
+};
+
+/** The wire form of a snapshot. */
+export function toThreadState(snapshot: StateSnapshot): ThreadState {
+  const tasks = snapshot.tasks.map(toTask);
+  const known = snapshot.config.configurable?.checkpoint_id !== undefined;
+  return {
+    values: toWire(snapshot.values ?? {}),
+    next: [...snapshot.next],
+    tasks,
+    metadata: (toWire(snapshot.metadata ?? {}) ?? {}) as Record<string, unknown>,
+    created_at: snapshot.createdAt ?? null,
+    checkpoint: known ? checkpointOf(snapshot.config) : null,
+    parent_checkpoint: snapshot.parentConfig ? checkpointOf(snapshot.parentConfig) : null,
+    interrupts: tasks.flatMap((task) => task.interrupts),
+  };
+}
+
+function toTask(task: SnapshotTask): ThreadTask {
+  const state = task.state;
+  const nested = state && "values" in state ? toThreadState(state) : null;
+  const config = state && !("values" in state) ? state : undefined;
+  return {
+    id: task.id,
+    name: task.name,
+    path: task.path ?? null,
+    error: task.error === undefined || task.error === null ? null : toWire(task.error),
+    interrupts: (task.interrupts ?? []).map((interrupt) => toWire(interrupt)),
+    checkpoint: nested ? nested.checkpoint : config ? checkpointOf(config) : null,
+    state: nested,
+    result: task.result === undefined ? null : toWire(task.result),
+  };
+}
+
+/** Task id to its interrupts, as a thread carries them. */
+export function interruptsByTask(snapshot: StateSnapshot): Record<string, unknown[]> {
+  const map: Record<string, unknown[]> = {};
+  for (const task of snapshot.tasks) {
+    if (task.interrupts?.length) map[task.id] = task.interrupts.map((interrupt) => toWire(interrupt));
+  }
+  return map;
+}

@@ -1,0 +1,281 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
+import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
+import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
+import type { Config } from "./config.ts";
+import { providerKeys } from "./config.ts";
+import { type Clock, systemClock } from "./platform/clock.ts";
+import type { Database } from "./platform/db/database.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./platform/db/embedded-postgres.ts";
+import { migrate } from "./platform/db/migrate.ts";
+import { openDatabase } from "./platform/db/open-database.ts";
+import { openSecretBox } from "./platform/encryption-keys.ts";
+import { createHttpApp, type HttpApp } from "./platform/http/http-app.ts";
+import { createIdempotencyStore, deleteExpiredKeys } from "./platform/http/idempotency-store.ts";
+import type { ApiDocument } from "./platform/http/openapi.ts";
+import type { ServerEnv } from "./platform/http/pipeline.ts";
+import type { Route } from "./platform/http/route.ts";
+import { listen, type RunningServer } from "./platform/http/server.ts";
+import { systemRoutes } from "./platform/http/system-routes.ts";
+import { every, pruneJob } from "./platform/jobs/job-schedule.ts";
+import { createJobWorker, type JobWorker } from "./platform/jobs/job-worker.ts";
+import { createLogger, type Logger } from "./platform/logger.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import type { SecretBox } from "./platform/secret-box.ts";
+import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
+import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
+
+export type Started = {
+  url: string;
+  port: number;
+  databaseUrl: string;
+  notes: string[];
+  workspaceId: string;
+  /** Null when this start did not make it: it is in the credentials file. */
+  apiKey: string | null;
+  dataDir: string;
+  database: "embedded" | "external";
+};
+
+export type App = {
+  /** Opens the database, brings it up to date and builds the areas. `start` does it by itself. */
+  prepare(): Promise<void>;
+  /** Serves on the configured address. */
+  start(): Promise<Started>;
+  /** Drains requests and runs, then closes in reverse order; names what it had to interrupt. */
+  stop(): Promise<{ interrupted: string[] }>;
+  fetch(request: Request, env?: ServerEnv): Response | Promise<Response>;
+  readonly routes: Route[];
+};
+
+export const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
+
+export function version(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Runs what was pushed onto it, last first; every step gets its chance even if an earlier one fails. */
+class Closers {
+  readonly #steps: (() => Promise<unknown>)[] = [];
+
+  push(step: () => Promise<unknown>): void {
+    this.#steps.push(step);
+  }
+
+  async run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      await step().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw new AggregateError(failures, "Not everything could be closed in order.");
+  }
+}
+
+/** What areas are made of. */
+export type Ground = {
+  config: Config;
+  database: Database;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  publicUrl(): string;
+};
+
+type Areas = {
+  workspaces: Workspaces;
+  agentServer: AgentServer;
+  jobs: JobWorker;
+  startJobs(): Promise<void>;
+  http: HttpApp;
+  routes: Route[];
+};
+
+/** The composition root: the only place where areas meet. Builds everything, starts nothing. */
+export async function composeAreas(ground: Ground): Promise<Areas & { documents: ApiDocument[] }> {
+  const { config, database, secretBox, clock, logger } = ground;
+  const metrics = createMetrics();
+  metrics.poolGauges(() => database.poolStats());
+  const workspaces = createWorkspaces({ database, secretBox, clock, logger });
+  const builtin = await builtinGraphs({ environment: providerKeys() });
+  const agentServer = createAgentServer({
+    database,
+    logger,
+    graphs: new GraphRegistry(builtin.graphs),
+    version: version(),
+    runConcurrency: config.runConcurrency,
+    runLeaseMs: config.runLeaseMs,
+    runTimeoutMs: config.runTimeoutMs,
+    publicUrl: ground.publicUrl,
+  });
+  const idempotency = createIdempotencyStore({
+    sql: database.sql,
+    clock,
+    seal: (text, context) => secretBox.seal(text, context),
+    open: (sealed, context) => secretBox.open(sealed, context),
+  });
+  const sweepKeys = every({
+    kind: "http.sweep_idempotency_keys",
+    database,
+    clock,
+    everyMs: 3_600_000,
+    handler: async () => {
+      await deleteExpiredKeys(database.sql, clock.now());
+    },
+  });
+  const recurring = [pruneJob({ database, clock }), sweepKeys];
+  const jobs = createJobWorker({
+    database,
+    clock,
+    logger,
+    handlers: Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
+  });
+  const system = systemRoutes({
+    database,
+    metrics,
+    info: {
+      version: version(),
+      graphLibraryVersion: builtin.kit.version,
+      flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
+    },
+  });
+  const routes = [...system, ...workspaces.routes, ...agentServer.routes];
+  const documents = apiDocuments({ system, control: workspaces.routes, agent: agentServer.routes });
+  const http = createHttpApp({
+    routes,
+    authenticator: workspaces.authenticator,
+    agentAuthRequired: config.agentAuthRequired,
+    logger,
+    metrics,
+    corsOrigins: config.corsOrigins,
+    documents,
+    validateResponses: config.validateResponses,
+    idempotency,
+    aliases: { "/api-host": ["/v1", "/v2"] },
+  });
+  const startJobs = async () => {
+    for (const job of recurring) await job.start();
+    await jobs.start();
+  };
+  return { workspaces, agentServer, jobs, startJobs, http, routes, documents };
+}
+
+function apiDocuments(routes: { system: Route[]; control: Route[]; agent: Route[] }): ApiDocument[] {
+  return [
+    {
+      path: "/openapi.json",
+      title: "Treadle",
+      version: version(),
+      description: "The whole platform: control plane, agent server, traces and exports on one host.",
+      routes: [...routes.system, ...routes.agent, ...routes.control],
+    },
+    {
+      path: "/v2/openapi.json",
+      title: "Treadle control plane",
+      version: "0.1.0",
+      description: "Workspaces, keys, deployments and the auth service.",
+      routes: routes.control,
+    },
+  ];
+}
+
+export async function createApp(
+  config: Config,
+  options: { logger?: Logger; clock?: Clock } = {},
+): Promise<App> {
+  const logger = options.logger ?? createLogger({ level: config.logLevel });
+  const clock = options.clock ?? systemClock;
+  const closers = new Closers();
+  let areas: Areas | undefined;
+  let server: RunningServer | undefined;
+  let preparing: Promise<Prepared> | undefined;
+  const publicUrl = () => config.publicUrl ?? server?.url ?? `http://127.0.0.1:${config.port}`;
+
+  async function prepare(): Promise<Prepared> {
+    const postgres = await startPostgres(config, logger, closers);
+    const databaseUrl = config.databaseUrl ?? postgres!.url;
+    await migrate({ url: databaseUrl, directory: migrationsFolder, logger });
+    const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
+    closers.push(() => database.close());
+    const box = await openSecretBox({ dataDir: config.dataDir, secretKey: config.secretKey, database, logger });
+    closers.push(() => box.stop());
+    areas = await composeAreas({ config, database, secretBox: box.secretBox, clock, logger, publicUrl });
+    const { workspaces } = areas;
+    closers.push(() => workspaces.stop());
+    const remembered = await readCredentials(config.dataDir);
+    const identity = await workspaces.bootstrap({
+      apiKey: config.apiKey,
+      workspaceId: config.workspaceId,
+      rememberedKey: remembered?.apiKey,
+    });
+    await areas.agentServer.start();
+    await areas.startJobs();
+    return { databaseUrl, notes: postgres?.notes ?? [], identity };
+  }
+
+  return {
+    get routes() {
+      return prepared(areas).routes;
+    },
+    fetch: (request, env) => prepared(areas).http.fetch(request, env),
+    async prepare() {
+      preparing ??= prepare();
+      await preparing;
+    },
+    async start() {
+      preparing ??= prepare();
+      const { databaseUrl, notes, identity } = await preparing;
+      server = await listen(prepared(areas).http, { host: config.host, port: config.port, logger });
+      await writeCredentials(config.dataDir, {
+        url: publicUrl(),
+        workspaceId: identity.workspaceId,
+        apiKey: identity.apiKey,
+      });
+      return {
+        url: publicUrl(),
+        port: server.port,
+        databaseUrl,
+        notes,
+        workspaceId: identity.workspaceId,
+        apiKey: identity.apiKeyOrigin === "known" ? null : identity.apiKey,
+        dataDir: config.dataDir,
+        database: config.databaseUrl ? "external" : "embedded",
+      };
+    },
+    async stop() {
+      const interrupted: string[] = [];
+      const requests = await server?.close({ graceMs: config.shutdownGraceMs });
+      if (requests) interrupted.push(...requests.interrupted);
+      if (areas) {
+        const runs = await areas.agentServer.stop(config.shutdownGraceMs);
+        interrupted.push(...runs.interrupted);
+        await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
+      }
+      await closers.run();
+      return { interrupted };
+    },
+  };
+}
+
+type Prepared = {
+  databaseUrl: string;
+  notes: string[];
+  identity: Awaited<ReturnType<Workspaces["bootstrap"]>>;
+};
+
+function prepared(areas: Areas | undefined): Areas {
+  if (!areas) throw new Error("The app is used before it was prepared.");
+  return areas;
+}
+
+async function startPostgres(
+  config: Config,
+  logger: Logger,
+  closers: Closers,
+): Promise<EmbeddedPostgres | undefined> {
+  if (config.databaseUrl !== undefined) return undefined;
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+  closers.push(() => postgres.stop());
+  return postgres;
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { formatBanner } from "./banner.ts";
+
+const facts = {
+  version: "1.2.3",
+  url: "http://127.0.0.1:8124",
+  workspaceId: "0198a000-0000-7000-8000-000000000000",
+  apiKey: "trk_new",
+  dataDir: "/data/of treadle",
+  database: "embedded" as const,
+  notes: [],
+};
+const plain = (_style: unknown, text: string) => text;
+
+test("a new key is shown and used in the example", () => {
+  const text = formatBanner(facts, plain).join("\n");
+  expect(text).toContain("API key       trk_new");
+  expect(text).toContain("shown once; kept in /data/of treadle/credentials.json");
+  expect(text).toContain('curl http://127.0.0.1:8124/v2/deployments -H "X-Api-Key: trk_new"');
+});
+
+test("an old key is not shown, its place is", () => {
+  const text = formatBanner({ ...facts, apiKey: null }, plain).join("\n");
+  expect(text).toContain("API key       in /data/of treadle/credentials.json");
+  expect(text).toContain("X-Api-Key: YOUR_API_KEY");
+});
+
+test("notes are shown, and the labels are aligned", () => {
+  const lines = formatBanner({ ...facts, notes: ["The database is elsewhere."] }, plain);
+  expect(lines).toContain("  note  The database is elsewhere.");
+  const columns = lines
+    .filter((line) => /^ {2}[A-Z]/.test(line))
+    .map((line) => line.search(/(?<= {2})\S+$|http|in \/|trk|\/data|embedded|0198/));
+  expect(new Set(columns.filter((column) => column >= 0))).toEqual(new Set([16]));
+});

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import type { Output } from "./output.ts";
+
+export type BannerFacts = {
+  version: string;
+  url: string;
+  workspaceId: string;
+  /** Null when the key was made on an earlier start: only its hash is stored. */
+  apiKey: string | null;
+  dataDir: string;
+  database: "embedded" | "external";
+  notes: string[];
+};
+
+/** What a person needs after a start, most wanted first. */
+export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string[] {
+  const credentials = join(facts.dataDir, "credentials.json");
+  const rows: [string, string][] = [
+    ["Console", paint("cyan", `${facts.url}/`)],
+    ["Chat", paint("cyan", `${facts.url}/chat`)],
+    ["API", paint("cyan", `${facts.url}/v2`)],
+    ["Agent server", paint("cyan", facts.url)],
+    ["Traces", paint("cyan", `${facts.url}/api/v1`)],
+    ["Docs", paint("cyan", `${facts.url}/docs`)],
+    ["", ""],
+    ["Workspace", facts.workspaceId],
+    ["API key", facts.apiKey === null ? `in ${credentials}` : paint("green", facts.apiKey)],
+    ...(facts.apiKey === null ? [] : ([["", `shown once; kept in ${credentials}`]] as [string, string][])),
+    ["Data folder", facts.dataDir],
+    ["Database", facts.database === "embedded" ? "embedded PostgreSQL" : "external (DATABASE_URL)"],
+  ];
+  return [
+    `${paint(["bold", "green"], "Treadle")} ${facts.version} is ready`,
+    "",
+    ...rows.map(([label, value]) => `  ${paint("dim", label.padEnd(14))}${value}`.trimEnd()),
+    ...(facts.notes.length === 0
+      ? []
+      : ["", ...facts.notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
+    "",
+    "  Try it:",
+    `    curl ${facts.url}/v2/deployments -H "X-Api-Key: ${facts.apiKey ?? "YOUR_API_KEY"}"`,
+    "",
+    `  ${paint("dim", "Ctrl-C stops it.")}`,
+  ];
+}

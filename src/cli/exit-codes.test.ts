@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { AppError } from "../platform/errors.ts";
+import { exitCodes, exitCodeTable } from "./exit-codes.ts";
+import { describeFailure } from "./failure.ts";
+
+test("the codes are the numbers 0 to 9, each with a meaning in the table", () => {
+  const all = Object.values(exitCodes);
+  expect(all.map(({ code }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  for (const { code, meaning } of all) expect(exitCodeTable()).toContain(`${code}  ${meaning}`);
+});
+
+test("the documentation lists the same codes", async () => {
+  const page = await readFile(new URL("../../docs/command-line.md", import.meta.url), "utf8");
+  for (const { code, meaning } of Object.values(exitCodes))
+    expect(page).toContain(`| ${code} | ${meaning} |`);
+});
+
+test.each([
+  ["config.invalid", 3],
+  ["server.port_taken", 4],
+  ["data_folder.locked", 5],
+  ["data_folder.full", 6],
+  ["database.unavailable", 7],
+  ["migration.newer", 8],
+  ["secret.wrong_key", 9],
+  ["something.else", 1],
+])("%s exits with %i", (code, exitCode) => {
+  const error = new AppError({ code, kind: "internal", message: "What happened." });
+  expect(describeFailure(error)).toEqual({ code, message: "What happened.", exitCode });
+});
+
+test("a defect says how to find out more", () => {
+  const { message, exitCode } = describeFailure(new TypeError("x is not a function"));
+  expect({ message, exitCode }).toEqual({
+    message: expect.stringMatching(/x is not a function[\s\S]*TREADLE_LOG_LEVEL=debug/),
+    exitCode: 1,
+  });
+});

@@ -1,0 +1,42 @@
+/** What the exit code of every command means. The help and the documents print this table. */
+export const exitCodes = {
+  ok: { code: 0, meaning: "done; also a clean stop after SIGINT or SIGTERM" },
+  failure: { code: 1, meaning: "something failed; the message says what" },
+  usage: { code: 2, meaning: "the command line is wrong" },
+  configInvalid: { code: 3, meaning: "a setting has a value that cannot be used" },
+  portTaken: { code: 4, meaning: "the port is taken or may not be used" },
+  dataFolderLocked: { code: 5, meaning: "another Treadle runs on this data folder" },
+  dataFolderUnusable: { code: 6, meaning: "the data folder cannot be written" },
+  databaseUnreachable: { code: 7, meaning: "the database does not answer, or did not start" },
+  schemaMismatch: { code: 8, meaning: "the database belongs to another version of Treadle" },
+  wrongEncryptionKey: { code: 9, meaning: "the encryption key does not open the stored secrets" },
+} as const;
+
+export type ExitName = keyof typeof exitCodes;
+
+const byErrorCode: Record<string, ExitName> = {
+  "config.invalid": "configInvalid",
+  "server.port_taken": "portTaken",
+  "server.port_forbidden": "portTaken",
+  "data_folder.locked": "dataFolderLocked",
+  "data_folder.unusable": "dataFolderUnusable",
+  "data_folder.full": "dataFolderUnusable",
+  "database.unavailable": "databaseUnreachable",
+  "database.refused": "databaseUnreachable",
+  "database.start_failed": "databaseUnreachable",
+  "database.too_old": "databaseUnreachable",
+  "migration.newer": "schemaMismatch",
+  "migration.changed": "schemaMismatch",
+  "secret.wrong_key": "wrongEncryptionKey",
+  "secret.key_file": "wrongEncryptionKey",
+};
+
+export function exitCodeFor(errorCode: string): number {
+  return exitCodes[byErrorCode[errorCode] ?? "failure"].code;
+}
+
+export function exitCodeTable(): string {
+  return Object.values(exitCodes)
+    .map(({ code, meaning }) => `  ${code}  ${meaning}`)
+    .join("\n");
+}

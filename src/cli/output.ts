@@ -1,0 +1,62 @@
+import { styleText } from "node:util";
+
+export type Style = Parameters<typeof styleText>[0];
+export type OutputOptions = { json?: boolean; color?: boolean };
+
+export type Output = {
+  json: boolean;
+  /** Colours text when the terminal shows colours, and leaves it alone otherwise. */
+  paint(style: Style, text: string): string;
+  line(text?: string): void;
+  /** For what a person wants to see but a pipe does not: progress and warnings, on stderr. */
+  note(text: string): void;
+  /** The result for programs: one JSON document, only with `--json`. */
+  data(value: unknown): void;
+};
+
+export function createOutput(
+  options: OutputOptions,
+  stdout: NodeJS.WriteStream = process.stdout,
+  stderr: NodeJS.WriteStream = process.stderr,
+): Output {
+  const json = options.json === true;
+  // hasColors() already answers for NO_COLOR, FORCE_COLOR and TERM=dumb.
+  const colored = options.color !== false && !json && stdout.isTTY === true && stdout.hasColors();
+  return {
+    json,
+    paint: (style, text) => (colored ? styleText(style, text, { validateStream: false }) : text),
+    line: (text = "") => {
+      if (!json) stdout.write(`${text}\n`);
+    },
+    note: (text) => {
+      stderr.write(`${text}\n`);
+    },
+    data: (value) => {
+      if (json) stdout.write(`${JSON.stringify(value)}\n`);
+    },
+  };
+}
+
+/** Left-aligned columns; the last one is not padded. */
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Says what is being waited for, but only once the wait has become noticeable. */
+export function announceWait(output: Output, text: string, afterMs = 1000): () => void {
+  if (output.json) return () => {};
+  const timer = setTimeout(() => output.note(text), afterMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,104 @@
+import { AppError } from "../errors.ts";
+
+/** Where a database is, for messages: never the password, never the query string. */
+export function describeDatabase(url: string): string {
+  try {
+    const parsed = new URL(url);
+    const host = parsed.hostname === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.hostname;
+    return `${host}:${parsed.port || "5432"}${parsed.pathname}`;
+  } catch {
+    return "the configured DATABASE_URL";
+  }
+}
+
+const socketCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "ENOENT",
+]);
+// Admin shutdown, crash shutdown, starting up or shutting down, idle session ended, too many connections.
+const unavailableStates = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "53300"]);
+const refusedStates = new Set(["28000", "28P01", "3D000", "42501"]);
+const contentionStates = new Set(["40001", "40P01", "55P03"]);
+// The driver gives these no code.
+const driverMessages = [
+  "Connection terminated",
+  "timeout exceeded when trying to connect",
+  "Client has encountered a connection error",
+  "Client was closed and is not queryable",
+  "Client has already been connected",
+  "Query read timeout",
+];
+
+/** The five-character state Postgres answered with, or undefined. */
+export function sqlState(error: unknown): string | undefined {
+  const code = errorCode(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !socketCodes.has(code) ? code : undefined;
+}
+
+/** The database itself was not there: nothing is wrong with the statement. */
+export function isConnectionError(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === "database.unavailable";
+  const code = errorCode(error);
+  if (code !== undefined && (socketCodes.has(code) || unavailableStates.has(code))) return true;
+  if (code !== undefined && /^08[0-9A-Z]{3}$/.test(code)) return true;
+  return error instanceof Error && driverMessages.some((text) => error.message.includes(text));
+}
+
+/** Two transactions were in each other's way; the same work may well pass when tried again. */
+export function isContentionError(error: unknown): boolean {
+  const code = errorCode(error);
+  return code !== undefined && contentionStates.has(code);
+}
+
+/** Turns "the database is not there" into an error callers and operators understand; others pass through. */
+export function mapDatabaseError(error: unknown, where: string, connecting = false): unknown {
+  if (error instanceof AppError) return error;
+  const code = errorCode(error);
+  if (connecting && code !== undefined && refusedStates.has(code)) {
+    return new AppError({
+      code: "database.refused",
+      kind: "unavailable",
+      retryable: false,
+      message: `The database at ${where} refused the connection (${reason(error)}). Check the user, password and database name in DATABASE_URL.`,
+      cause: error,
+    });
+  }
+  if (!isConnectionError(error)) return error;
+  return new AppError({
+    code: "database.unavailable",
+    kind: "unavailable",
+    retryable: true,
+    message: `The database at ${where} ${explain(error, code)}`,
+    cause: error,
+  });
+}
+
+function explain(error: unknown, code: string | undefined): string {
+  if (code === "53300") {
+    return "has no connection left. Raise its max_connections or lower TREADLE_DATABASE_POOL.";
+  }
+  if (error instanceof Error && error.message.includes("timeout exceeded when trying to connect")) {
+    return "gave no free connection in time. Check that it answers, or raise TREADLE_DATABASE_POOL.";
+  }
+  return `cannot be reached (${reason(error)}). Check that it runs, that DATABASE_URL is right and that the network lets it through; Treadle reconnects by itself.`;
+}
+
+function reason(error: unknown): string {
+  const code = errorCode(error);
+  const text = error instanceof Error && error.message !== "" ? error.message : String(code ?? error);
+  return text.replace(/\.$/, "");
+}
+
+function errorCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { access, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { AppError } from "../errors.ts";
+import { newSecret } from "../ids.ts";
+import { startFailure } from "./postgres-failure.ts";
+import type { PostgresPlace } from "./postgres-folder.ts";
+
+export const superuser = "treadle";
+
+/** Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins anew. */
+export async function initPostgres(place: PostgresPlace, durable: boolean): Promise<{ password: string }> {
+  const initialized = await exists(join(place.dataFolder, "PG_VERSION"));
+  const password = await readPassword(place, initialized);
+  if (initialized) return { password };
+  const temporary = join(place.home, "data.initializing");
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { mode: 0o700 });
+  if (place.user !== undefined) await chown(temporary, place.user.uid, place.user.gid);
+  const options = [
+    `--pgdata=${temporary}`,
+    `--username=${superuser}`,
+    `--pwfile=${place.passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-instructions",
+    ...(durable ? [] : ["--no-sync"]),
+  ];
+  try {
+    await promisify(execFile)(join(place.native, "bin", "initdb"), options, {
+      cwd: place.home,
+      env: postgresEnvironment,
+      ...(place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid }),
+    });
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    const { stderr } = error as { stderr?: string };
+    throw startFailure({ place, output: stderr ?? "", doing: "made", cause: error });
+  }
+  await rename(temporary, place.dataFolder);
+  return { password };
+}
+
+/** Nothing of the caller's environment: PGDATA, PGPORT and locales would change what Postgres does. */
+export const postgresEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+async function readPassword(place: PostgresPlace, initialized: boolean): Promise<string> {
+  const stored = await readFile(place.passwordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return "";
+  });
+  if (stored.trim() !== "") return stored.trim();
+  if (initialized) {
+    throw new AppError({
+      code: "database.start_failed",
+      kind: "unavailable",
+      retryable: false,
+      message: `The database in ${place.dataFolder} is there, but the file with its password (${place.passwordFile}) is not. Restore that file from a backup.`,
+    });
+  }
+  const password = newSecret();
+  await writeFile(place.passwordFile, `${password}\n`, { mode: 0o600 });
+  if (place.user !== undefined) await chown(place.passwordFile, place.user.uid, place.user.gid);
+  return password;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,132 @@
+export type WriteQueueLimits = {
+  /** Per flush. */
+  maxRows: number;
+  maxBytes: number;
+  /** Beyond these, rows are held back until a flush has made room. */
+  maxQueuedRows: number;
+  maxQueuedBytes: number;
+};
+
+export type WritePart<Row, Result> = {
+  row: Row;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+};
+
+/** One row to write, and everyone who waits for it. */
+export type WriteRequest<Row, Result> = {
+  key: string | undefined;
+  row: Row;
+  bytes: number;
+  parts: WritePart<Row, Result>[];
+};
+
+type WriteQueueOptions<Row> = WriteQueueLimits & {
+  keyOf: ((row: Row) => string) | undefined;
+  merge: ((older: Row, newer: Row) => Row) | undefined;
+  bytesOf: ((row: Row) => number) | undefined;
+};
+
+/** The rows a batcher has not begun to write, in order, one per key. */
+export class WriteQueue<Row, Result> {
+  readonly #options: WriteQueueOptions<Row>;
+  readonly #byKey = new Map<string, WriteRequest<Row, Result>>();
+  readonly #keysInFlight = new Set<string>();
+  readonly #readyWaiters: (() => void)[] = [];
+  #requests: WriteRequest<Row, Result>[] = [];
+  #held: WritePart<Row, Result>[] = [];
+  #bytes = 0;
+
+  constructor(options: WriteQueueOptions<Row>) {
+    this.#options = options;
+  }
+
+  get rows(): number {
+    return this.#requests.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get held(): number {
+    return this.#held.length;
+  }
+
+  push(part: WritePart<Row, Result>): void {
+    // Behind those already held, or a row could overtake an older one of its key.
+    if (this.#held.length > 0 || !this.#hasRoom()) this.#held.push(part);
+    else this.#enqueue(part);
+  }
+
+  ready(): Promise<void> {
+    if (this.#held.length === 0 && this.#hasRoom()) return Promise.resolve();
+    return new Promise((resolve) => this.#readyWaiters.push(resolve));
+  }
+
+  /** The next rows to flush, within both bounds; a row larger than the bound goes alone. */
+  take(): WriteRequest<Row, Result>[] {
+    const { maxRows, maxBytes } = this.#options;
+    const batch: WriteRequest<Row, Result>[] = [];
+    const kept: WriteRequest<Row, Result>[] = [];
+    let bytes = 0;
+    let index = 0;
+    for (; index < this.#requests.length && batch.length < maxRows; index++) {
+      const request = this.#requests[index] as WriteRequest<Row, Result>;
+      if (request.key !== undefined && this.#keysInFlight.has(request.key)) {
+        kept.push(request);
+        continue;
+      }
+      if (batch.length > 0 && bytes + request.bytes > maxBytes) break;
+      bytes += request.bytes;
+      batch.push(request);
+    }
+    this.#requests = index === this.#requests.length ? kept : [...kept, ...this.#requests.slice(index)];
+    this.#bytes -= bytes;
+    for (const { key } of batch) {
+      if (key === undefined) continue;
+      this.#byKey.delete(key);
+      this.#keysInFlight.add(key);
+    }
+    if (batch.length > 0) this.#admit();
+    return batch;
+  }
+
+  /** The batch is settled: later rows of its keys may be written now. */
+  release(batch: readonly WriteRequest<Row, Result>[]): void {
+    for (const { key } of batch) if (key !== undefined) this.#keysInFlight.delete(key);
+  }
+
+  #hasRoom(): boolean {
+    return this.#requests.length < this.#options.maxQueuedRows && this.#bytes < this.#options.maxQueuedBytes;
+  }
+
+  #admit(): void {
+    let admitted = 0;
+    while (admitted < this.#held.length && this.#hasRoom()) {
+      this.#enqueue(this.#held[admitted] as WritePart<Row, Result>);
+      admitted += 1;
+    }
+    if (admitted > 0) this.#held = this.#held.slice(admitted);
+    if (this.#held.length === 0 && this.#hasRoom())
+      for (const resolve of this.#readyWaiters.splice(0)) resolve();
+  }
+
+  #enqueue(part: WritePart<Row, Result>): void {
+    const { keyOf, merge, bytesOf } = this.#options;
+    const key = keyOf?.(part.row);
+    const waiting = key === undefined ? undefined : this.#byKey.get(key);
+    if (waiting === undefined) {
+      const request = { key, row: part.row, bytes: bytesOf?.(part.row) ?? 0, parts: [part] };
+      this.#requests.push(request);
+      this.#bytes += request.bytes;
+      if (key !== undefined) this.#byKey.set(key, request);
+      return;
+    }
+    waiting.row = merge === undefined ? part.row : merge(waiting.row, part.row);
+    waiting.parts.push(part);
+    const bytes = bytesOf?.(waiting.row) ?? 0;
+    this.#bytes += bytes - waiting.bytes;
+    waiting.bytes = bytes;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Cors } from "./cors.ts";
+import { addSecurityHeaders } from "./security-headers.ts";
+
+/** Adds what every answer carries. Answers of `fetch` and redirects have locked headers and are copied. */
+export function decorate(
+  response: Response,
+  requestHeaders: Headers | null,
+  requestId: string,
+  cors: Cors,
+  isPublic: boolean,
+): Response {
+  let answer = response;
+  try {
+    answer.headers.set("x-request-id", requestId);
+  } catch {
+    answer = new Response(response.body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: new Headers(response.headers),
+    });
+    answer.headers.set("x-request-id", requestId);
+  }
+  addSecurityHeaders(answer.headers, isPublic);
+  const origin = requestHeaders?.get("origin");
+  if (origin) cors.decorate(answer.headers, origin);
+  return answer;
+}

@@ -1,0 +1,151 @@
+import { z } from "zod";
+
+export type JsonSchema = Record<string, unknown>;
+
+type Side = "input" | "output";
+
+/** The fixed shapes of errors. */
+const errorSchemas: Record<string, JsonSchema> = {
+  ErrorDetail: {
+    type: "object",
+    title: "ErrorDetail",
+    required: ["detail"],
+    properties: { detail: { type: "string", title: "Detail" } },
+  },
+  HTTPValidationError: {
+    type: "object",
+    title: "HTTPValidationError",
+    properties: {
+      detail: { type: "array", title: "Detail", items: { $ref: "#/components/schemas/ValidationError" } },
+    },
+  },
+  ValidationError: {
+    type: "object",
+    title: "ValidationError",
+    required: ["loc", "msg", "type"],
+    properties: {
+      loc: { type: "array", title: "Location", items: { anyOf: [{ type: "string" }, { type: "integer" }] } },
+      msg: { type: "string", title: "Message" },
+      type: { type: "string", title: "Error Type" },
+      input: { title: "Input" },
+      ctx: { type: "object", title: "Context" },
+    },
+  },
+};
+
+/**
+ * Turns zod schemas into JSON schemas and gathers those with a name (`.meta({ id })`). What a client sends
+ * and what it gets can differ (defaults), so a name used on both sides becomes two when the forms differ.
+ */
+export function createSchemaCollector() {
+  const named: Record<Side, Map<string, JsonSchema>> = { input: new Map(), output: new Map() };
+
+  function convert(schema: z.ZodType, side: Side): JsonSchema {
+    const {
+      $schema: _,
+      $defs,
+      ...root
+    } = z.toJSONSchema(schema, {
+      target: "draft-2020-12",
+      io: side,
+      unrepresentable: "any",
+      override: relaxObject,
+    }) as JsonSchema;
+    for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>)) {
+      named[side].set(name, marked(definition, side));
+    }
+    const name = schema.meta()?.id;
+    if (name === undefined) return marked(root, side);
+    named[side].set(name, marked(root, side));
+    return { $ref: markOf(name, side) };
+  }
+
+  return {
+    input: (schema: z.ZodType) => convert(schema, "input"),
+    output: (schema: z.ZodType) => convert(schema, "output"),
+
+    /** The fields of a params or query schema, one parameter each. */
+    properties(schema: z.ZodType): { properties: Record<string, JsonSchema>; required: Set<string> } {
+      let root = convert(schema, "input");
+      const reference = typeof root.$ref === "string" ? nameOfMark(root.$ref) : undefined;
+      if (reference !== undefined) root = named.input.get(reference)!;
+      return {
+        properties: (root.properties ?? {}) as Record<string, JsonSchema>,
+        required: new Set((root.required ?? []) as string[]),
+      };
+    },
+
+    /** Puts the gathered schemas under `components` and points every reference at them. */
+    finish(document: JsonSchema): JsonSchema {
+      const renamed = differing(named);
+      const resolve = (value: unknown) => resolveMarks(value, renamed);
+      const schemas: Record<string, unknown> = { ...errorSchemas };
+      for (const [name, schema] of named.output) schemas[name] = resolve(schema);
+      for (const [name, schema] of named.input)
+        schemas[renamed.has(name) ? `${name}Input` : name] = resolve(schema);
+      const sorted = Object.fromEntries(
+        Object.keys(schemas)
+          .sort()
+          .map((name) => [name, schemas[name]]),
+      );
+      return { ...(resolve(document) as JsonSchema), components: { schemas: sorted } };
+    },
+  };
+}
+
+/** zod calls every output object closed; only strict ones are. */
+function relaxObject(context: {
+  zodSchema: z.core.$ZodTypes;
+  jsonSchema: z.core.JSONSchema.BaseSchema;
+}): void {
+  const { def } = context.zodSchema._zod;
+  if (def.type === "object" && def.catchall === undefined) delete context.jsonSchema.additionalProperties;
+  delete context.jsonSchema.id;
+}
+
+const markOf = (name: string, side: Side) => `${side}:${name}`;
+const nameOfMark = (mark: string) => /^(?:input|output):(.+)$/.exec(mark)?.[1];
+
+/** References stay marked with their side until it is known which names differ. */
+function marked(value: JsonSchema, side: Side): JsonSchema {
+  return mapReferences(value, (reference) =>
+    reference.startsWith("#/$defs/") ? markOf(reference.slice("#/$defs/".length), side) : reference,
+  ) as JsonSchema;
+}
+
+function resolveMarks(value: unknown, renamed: ReadonlySet<string>): unknown {
+  return mapReferences(value, (reference) => {
+    const name = nameOfMark(reference);
+    if (name === undefined) return reference;
+    const own = reference.startsWith("input:") && renamed.has(name) ? `${name}Input` : name;
+    return `#/components/schemas/${own}`;
+  });
+}
+
+function mapReferences(value: unknown, map: (reference: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapReferences(item, map));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === "$ref" && typeof inner === "string" ? map(inner) : mapReferences(inner, map),
+    ]),
+  );
+}
+
+/** Names whose two forms differ. Renaming one changes those that refer to it, hence the repetition. */
+function differing(named: Record<Side, Map<string, JsonSchema>>): Set<string> {
+  const renamed = new Set<string>();
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const [name, input] of named.input) {
+      const output = named.output.get(name);
+      if (renamed.has(name) || output === undefined) continue;
+      const before = JSON.stringify(resolveMarks(output, renamed));
+      if (JSON.stringify(resolveMarks(input, renamed)) === before) continue;
+      renamed.add(name);
+      grew = true;
+    }
+  }
+  return renamed;
+}

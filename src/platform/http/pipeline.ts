@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "../logger.ts";
+import type { HttpMetrics } from "../metrics.ts";
+import type { Authorize } from "./access.ts";
+import type { AccessLog } from "./access-log.ts";
+import type { Authenticator } from "./caller.ts";
+import type { Cors } from "./cors.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { ApiDocument } from "./openapi.ts";
+import type { Route } from "./route.ts";
+
+export type HttpAppOptions = {
+  routes: Route[];
+  authenticator: Authenticator;
+  agentAuthRequired: boolean;
+  logger: Logger;
+  metrics: HttpMetrics;
+  corsOrigins: string[];
+  /** Served at their own paths, and browsable at /docs. */
+  documents: ApiDocument[];
+  /** Check every answer against the route's published schemas. */
+  validateResponses: boolean;
+  idempotency?: IdempotencyStore;
+  /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
+  aliases?: Record<string, string[]>;
+};
+
+/** What the server passes along with a request; in-process requests have none of it. */
+export type ServerEnv = {
+  incoming?: IncomingMessage;
+  outgoing?: ServerResponse;
+  shutdown?: AbortSignal;
+  /** Filled in while routing, so that a stop can name what it interrupted. */
+  inFlight?: { method: string; route: string };
+};
+
+export type HttpHono = { Bindings: ServerEnv };
+
+/** What every route handler is built from. */
+export type Pipeline = {
+  options: HttpAppOptions;
+  cors: Cors;
+  authorize: Authorize;
+  accessLog: AccessLog;
+  neverAborts: AbortSignal;
+};

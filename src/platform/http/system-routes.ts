@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { Database } from "../db/database.ts";
+import { AppError } from "../errors.ts";
+import type { Metrics } from "../metrics.ts";
+import { json, type Route, route } from "./route.ts";
+
+const ok = z.object({ ok: z.literal(true) }).meta({ id: "Ok" });
+const info = z
+  .object({
+    version: z.string(),
+    langgraph_js_version: z.string(),
+    context: z.literal("js"),
+    flags: z.record(z.string(), z.boolean()),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: "ServerInfo" });
+
+export type SystemRoutesOptions = {
+  database: Pick<Database, "ping">;
+  metrics: Metrics;
+  info: { version: string; graphLibraryVersion: string; flags: Record<string, boolean> };
+};
+
+const tag = "System";
+const access = { kind: "open" } as const;
+/** A database that answers this slowly cannot serve anybody. */
+const pingTimeoutMs = 3_000;
+
+/** Health, facts and metrics of this server; the first thing clients and probes ask for. */
+export function systemRoutes({ database, metrics, info: facts }: SystemRoutesOptions): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/ok",
+        operationId: "getHealth",
+        summary: "Whether the server and its database answer",
+        tag,
+        access,
+        query: z.object({ check_db: z.enum(["0", "1"]).optional() }),
+        responses: { 200: { description: "Healthy.", schema: ok } },
+        errors: [503],
+      },
+      async ({ query }) => {
+        if (query.check_db !== "0") await checkDatabase(database);
+        return json(200, { ok: true });
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/info",
+        operationId: "getInfo",
+        summary: "Version and abilities of the server",
+        tag,
+        access,
+        responses: { 200: { description: "Facts.", schema: info } },
+      },
+      () =>
+        json(200, {
+          version: facts.version,
+          langgraph_js_version: facts.graphLibraryVersion,
+          context: "js",
+          flags: facts.flags,
+          metadata: {},
+        }),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/metrics",
+        operationId: "getMetrics",
+        summary: "Metrics for Prometheus",
+        tag,
+        access,
+        query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
+        responses: { 200: { description: "Metrics.", contentType: "text/plain" } },
+      },
+      async ({ query }) => {
+        const { contentType, body } = await metrics.render(query.format);
+        return new Response(body, { headers: { "content-type": contentType } });
+      },
+    ),
+  ];
+}
+
+async function checkDatabase(database: Pick<Database, "ping">): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(unreachable()), pingTimeoutMs);
+  try {
+    await Promise.race([database.ping(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function unreachable(): AppError {
+  return new AppError({
+    code: "database.unavailable",
+    kind: "unavailable",
+    message: "The database does not answer. The service goes on by itself when it is back.",
+  });
+}

@@ -1,0 +1,74 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { AppError } from "../platform/errors.ts";
+import type { Role } from "../platform/http/caller.ts";
+import { newSecret } from "../platform/ids.ts";
+
+/** What lists show of a key; the key itself is only ever in the answer to its creation. */
+export type ApiKey = {
+  id: string;
+  organization_id: string;
+  user_id: string;
+  workspace_id: string | null;
+  name: string;
+  prefix: string;
+  role: Role;
+  created_at: Date;
+  last_used_at: Date | null;
+  expires_at: Date | null;
+};
+
+/** What a valid key says about its bearer: the user and the workspaces it opens. */
+export type KeyIdentity = {
+  id: string;
+  hash: string;
+  organization_id: string;
+  user_id: string;
+  /** The key's own role; the membership may allow less. */
+  role: Role;
+  /** The workspace the key is limited to; null means all of `memberships`. */
+  workspace_id: string | null;
+  expires_at: Date | null;
+  memberships: { workspace_id: string; role: Role }[];
+};
+
+const generatedStart = "trk_";
+
+export function newApiKey(): string {
+  return `${generatedStart}${newSecret(32)}`;
+}
+
+/** Enough to tell keys apart, too little to guess one; an operator's own key may be short, so less of it. */
+export function shownPrefix(key: string): string {
+  return key.startsWith(generatedStart) && key.length >= 40
+    ? `${key.slice(0, 8)}…${key.slice(-4)}`
+    : `${key.slice(0, 3)}…`;
+}
+
+/**
+ * A keyed hash and not a slow one: generated keys cannot be guessed, and a copy of the database alone does not
+ * hold the pepper, so an operator's own shorter key cannot be guessed from it either.
+ */
+export function hashApiKey(pepper: string, key: string): string {
+  return createHmac("sha256", pepper).update(key).digest("hex");
+}
+
+export function sameHash(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+export function isExpired(expiresAt: Date | null, now: Date): boolean {
+  return expiresAt !== null && expiresAt.getTime() <= now.getTime();
+}
+
+export function badCredential(message: string): AppError {
+  return new AppError({ code: "auth.bad_credential", kind: "unauthenticated", message });
+}
+
+export function apiKeyNotFound(id: string): AppError {
+  return new AppError({
+    code: "api_key.not_found",
+    kind: "not_found",
+    message: `API key ID ${id} not found.`,
+  });
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Authenticator, Caller } from "../platform/http/caller.ts";
+import type { Logger } from "../platform/logger.ts";
+import { badCredential, isExpired, type KeyIdentity, sameHash } from "./api-key.ts";
+import type { ApiKeyHasher } from "./api-key-hasher.ts";
+import { findIdentityByHash, findIdentityById, touchApiKey } from "./api-key-store.ts";
+import { createExpiringCache } from "./expiring-cache.ts";
+import { identityChannel } from "./identity-change-store.ts";
+import { weakerRole } from "./role.ts";
+import { looksLikeJwt } from "./session.ts";
+import type { SessionService } from "./session-service.ts";
+import { chooseWorkspace } from "./workspace-choice.ts";
+
+const rememberMs = 5_000;
+const rememberAtMost = 5_000;
+const touchEveryMs = 60_000;
+
+export type KeyAuthenticator = Authenticator & {
+  /** Starts hearing of changes made by other processes. */
+  start(): Promise<void>;
+  /** Recognise nobody from memory: something about keys, members or workspaces changed. */
+  forget(): void;
+  stop(): Promise<void>;
+};
+
+export function createAuthenticator(options: {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  hasher: ApiKeyHasher;
+  sessions: SessionService;
+  loopbackCaller: () => Caller | undefined;
+}): KeyAuthenticator {
+  const { database, clock, logger, hasher, sessions } = options;
+  const identities = createExpiringCache<KeyIdentity>({
+    clock,
+    ttlMs: rememberMs,
+    maxEntries: rememberAtMost,
+  });
+  const touched = createExpiringCache<true>({ clock, ttlMs: touchEveryMs, maxEntries: rememberAtMost });
+  const writing = new Map<string, Promise<void>>();
+  let unlisten: (() => Promise<void>) | undefined;
+
+  return {
+    async start() {
+      unlisten ??= await database.listen(identityChannel, identities.clear, identities.clear);
+    },
+    forget: identities.clear,
+    async stop() {
+      await unlisten?.();
+      unlisten = undefined;
+      await Promise.all(writing.values());
+    },
+
+    async authenticate(headers) {
+      const credential = readCredential(headers);
+      if (credential === null) return null;
+      const tenant = headers.get("x-tenant-id");
+      return looksLikeJwt(credential) ? bySession(credential, tenant) : byKey(credential, tenant);
+    },
+
+    async loopbackCaller() {
+      const caller = options.loopbackCaller();
+      if (!caller) {
+        throw new AppError({
+          code: "auth.not_ready",
+          kind: "unavailable",
+          message: "The server is still starting and has no workspace yet. Try again in a moment.",
+        });
+      }
+      return caller;
+    },
+  };
+
+  async function byKey(key: string, tenant: string | null): Promise<Caller> {
+    const hash = await hasher.hash(key);
+    const identity = await identities.load(`hash:${hash}`, () => findIdentityByHash(database, hash));
+    if (!identity || !sameHash(identity.hash, hash)) {
+      throw badCredential("The API key is not known or was revoked. Check X-Api-Key, or create a key.");
+    }
+    checkAge(identity);
+    const caller = callerOf(identity, tenant, "api_key");
+    touch(identity.id);
+    return caller;
+  }
+
+  async function bySession(token: string, tenant: string | null): Promise<Caller> {
+    const claims = await sessions.verify(token);
+    const identity = await identities.load(`id:${claims.key_id}`, () =>
+      findIdentityById(database, claims.key_id),
+    );
+    if (!identity || identity.user_id !== claims.sub) {
+      throw badCredential(
+        "The API key that started this session was revoked. Start a session with another key.",
+      );
+    }
+    checkAge(identity);
+    const caller = callerOf(identity, claims.workspace_id, "session");
+    // Asked for in the header, another workspace is refused by the same words as with a key.
+    const asked = tenant === null || tenant.trim() === "" ? caller : callerOf(identity, tenant, "session");
+    if (asked.workspaceId !== caller.workspaceId) {
+      throw new AppError({
+        code: "workspace.forbidden",
+        kind: "forbidden",
+        message: `This session belongs to workspace ${caller.workspaceId}. Start another one to act in ${asked.workspaceId}.`,
+      });
+    }
+    return { ...caller, role: weakerRole(claims.role, caller.role) };
+  }
+
+  function callerOf(identity: KeyIdentity, tenant: string | null, via: "api_key" | "session"): Caller {
+    return {
+      organizationId: identity.organization_id,
+      ...chooseWorkspace(identity, tenant),
+      userId: identity.user_id,
+      via,
+      apiKeyId: identity.id,
+    };
+  }
+
+  function checkAge(identity: KeyIdentity): void {
+    if (isExpired(identity.expires_at, clock.now())) {
+      throw badCredential("The API key has expired. Create a new one.");
+    }
+  }
+
+  /** Not awaited: when a key was last used is worth knowing, not worth waiting for. */
+  function touch(id: string): void {
+    if (touched.get(id) || writing.has(id)) return;
+    const write = touched
+      .load(id, async () => {
+        await touchApiKey(database, id, clock.now());
+        return true;
+      })
+      .then(
+        () => undefined,
+        (error: unknown) => logger.warn({ err: error, key_id: id }, "could not record the use of an API key"),
+      )
+      .finally(() => writing.delete(id));
+    writing.set(id, write);
+  }
+}
+
+/** `X-Api-Key` wins, because `Authorization` may be meant for a deployed agent's own login. */
+function readCredential(headers: Headers): string | null {
+  const key = headers.get("x-api-key")?.trim();
+  if (key) return key;
+  const authorization = headers.get("authorization")?.trim();
+  if (!authorization) return null;
+  const [, bearer] = /^bearer\s+(\S.*)$/i.exec(authorization) ?? [];
+  if (bearer) return bearer;
+  throw badCredential("The Authorization header must read `Bearer <API key or session token>`.");
+}

@@ -1,0 +1,49 @@
+import type { Database, Sql } from "../platform/db/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { workspacesWithAdminKey } from "./api-key-store.ts";
+import { announceIdentityChange } from "./identity-change-store.ts";
+import { lockOrganization } from "./workspace-store.ts";
+
+export type IdentityChanges = {
+  /** Runs the change in a transaction; once committed, no process recognises callers from memory. */
+  apply<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /**
+   * The same for a change that takes access away: refused when it would leave a workspace of the organization
+   * without any key that administers it.
+   */
+  applyKeepingAdmin<T>(
+    options: { organizationId: string; now: Date; refusal: string },
+    work: (tx: Sql) => Promise<T>,
+  ): Promise<T>;
+};
+
+export function createIdentityChanges(options: { database: Database; forget: () => void }): IdentityChanges {
+  const apply: IdentityChanges["apply"] = async (work) => {
+    const result = await options.database.transaction(async (tx) => {
+      const value = await work(tx);
+      await announceIdentityChange(tx);
+      return value;
+    });
+    options.forget();
+    return result;
+  };
+  return {
+    apply,
+    applyKeepingAdmin: ({ organizationId, now, refusal }, work) =>
+      apply(async (tx) => {
+        await lockOrganization(tx, organizationId);
+        const before = await workspacesWithAdminKey(tx, organizationId, now);
+        const result = await work(tx);
+        const after = new Set(await workspacesWithAdminKey(tx, organizationId, now));
+        const lost = before.filter((id) => !after.has(id));
+        if (lost.length > 0) {
+          throw new AppError({
+            code: "workspace.last_admin",
+            kind: "conflict",
+            message: `${refusal} Create another admin key first (for workspace ${lost.join(", ")}).`,
+          });
+        }
+        return result;
+      }),
+  };
+}

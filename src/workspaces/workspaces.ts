@@ -1,0 +1,106 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Authenticator } from "../platform/http/caller.ts";
+import type { Route } from "../platform/http/route.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { createApiKeyHasher } from "./api-key-hasher.ts";
+import { apiKeyRoutes } from "./api-key-routes.ts";
+import { createApiKeyService } from "./api-key-service.ts";
+import { createAuthenticator } from "./authenticator.ts";
+import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./bootstrap.ts";
+import { createIdentityChanges } from "./identity-change-service.ts";
+import { memberRoutes } from "./member-routes.ts";
+import { createMemberService } from "./member-service.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { createSessionService } from "./session-service.ts";
+import { createSigningKeys } from "./signing-key-service.ts";
+import type { Plan } from "./workspace.ts";
+import { workspaceRoutes } from "./workspace-routes.ts";
+import { createWorkspaceService } from "./workspace-service.ts";
+import { findPlan, savePlan } from "./workspace-store.ts";
+
+export type Workspaces = {
+  routes: Route[];
+  authenticator: Authenticator;
+  /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
+  bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
+  planOf(organizationId: string): Promise<Plan>;
+  setPlan(organizationId: string, plan: Plan): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export function createWorkspaces(options: {
+  database: Database;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  /** Called before a workspace is deleted; throws to refuse. */
+  beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
+}): Workspaces {
+  const { database, secretBox, clock, logger } = options;
+  let bootstrapped: Bootstrapped | undefined;
+
+  const hasher = createApiKeyHasher({ database, secretBox });
+  const signingKeys = createSigningKeys({ database, secretBox, clock });
+  const sessions = createSessionService({ database, clock, signingKeys });
+  const authenticator = createAuthenticator({
+    database,
+    clock,
+    logger,
+    hasher,
+    sessions,
+    loopbackCaller: () =>
+      bootstrapped && {
+        organizationId: bootstrapped.organizationId,
+        workspaceId: bootstrapped.workspaceId,
+        userId: bootstrapped.userId,
+        role: "admin",
+        via: "loopback",
+      },
+  });
+  const changes = createIdentityChanges({ database, forget: authenticator.forget });
+
+  return {
+    authenticator,
+    routes: [
+      ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
+      ...workspaceRoutes(
+        createWorkspaceService({
+          database,
+          clock,
+          changes,
+          bootstrapWorkspaceId: () => bootstrapped?.workspaceId,
+          beforeDelete: options.beforeWorkspaceDelete ?? (async () => {}),
+        }),
+      ),
+      ...memberRoutes(createMemberService({ database, clock, changes })),
+      ...sessionRoutes(sessions),
+    ],
+
+    async bootstrap(config) {
+      await authenticator.start();
+      bootstrapped = await bootstrapIdentity({ database, clock, logger, hasher, config });
+      return bootstrapped;
+    },
+
+    async planOf(organizationId) {
+      const plan = await findPlan(database.sql, organizationId);
+      if (!plan) throw organizationNotFound(organizationId);
+      return plan;
+    },
+    async setPlan(organizationId, plan) {
+      if (!(await savePlan(database.sql, organizationId, plan))) throw organizationNotFound(organizationId);
+    },
+    stop: () => authenticator.stop(),
+  };
+}
+
+function organizationNotFound(id: string): AppError {
+  return new AppError({
+    code: "organization.not_found",
+    kind: "not_found",
+    message: `Organization ID ${id} not found.`,
+  });
+}

@@ -1,0 +1,309 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../support/components/run-command.ts";
+import type { TempFolder } from "../support/components/temp-folder.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import {
+  createDataParent,
+  type RunningTreadle,
+  runTreadle,
+  startTreadle,
+  treadleBin,
+} from "../support/treadle.ts";
+
+let parent: TempFolder;
+beforeAll(async () => {
+  parent = await createDataParent("command-line");
+});
+afterAll(() => parent.remove());
+
+describe("help", () => {
+  test("teaches the commands, examples, settings and exit codes", async () => {
+    const { code, stdout, stderr } = await runTreadle(["--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const text of [
+      "up",
+      "keys",
+      "migrate",
+      "config",
+      "doctor",
+      "Examples:",
+      "treadle config",
+      "Exit codes:",
+    ]) {
+      expect(stdout).toContain(text);
+    }
+  });
+
+  test("an unknown command is a usage error that suggests the right one", async () => {
+    const { code, stderr } = await runTreadle(["docter"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Did you mean doctor?");
+  });
+
+  test.each([[["up", "--prot", "1"]], [["keys", "create"]], [["keys", "create", "x", "--role", "king"]]])(
+    "%j is a usage error",
+    async (args) => {
+      const { code, stderr } = await runTreadle(args);
+      expect(code).toBe(2);
+      expect(stderr).not.toContain("    at ");
+    },
+  );
+
+  test("prints no colour codes into a pipe", async () => {
+    const { stdout } = await runTreadle(["config"]);
+    expect(stdout).not.toContain("\u001b[");
+  });
+});
+
+describe("launcher", () => {
+  const asOldNode = [
+    "--import",
+    `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.19.0"}})`,
+  ];
+
+  test("an old Node is replaced by the bundled one", async () => {
+    const { code, stdout } = await runTreadle(["doctor", "--json", "--port", "0"], { nodeArgs: asOldNode });
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; message: string }[] };
+    const messageOf = (name: string) => checks.find((check) => check.name === name)?.message;
+    expect(code).toBe(0);
+    expect(messageOf("Node")).toMatch(`${messageOf("Bundled Node")} on`);
+  });
+
+  test("the exit code and signals pass through the launcher", async () => {
+    const usage = await runTreadle(["nonsense"], { nodeArgs: asOldNode });
+    expect(usage.code).toBe(2);
+    const running = await startTreadle(["--data-dir", join(parent.path, "launched")], {
+      nodeArgs: asOldNode,
+    });
+    expect(running.ready.pid).not.toBe(running.pid);
+    expect((await running.stop()).code).toBe(0);
+  });
+
+  test("without the bundled Node it says what to do", async () => {
+    // A checkout of its own that has no node_modules beside or above it.
+    await mkdir(join(parent.path, "alone", "bin"), { recursive: true });
+    await copyFile(treadleBin, join(parent.path, "alone", "bin", "treadle.js"));
+    await writeFile(join(parent.path, "alone", "package.json"), '{ "type": "module" }');
+    await expect(
+      runCommand(process.execPath, [...asOldNode, join(parent.path, "alone", "bin", "treadle.js"), "up"]),
+    ).rejects.toThrow(/exit code 1[\s\S]*this is Node 20\.19\.0[\s\S]*npm rebuild node/);
+  });
+
+  test("works when called through a link, as npm installs it", async () => {
+    const link = join(parent.path, "treadle-link");
+    await symlink(treadleBin, link);
+    const { stdout } = await runCommand(process.execPath, [link, "--version"]);
+    expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+/);
+  });
+});
+
+describe("config", () => {
+  const env = {
+    TREADLE_API_KEY: "a-very-secret-key-1",
+    TREADLE_SECRET_KEY: "a-very-secret-key-2",
+    DATABASE_URL: "postgres://someone:a-very-secret-key-3@db.example/treadle",
+    TREADLE_PORT: "9123",
+  };
+
+  test("lists every setting and masks the secrets", async () => {
+    const { code, stdout } = await runTreadle(["config"], { env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/TREADLE_PORT +9123 +environment/);
+    expect(stdout).toContain("postgres://someone:********@db.example/treadle");
+    expect(stdout).not.toContain("a-very-secret-key");
+  });
+
+  test("--json is one document with the same content", async () => {
+    const { stdout } = await runTreadle(["config", "--json"], { env });
+    const settings = JSON.parse(stdout) as { name: string; value: string; source: string }[];
+    expect(settings).toContainEqual(
+      expect.objectContaining({ name: "TREADLE_PORT", value: "9123", source: "environment" }),
+    );
+    expect(stdout).not.toContain("a-very-secret-key");
+  });
+
+  test("a secret in a wrong DATABASE_URL is not shown either", async () => {
+    const { code, stdout, stderr } = await runTreadle(["config"], {
+      env: { DATABASE_URL: "mysql://someone:a-very-secret-key-3@db.example/treadle" },
+    });
+    expect(code).toBe(3);
+    expect(stderr).toContain("DATABASE_URL");
+    expect(stdout + stderr).not.toContain("a-very-secret-key");
+  });
+});
+
+describe("doctor", () => {
+  test("finds this machine able, without making the data folder", async () => {
+    const dataDir = join(parent.path, "doctor only");
+    const { code, stdout } = await runTreadle(["doctor", "--port", "0", "--data-dir", dataDir]);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Treadle can run here."),
+    });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test("exits with 1 when something required is missing, and says what", async () => {
+    const { code, stdout } = await runTreadle(["doctor", "--json", "--port", "0"], {
+      env: { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", PATH: "/nonexistent" },
+    });
+    const report = JSON.parse(stdout) as { healthy: boolean; checks: { name: string; status: string }[] };
+    expect(code).toBe(1);
+    expect(report.healthy).toBe(false);
+    const failed = report.checks.filter(({ status }) => status === "failed").map(({ name }) => name);
+    expect(failed).toEqual(["Database", "git"]);
+  });
+
+  test("a port another program uses is a failed check", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as { port: number };
+    try {
+      const { code, stdout } = await runTreadle(["doctor", "--port", String(port)]);
+      expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining(`Port ${port} on`) });
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe("up", () => {
+  const running: RunningTreadle[] = [];
+  const up = async (dataDir: string, env: Record<string, string> = {}) => {
+    const started = await startTreadle(["--data-dir", dataDir], { env });
+    running.push(started);
+    return started;
+  };
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((treadle) => treadle.stop()));
+  });
+
+  test("serves until SIGTERM, then exits with 0", async () => {
+    const treadle = await up(join(parent.path, "serves"));
+    const response = await fetch(`${treadle.ready.url}/ok`);
+    expect(response.status).toBe(200);
+    const exit = await treadle.stop();
+    expect({ code: exit.code, signal: exit.signal }).toEqual({ code: 0, signal: null });
+    await expect(fetch(`${treadle.ready.url}/ok`)).rejects.toThrow();
+    expect(existsSync(join(treadle.ready.data_dir, "runtime.json"))).toBe(false);
+  });
+
+  test("keeps its files closed to other users", async () => {
+    const treadle = await up(join(parent.path, "closed"));
+    for (const file of ["runtime.json", "credentials.json"]) {
+      expect((await stat(join(treadle.ready.data_dir, file))).mode & 0o777).toBe(0o600);
+    }
+    expect((await stat(treadle.ready.data_dir)).mode & 0o066).toBe(0);
+  });
+
+  test("a second one on the same folder exits with 5 and names the first", async () => {
+    const dataDir = join(parent.path, "twice");
+    const first = await up(dataDir);
+    const second = await runTreadle(["up", "--port", "0", "--data-dir", dataDir]);
+    expect(second.code).toBe(5);
+    expect(second.stderr).toContain(`process ${first.pid} holds it`);
+    expect(second.stderr).toContain("--data-dir");
+    expect((await fetch(`${first.ready.url}/ok`)).status).toBe(200);
+  });
+
+  test("the banner shows the key once, and later where it is", async () => {
+    const dataDir = join(parent.path, "banner");
+    const first = await up(dataDir);
+    const key = first.ready.api_key;
+    expect(key).toEqual(expect.any(String));
+    const credentials = await readFile(join(dataDir, "credentials.json"), "utf8");
+    expect(credentials).toContain(String(key));
+    await first.stop();
+    const again = await up(dataDir);
+    expect(again.ready.api_key).toBeNull();
+    expect(again.ready.workspace_id).toBe(first.ready.workspace_id);
+    const response = await fetch(`${again.ready.url}/v2/workspaces`, {
+      headers: { "x-api-key": String(key) },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  test("doctor knows the port of the running one as its own", async () => {
+    const dataDir = join(parent.path, "own port");
+    const treadle = await up(dataDir);
+    const { code, stdout } = await runTreadle([
+      "doctor",
+      "--port",
+      String(treadle.ready.port),
+      "--data-dir",
+      dataDir,
+    ]);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("is used by the Treadle that runs on this data folder"),
+    });
+  });
+});
+
+describe("keys", () => {
+  type Key = { id: string; name: string; role: string };
+  const dataDir = () => join(parent.path, "keys");
+  const keys = async <T>(...args: string[]): Promise<T> => {
+    const { code, stdout, stderr } = await runTreadle(["keys", ...args, "--json", "--data-dir", dataDir()]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return JSON.parse(stdout) as T;
+  };
+  const status = async (url: string, key: string) =>
+    (await fetch(`${url}/v2/workspaces`, { headers: { "x-api-key": key } })).status;
+
+  test("are made, listed and revoked whether the server runs or not", async () => {
+    const first = await startTreadle(["--data-dir", dataDir()]);
+    try {
+      const made = await keys<Key & { key: string }>("create", "while running", "--role", "viewer");
+      expect(made).toMatchObject({ name: "while running", role: "viewer" });
+      expect(await status(first.ready.url, made.key)).toBe(200);
+      await keys("revoke", made.id);
+      // The server hears of it through the database, a moment after the command has ended.
+      await waitUntil(async () => (await status(first.ready.url, made.key)) === 401, {
+        what: "the revoked key to be refused",
+        timeoutMs: 10_000,
+      });
+    } finally {
+      await first.stop();
+    }
+
+    const made = await keys<Key & { key: string }>("create", "while stopped");
+    const listed = await keys<Key[]>("list");
+    expect(listed.map(({ name }) => name)).toContain("while stopped");
+    expect(JSON.stringify(listed)).not.toContain(made.key);
+
+    const second = await startTreadle(["--data-dir", dataDir()]);
+    try {
+      expect(await status(second.ready.url, made.key)).toBe(200);
+    } finally {
+      await second.stop();
+    }
+    await keys("revoke", made.id);
+    const names = (await keys<Key[]>("list")).map(({ name }) => name);
+    expect(names).not.toContain("while stopped");
+  });
+
+  test("an unknown id to revoke is a failure that says so", async () => {
+    const { code, stderr } = await runTreadle([
+      "keys",
+      "revoke",
+      "00000000-0000-4000-8000-000000000000",
+      "--data-dir",
+      dataDir(),
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("treadle keys list");
+  });
+
+  test("the encryption key is rotated and the next start opens everything", async () => {
+    const before = await readFile(join(dataDir(), "secret.key"), "utf8");
+    await keys("rotate-encryption");
+    expect(await readFile(join(dataDir(), "secret.key"), "utf8")).not.toBe(before);
+    const treadle = await startTreadle(["--data-dir", dataDir()]);
+    expect((await treadle.stop()).code).toBe(0);
+  });
+});
