@@ -198,7 +198,12 @@ export async function createApp(
     await migrate({ url: databaseUrl, directory: migrationsFolder, logger });
     const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
     closers.push(() => database.close());
-    const box = await openSecretBox({ dataDir: config.dataDir, secretKey: config.secretKey, database, logger });
+    const box = await openSecretBox({
+      dataDir: config.dataDir,
+      secretKey: config.secretKey,
+      database,
+      logger,
+    });
     closers.push(() => box.stop());
     areas = await composeAreas({ config, database, secretBox: box.secretBox, clock, logger, publicUrl });
     const { workspaces } = areas;

@@ -230,6 +230,10 @@ function publicUrlIsLoopback(url: string | undefined): boolean {
 }
 
 /** Keys of model providers, for the built-in agent; nothing else of the environment reaches it. */
-export function providerKeys(environment: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => /^[A-Z0-9_]+_API_KEY$/.test(name)));
+export function providerKeys(
+  environment: NodeJS.ProcessEnv = process.env,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => /^[A-Z0-9_]+_API_KEY$/.test(name)),
+  );
 }

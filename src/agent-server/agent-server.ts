@@ -11,9 +11,14 @@ import { RunExecutor } from "./runs/run-executor.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
+import { statelessRunRoutes } from "./runs/stateless-run-routes.ts";
 import { EventLog } from "./streaming/event-log.ts";
 import { ThreadFeed } from "./streaming/thread-feed.ts";
 import { forgetRunCheckpoints } from "./threads/forget-run.ts";
+import { stateRoutes } from "./threads/state-routes.ts";
+import { StateService } from "./threads/state-service.ts";
+import { threadRoutes } from "./threads/thread-routes.ts";
+import { ThreadService } from "./threads/thread-service.ts";
 import { deleteThreads, finalResultOf } from "./threads/thread-store.ts";
 
 export type AgentServerOptions = {
@@ -43,7 +48,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const checkpoints = new CheckpointStore(database);
   const savers = new SaverFactory(checkpoints);
   const defaults = new DefaultAssistants(database, graphs.allIds);
-  const processes = new ServerProcesses({ database, logger, processId, onChange: (count) => feed.setOthersListen(count > 1) });
+  const processes = new ServerProcesses({
+    database,
+    logger,
+    processId,
+    onChange: (count) => feed.setOthersListen(count > 1),
+  });
   const executor = new RunExecutor({
     graphs,
     savers,
@@ -51,7 +61,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     events,
     feed,
     logger,
-    serverMetadata: { langgraph_host: "self-hosted", langgraph_plan: "developer", treadle_version: options.version },
+    serverMetadata: {
+      langgraph_host: "self-hosted",
+      langgraph_plan: "developer",
+      treadle_version: options.version,
+    },
   });
   const worker: RunWorker = new RunWorker({
     database,
@@ -77,10 +91,26 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
     forgetCheckpoints: (run) => forgetRunCheckpoints({ database, savers, graphs }, run),
   });
-  const answers = { service, feed, finalResult: (run: { thread_id: string; run_id: string }) => finalResultOf(database, run) };
+  const answers = {
+    service,
+    feed,
+    finalResult: (run: { thread_id: string; run_id: string }) => finalResultOf(database, run),
+  };
+
+  const threads = new ThreadService({
+    database,
+    defaultTtl: null,
+    stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
+  });
+  const states = new StateService({ database, graphs, savers });
 
   return {
-    routes: [...runRoutes({ ...answers, database })],
+    routes: [
+      ...threadRoutes({ database, threads, states }),
+      ...stateRoutes(states),
+      ...runRoutes({ ...answers, database }),
+      ...statelessRunRoutes(answers),
+    ],
     async start() {
       await feed.start();
       await processes.start();

@@ -18,13 +18,22 @@ export class ServerProcesses {
   #timer: NodeJS.Timeout | undefined;
   #unlisten: Unlisten | undefined;
 
-  constructor(options: { database: Database; logger: Logger; processId: string; onChange(count: number): void }) {
+  constructor(options: {
+    database: Database;
+    logger: Logger;
+    processId: string;
+    onChange(count: number): void;
+  }) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
     const { database } = this.#options;
-    this.#unlisten = await database.listen(channel, () => this.#refresh(), () => this.#refresh());
+    this.#unlisten = await database.listen(
+      channel,
+      () => this.#refresh(),
+      () => this.#refresh(),
+    );
     await this.#beat();
     // The others begin to announce at once instead of at their next beat.
     await database.notify(channel, this.#options.processId);
@@ -42,7 +51,10 @@ export class ServerProcesses {
 
   #refresh(): void {
     this.#beat().catch((error: unknown) => {
-      this.#options.logger.warn({ reason: errorMessage(error) }, "could not renew the presence of this process");
+      this.#options.logger.warn(
+        { reason: errorMessage(error) },
+        "could not renew the presence of this process",
+      );
     });
   }
 
@@ -55,7 +67,9 @@ export class ServerProcesses {
       )
       select count(*)::int as alive from server_processes
       where process_id <> ${this.#options.processId}
-        and seen_at >= now() - make_interval(secs => ${deadAfterSeconds})`.execute(this.#options.database.sql);
+        and seen_at >= now() - make_interval(secs => ${deadAfterSeconds})`.execute(
+      this.#options.database.sql,
+    );
     this.#options.onChange((rows[0]?.alive ?? 0) + 1);
   }
 }

@@ -29,13 +29,14 @@ const tagBytes = 16;
 const sealedPattern = /^t1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/;
 
 export function createSecretBox(keys: SecretKeys): SecretBox {
-  let ring = deriveRing(keys);
+  const derived = new Map<SecretKey, Derived>();
+  let ring = ringOf(keys);
 
   return {
     currentKeyId: () => ring.current.id,
     knowsKey: (keyId) => ring.byId.has(keyId),
     useKeys(next) {
-      ring = deriveRing(next);
+      ring = ringOf(next);
     },
 
     seal(text, context = "") {
@@ -67,6 +68,19 @@ export function createSecretBox(keys: SecretKeys): SecretBox {
       }
     },
   };
+
+  function ringOf({ currentKey, previousKeys = [] }: SecretKeys) {
+    const current = derive(currentKey);
+    const all = [...previousKeys.map(derive), current];
+    return { current, byId: new Map(all.map(({ id, key }) => [id, key])) };
+  }
+
+  /** Deriving from text is slow on purpose, so each key is derived once. */
+  function derive(secret: SecretKey): Derived {
+    const known = derived.get(secret) ?? deriveKey(secret);
+    derived.set(secret, known);
+    return known;
+  }
 }
 
 /** What every text sealed with this key starts with; lets SQL find the rows a rotation has left to do. */
@@ -95,17 +109,6 @@ function damaged(cause?: unknown): AppError {
 }
 
 type Derived = { id: string; key: Buffer };
-
-function deriveRing(keys: SecretKeys) {
-  const current = deriveKey(keys.currentKey);
-  const byId = new Map<string, Buffer>();
-  for (const previous of keys.previousKeys ?? []) {
-    const derived = deriveKey(previous);
-    byId.set(derived.id, derived.key);
-  }
-  byId.set(current.id, current.key);
-  return { current, byId };
-}
 
 /** The salts are fixed because the same key must give the same result in every process, before any database is read. */
 function deriveKey(secret: SecretKey): Derived {

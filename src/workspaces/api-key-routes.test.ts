@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { callApp, createWorkspacesApp, type WorkspacesApp } from "../../tests/support/workspaces-app.ts";
 
+let testDatabase: TestDatabase;
 let app: WorkspacesApp;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
 beforeEach(async () => {
-  app = await createWorkspacesApp();
+  app = await createWorkspacesApp({ testDatabase });
 });
 afterEach(() => app.stop());
+afterAll(() => testDatabase.drop());
 
 type Created = { id: string; key: string; role: string; workspace_id: string | null; user_id: string };
 

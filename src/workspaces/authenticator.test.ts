@@ -31,12 +31,13 @@ async function lastUse(id: string): Promise<Date | null> {
 describe("200", () => {
   test("X-Api-Key, or Bearer in any letter case", async () => {
     const { key } = await createKey();
-    for (const headers of [
+    const spellings: Record<string, string>[] = [
       { "x-api-key": key },
       { "X-API-KEY": ` ${key} ` },
       { authorization: `Bearer ${key}` },
       { authorization: `bearer  ${key}` },
-    ]) {
+    ];
+    for (const headers of spellings) {
       expect((await callApp(app.fetch, "GET", "/v2/members", { headers })).status).toBe(200);
     }
   });
@@ -55,7 +56,12 @@ describe("200", () => {
 
 describe("401", () => {
   test("no credential, also when the headers are there but empty", async () => {
-    for (const headers of [{}, { "x-api-key": "" }, { "x-api-key": "  ", authorization: "" }]) {
+    const empty: Record<string, string>[] = [
+      {},
+      { "x-api-key": "" },
+      { "x-api-key": "  ", authorization: "" },
+    ];
+    for (const headers of empty) {
       const answer = await callApp(app.fetch, "GET", "/v2/members", { headers });
       expect(answer).toMatchObject({ status: 401, body: { detail: expect.any(String) } });
     }
@@ -143,6 +149,11 @@ describe("last use", () => {
 
     app.clock.advance(30_000);
     await callApp(app.fetch, "GET", "/v2/members", { key });
+    const other = app.another();
+    await callApp(other.fetch, "GET", "/v2/members", { key });
+    await other.workspaces.stop();
+    expect(await recorded()).toBe(first.getTime());
+
     app.clock.advance(31_000);
     const second = app.clock.now();
     await callApp(app.fetch, "GET", "/v2/members", { key });

@@ -1,13 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { callApp, createWorkspacesApp, type WorkspacesApp } from "../../tests/support/workspaces-app.ts";
 import { raw } from "../platform/db/raw.ts";
 
+let testDatabase: TestDatabase;
 let app: WorkspacesApp;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
 beforeEach(async () => {
-  app = await createWorkspacesApp();
+  app = await createWorkspacesApp({ testDatabase });
 });
 afterEach(() => app.stop());
+afterAll(() => testDatabase.drop());
 
 async function count(table: string): Promise<number> {
   const { rows } = await raw<{ count: number }>`select count(*) from ${raw.table(table)}`.execute(

@@ -32,9 +32,11 @@ export function createExpiringCache<Value>(options: {
       const known = get(key);
       if (known !== undefined) return known;
       const startedIn = generation;
+      // From before the look-up: an answer is as old as its question.
+      const expiresAt = options.clock.now().getTime() + options.ttlMs;
       const value = await load();
       if (value === undefined || startedIn !== generation) return value;
-      entries.set(key, { value, expiresAt: options.clock.now().getTime() + options.ttlMs });
+      entries.set(key, { value, expiresAt });
       for (const oldest of entries.keys()) {
         if (entries.size <= options.maxEntries) break;
         entries.delete(oldest);

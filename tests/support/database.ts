@@ -17,7 +17,7 @@ export async function createTestDatabase(options: { poolSize?: number } = {}): P
   const database = openDatabase({
     url,
     poolSize: options.poolSize ?? 10,
-    logger: createLogger({ level: "warn" }),
+    logger: createLogger({ level: "error" }),
     applicationName: "treadle test",
   });
   return {

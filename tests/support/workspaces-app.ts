@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
+import { raw } from "../../src/platform/db/raw.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -7,7 +9,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
 import type { Bootstrapped } from "../../src/workspaces/bootstrap.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** A clock that moves when a test says so. */
 export type TestClock = Clock & { advance(ms: number): void };
@@ -46,12 +48,22 @@ export type WorkspacesApp = Bootstrapped & {
 
 /** The identity routes over a database of their own; every answer is checked against its published schema. */
 export async function createWorkspacesApp(
-  options: { routes?: Route[]; agentAuthRequired?: boolean } = {},
+  options: {
+    routes?: Route[];
+    agentAuthRequired?: boolean;
+    /** One the test file shares among its tests: it is emptied first and not dropped. */
+    testDatabase?: TestDatabase;
+  } = {},
 ): Promise<WorkspacesApp> {
-  const { database, drop } = await createTestDatabase();
+  const { database, drop } = options.testDatabase
+    ? { database: options.testDatabase.database, drop: async () => {} }
+    : await createTestDatabase();
+  if (options.testDatabase) {
+    await raw`truncate organizations, signing_keys, install_secrets cascade`.execute(database.sql);
+  }
   const clock = createTestClock();
   const logger = createLogger({ level: "silent" });
-  const secretBox = createSecretBox({ currentKey: "a key for the tests of workspaces" });
+  const secretBox = createSecretBox({ currentKey: randomBytes(32) });
   const opened: Workspaces[] = [];
 
   function another() {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { CheckpointInput, WritesInput } from "./checkpoint.ts";
 import { nameFromStored, nextVersion, storedName, writeIndex } from "./checkpoint.ts";
-import { arrayLiteral, buildBatch, type CheckpointItem, itemBytes } from "./checkpoint-batch.ts";
+import {
+  arrayLiteral,
+  buildBatch,
+  type CheckpointItem,
+  itemBytes,
+  itemKey,
+  mergeItems,
+} from "./checkpoint-batch.ts";
 
 const json = (value: unknown) => ({ type: "json", text: JSON.stringify(value) });
 
@@ -86,6 +93,30 @@ describe("buildBatch", () => {
     const payload = { type: "json", text: "x".repeat(1000) };
     expect(itemBytes(checkpoint({ blobs: [{ channel: "a", version: "1", payload }] }))).toBe(1004);
     expect(itemBytes(writes([{ idx: 0, channel: "a", payload }]))).toBe(1000);
+  });
+});
+
+describe("items of one key", () => {
+  const resume = (value: string) => writes([{ idx: -4, channel: "__resume__", payload: json(value) }]);
+
+  it("are those of one task, or of one checkpoint, under one fence", () => {
+    const fence = { runId: "r", attempt: 1 };
+    expect(itemKey(resume("a"))).toBe(itemKey(resume("b")));
+    expect(itemKey(writes([], fence))).not.toBe(itemKey(writes([])));
+    expect(itemKey(checkpoint())).toBe(itemKey(checkpoint({ structure: "x" })));
+    expect(itemKey(checkpoint())).not.toBe(itemKey(checkpoint({ checkpointId: "c2" })));
+    expect(itemKey(checkpoint())).not.toBe(itemKey(resume("a")));
+  });
+
+  it("become one that writes what both would have", () => {
+    const { parameters } = buildBatch([mergeItems(resume("older"), resume("newer"))]);
+    expect(parameters[writesAt + 8]).toEqual(['"newer"']);
+    const blob = (channel: string) => [{ channel, version: "1", payload: json(channel) }];
+    const merged = buildBatch([
+      mergeItems(checkpoint({ structure: "old", blobs: blob("a") }), checkpoint({ blobs: blob("b") })),
+    ]);
+    expect(merged.parameters[checkpointsAt + 5]).toEqual(["{}"]);
+    expect(merged.parameters[blobsAt + 2]).toEqual(["a", "b"]);
   });
 });
 

@@ -112,6 +112,24 @@ export function arrayLiteral(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(",")}}`;
 }
 
+/** Items of one key are never written by two lanes at once: of two special writes the later must win. */
+export function itemKey({ kind, fence, input }: CheckpointItem): string {
+  const owner = fence === undefined ? "" : `${fence.runId}/${fence.attempt}`;
+  const task = kind === "writes" ? input.taskId : null;
+  return keyOf(kind, owner, input.threadId, input.checkpointNs, input.checkpointId, task);
+}
+
+/** Two waiting items of one key as one; rows that repeat are sorted out when the batch is built. */
+export function mergeItems(older: CheckpointItem, newer: CheckpointItem): CheckpointItem {
+  if (older.kind === "writes" && newer.kind === "writes") {
+    return { ...newer, input: { ...newer.input, writes: [...older.input.writes, ...newer.input.writes] } };
+  }
+  if (older.kind === "checkpoint" && newer.kind === "checkpoint") {
+    return { ...newer, input: { ...newer.input, blobs: [...older.input.blobs, ...newer.input.blobs] } };
+  }
+  throw new Error(`A ${older.kind} item and a ${newer.kind} item have one key, which cannot be.`);
+}
+
 export function itemBytes(item: CheckpointItem): number {
   if (item.kind === "writes")
     return item.input.writes.reduce((sum, write) => sum + write.payload.text.length, 0);

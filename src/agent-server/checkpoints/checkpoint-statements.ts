@@ -3,7 +3,9 @@ import type { CheckpointQuery } from "./checkpoint.ts";
 
 /**
  * Writes a batch into all three tables in one implicit transaction and returns the fences that hold.
- * Rows without a fence are always written; rows under a fence that does not hold are left out.
+ * Rows without a fence are always written; rows under a fence that does not hold are left out. The runs are
+ * looked at, not locked: locks here and in the heartbeats' batches could deadlock. A flush that began just
+ * before a takeover may so commit just after it; its checkpoint is then older than all the new attempt writes.
  */
 export const writeBatchStatement: Statement = {
   name: "checkpoints_write_v1",

@@ -12,7 +12,7 @@ import {
   storedName,
   type WritesInput,
 } from "./checkpoint.ts";
-import { buildBatch, type CheckpointItem, itemBytes } from "./checkpoint-batch.ts";
+import { buildBatch, type CheckpointItem, itemBytes, itemKey, mergeItems } from "./checkpoint-batch.ts";
 import { deleteThreadCheckpoints } from "./checkpoint-maintenance-store.ts";
 import {
   hasRunCheckpointStatement,
@@ -47,6 +47,8 @@ export class CheckpointStore {
     this.#writes = new WriteBatcher<CheckpointItem, Outcome>({
       name: "checkpoints",
       write: (items) => this.#write(items),
+      keyOf: itemKey,
+      merge: mergeItems,
       bytesOf: itemBytes,
       maxRows: maxRowsPerFlush,
       maxBytes: maxBytesPerFlush,

@@ -84,7 +84,7 @@ export function isInlineValue(value: unknown): boolean {
  * channel different values, and blobs are found by version.
  */
 export function nextVersion(current: number | undefined, random: number): number {
-  return Number((Math.floor(current ?? 0) + 1 + random * 0.999).toFixed(9));
+  return Math.floor(current ?? 0) + 1 + Math.floor(random * 1e9) / 1e9;
 }
 
 /** Names come from user graphs and may hold what Postgres text cannot: those are stored as JSON strings. */

@@ -142,7 +142,10 @@ export function createMessageCodec(kit: CodecKit): Codec {
     if (!known) return undefined;
     const fields: Record<string, unknown> = {};
     for (const key of Object.keys(kwargs)) {
-      if (kwargs[key] !== undefined) fields[known.fieldNames.has(key) ? key : fieldName(key)] = kwargs[key];
+      if (kwargs[key] === undefined) continue;
+      if (known.fieldNames.has(key)) fields[key] = kwargs[key];
+      else if (plainFieldName.test(key)) fields[fieldName(key)] = kwargs[key];
+      else return undefined;
     }
     return new known.create(fields);
   };
@@ -208,7 +211,6 @@ function serializedName(field: string): string {
 
 /** Serialized name to constructor field, for names the class does not say it keeps. */
 function fieldName(serialized: string): string {
-  if (!serialized.includes("_")) return serialized;
   return serialized.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 

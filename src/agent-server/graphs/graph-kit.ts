@@ -28,7 +28,7 @@ export type GraphKit = {
   DeltaSnapshot: typeof Checkpoint.DeltaSnapshot | undefined;
   serde: Checkpoint.SerializerProtocol;
   uuid6: typeof Checkpoint.uuid6;
-  isInterrupted: typeof LangGraph.isInterrupted;
+  isInterrupted(values: unknown): boolean;
   isGraphInterrupt: typeof LangGraph.isGraphInterrupt;
   isGraphBubbleUp: typeof LangGraph.isGraphBubbleUp;
   isCommand: typeof LangGraph.isCommand;
@@ -104,7 +104,7 @@ async function loadKit(copies: Copies, origin: GraphKit["origin"], format: Modul
     DeltaSnapshot: checkpoint.DeltaSnapshot,
     serde: new checkpoint.MemorySaver().serde,
     uuid6: checkpoint.uuid6,
-    isInterrupted: langgraph.isInterrupted,
+    isInterrupted: langgraph.isInterrupted ?? looksInterrupted,
     isGraphInterrupt: langgraph.isGraphInterrupt,
     isGraphBubbleUp: langgraph.isGraphBubbleUp,
     isCommand: langgraph.isCommand,
@@ -113,6 +113,11 @@ async function loadKit(copies: Copies, origin: GraphKit["origin"], format: Modul
     schemas,
     owns: (graph) => graph instanceof pregel.Pregel,
   };
+}
+
+/** For versions that do not export the test yet. */
+function looksInterrupted(values: unknown): boolean {
+  return values !== null && typeof values === "object" && "__interrupt__" in values;
 }
 
 async function importModules(copies: Copies): Promise<KitModules> {

@@ -54,9 +54,12 @@ describe("a TypeScript project", () => {
     expect(Object.keys(first.nodes)).toContain("greet");
   });
 
-  test("warns when the env file is not there", async () => {
-    const { warnings } = await open("broken");
-    expect(warnings).toEqual([expect.stringContaining("FIXTURE_REQUIRED")]);
+  test("warns about an env file that is not there and a variable nobody set", async () => {
+    expect((await open("commonjs")).warnings).toEqual([
+      expect.stringMatching(/missing\.env .*does not exist/),
+    ]);
+    expect((await open("broken")).warnings).toEqual([expect.stringContaining("FIXTURE_REQUIRED")]);
+    expect((await open("broken", { FIXTURE_REQUIRED: "set" })).warnings).toEqual([]);
   });
 });
 

@@ -115,12 +115,17 @@ function isZodObject(value: unknown): value is ZodObjectLike {
   return "shape" in value && "pick" in value && typeof value.pick === "function";
 }
 
-/** Whether every state field has a type, or only names could be read. */
+/** Whether some state field has a name but no full type. */
 export function hasUntypedFields(schemas: GraphSchemas): boolean {
   const properties = schemas.state_schema?.properties as Record<string, JsonSchema> | undefined;
-  return (
-    properties === undefined || Object.values(properties).some((field) => Object.keys(field).length === 0)
-  );
+  return Object.values(properties ?? {}).some(isUntyped);
+}
+
+function isUntyped(field: JsonSchema): boolean {
+  if (field.type === "array") return field.items === undefined;
+  if (field.type === "object")
+    return field.properties === undefined && field.additionalProperties === undefined;
+  return Object.keys(field).length === 0;
 }
 
 const draft07 = "http://json-schema.org/draft-07/schema#";

@@ -1,5 +1,8 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { RunCommand } from "../runs/run.ts";
 import type { StateSnapshot } from "../threads/thread-state.ts";
+import { toCommand } from "./graph-command.ts";
+import type { GraphKit } from "./graph-kit.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
 
 /** What the graph library takes a checkpointer from, without writing it onto a graph others use too. */
@@ -8,12 +11,12 @@ export const checkpointerKey = "__pregel_checkpointer";
 export type StateReader = { graph: CompiledGraph; saver: BaseCheckpointSaver | undefined };
 
 export type StateAddress = {
-  checkpoint_id?: string;
-  checkpoint_ns?: string;
+  checkpoint_id?: string | null;
+  checkpoint_ns?: string | null;
   checkpoint_map?: Record<string, unknown> | null;
 };
 
-export function stateConfig(saver: StateReader["saver"], threadId: string, address: StateAddress = {}) {
+function stateConfig(saver: StateReader["saver"], threadId: string, address: StateAddress = {}) {
   return {
     configurable: {
       thread_id: threadId,
@@ -33,4 +36,62 @@ export async function readThreadState(
   const config = stateConfig(reader.saver, threadId, options.address);
   const snapshot = await reader.graph.getState(config as never, { subgraphs: options.subgraphs ?? false });
   return snapshot as unknown as StateSnapshot;
+}
+
+export async function readThreadHistory(
+  reader: StateReader,
+  threadId: string,
+  options: { limit: number; before?: StateAddress; address?: StateAddress; filter?: Record<string, unknown> },
+): Promise<StateSnapshot[]> {
+  const config = stateConfig(reader.saver, threadId, options.address);
+  const before = options.before ? stateConfig(reader.saver, threadId, options.before) : undefined;
+  const snapshots: StateSnapshot[] = [];
+  for await (const snapshot of reader.graph.getStateHistory(config as never, {
+    limit: options.limit,
+    ...(before ? { before: before as never } : {}),
+    ...(options.filter ? { filter: options.filter } : {}),
+  })) {
+    snapshots.push(snapshot as unknown as StateSnapshot);
+    // The library passes the limit on, but counts subgraphs' checkpoints too.
+    if (snapshots.length >= options.limit) break;
+  }
+  return snapshots;
+}
+
+type Configurable = { configurable?: Record<string, unknown> };
+
+/** Writes values as if the node had returned them; answers the config of the new checkpoint. */
+export async function updateThreadState(
+  reader: StateReader,
+  threadId: string,
+  update: { values: unknown; asNode?: string; address?: StateAddress },
+): Promise<Configurable> {
+  const config = stateConfig(reader.saver, threadId, update.address);
+  return (await reader.graph.updateState(
+    config as never,
+    update.values as never,
+    update.asNode,
+  )) as Configurable;
+}
+
+export type Superstep = {
+  updates: { values?: unknown; command?: RunCommand | null | undefined; as_node: string }[];
+};
+
+/** Builds a thread's state step by step, as a copy of a thread elsewhere does. */
+export async function bulkUpdateState(
+  reader: StateReader & { kit: GraphKit },
+  threadId: string,
+  supersteps: readonly Superstep[],
+): Promise<void> {
+  const config = stateConfig(reader.saver, threadId);
+  await reader.graph.bulkUpdateState(
+    config as never,
+    supersteps.map(({ updates }) => ({
+      updates: updates.map((update) => ({
+        values: (update.command ? toCommand(reader.kit, update.command) : update.values) as never,
+        asNode: update.as_node,
+      })),
+    })),
+  );
 }

@@ -99,6 +99,18 @@ export function compileGraph(value: unknown): CompiledGraph | undefined {
   return undefined;
 }
 
+export type Persistence = Partial<Pick<CompiledGraph, "checkpointer" | "store">>;
+
+/**
+ * A copy of the graph that keeps its state where the server wants it, whatever its author chose. A copy, because the
+ * graph is shared by all runs; made by its constructor, as the library itself does it, because private members do not
+ * survive any other way of copying.
+ */
+export function withPersistence(graph: CompiledGraph, persistence: Persistence): CompiledGraph {
+  const Graph = graph.constructor as new (fields: object) => CompiledGraph;
+  return new Graph({ ...graph, checkpointer: undefined, store: undefined, ...persistence });
+}
+
 function isCompiled(value: unknown): value is CompiledGraph {
   return (
     value !== null && typeof value === "object" && "lg_is_pregel" in value && value.lg_is_pregel === true

@@ -1,9 +1,8 @@
-import type { GraphSchemas } from "./graph-schemas.ts";
-import { hasUntypedFields, readGraphSchemas } from "./graph-schemas.ts";
+import { type GraphSchemas, hasUntypedFields, readGraphSchemas } from "./graph-schemas.ts";
 import type { LoadedGraph } from "./loaded-graph.ts";
 
 /** Better schemas from the source's types, where the running graph cannot tell; undefined when there are none. */
-export type TypeSchemas = (graph: LoadedGraph) => Promise<GraphSchemas | undefined>;
+export type TypeSchemas = (graph: LoadedGraph, atRunTime: GraphSchemas) => Promise<GraphSchemas | undefined>;
 
 export type SchemaCatalog = {
   /** The schemas of a graph; worked out once, by `warm` or by whoever asks first. */
@@ -15,7 +14,7 @@ export type SchemaCatalog = {
 export type SchemaCatalogOptions = {
   graphs: ReadonlyMap<string, LoadedGraph>;
   typeSchemas?: TypeSchemas;
-  /** Told when a graph's schemas could not be read; they are then null. */
+  /** Told when schemas could not be read; what is known without is kept. */
   onProblem(graphId: string, error: unknown): void;
 };
 
@@ -31,14 +30,19 @@ export function createSchemaCatalog({ graphs, typeSchemas, onProblem }: SchemaCa
   const known = new Map<string, Promise<GraphSchemas>>();
 
   async function read(graph: LoadedGraph): Promise<GraphSchemas> {
+    const atRunTime = await orElse(graph, unknownSchemas, async () =>
+      readGraphSchemas(await graph.resolve({}, "assistants.read"), graph.kit),
+    );
+    if (typeSchemas === undefined || !hasUntypedFields(atRunTime)) return atRunTime;
+    return orElse(graph, atRunTime, async () => (await typeSchemas(graph, atRunTime)) ?? atRunTime);
+  }
+
+  async function orElse(graph: LoadedGraph, fallback: GraphSchemas, attempt: () => Promise<GraphSchemas>) {
     try {
-      const compiled = await graph.resolve({}, "assistants.read");
-      const atRunTime = readGraphSchemas(compiled, graph.kit);
-      if (!hasUntypedFields(atRunTime)) return atRunTime;
-      return (await typeSchemas?.(graph)) ?? atRunTime;
+      return await attempt();
     } catch (error) {
       onProblem(graph.graphId, error);
-      return unknownSchemas;
+      return fallback;
     }
   }
 

@@ -46,7 +46,9 @@ export class RunExecutor {
 
   /** Resolves with how it ended; rejects only when the lease was lost or the database is gone. */
   async execute(run: ClaimedRun, stop: AbortController): Promise<RunResult> {
-    const writer = new RunWriter(run, this.#options.events, () => stop.abort("lease_lost" satisfies StopReason));
+    const writer = new RunWriter(run, this.#options.events, () =>
+      stop.abort("lease_lost" satisfies StopReason),
+    );
     this.#options.feed.open(run.thread_id, run.last_seq);
     const progress: Progress = { values: undefined, valuesJson: null, interrupted: false };
     let outcome: RunOutcome;
@@ -58,12 +60,19 @@ export class RunExecutor {
     await writer.settled();
     return {
       outcome,
-      resultJson: outcome.error ? JSON.stringify({ __error__: outcome.error }) : (progress.resultJson ?? progress.valuesJson ?? "{}"),
+      resultJson: outcome.error
+        ? JSON.stringify({ __error__: outcome.error })
+        : (progress.resultJson ?? progress.valuesJson ?? "{}"),
       lastSeq: writer.nextSeq(),
     };
   }
 
-  async #runGraph(run: ClaimedRun, writer: RunWriter, signal: AbortSignal, progress: Progress): Promise<RunOutcome> {
+  async #runGraph(
+    run: ClaimedRun,
+    writer: RunWriter,
+    signal: AbortSignal,
+    progress: Progress,
+  ): Promise<RunOutcome> {
     writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
     const loaded = this.#options.graphs.get(run.graph_id);
     const graphRun = await this.#prepare(run, loaded, signal);
@@ -71,8 +80,10 @@ export class RunExecutor {
     if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
     const mapper = new RunEventMapper(run.kwargs.stream_mode);
     for await (const chunk of streamGraph(graphRun)) {
-      if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) progress.values = chunk.payload;
-      for (const event of mapper.map(chunk)) writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
+      if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0)
+        progress.values = chunk.payload;
+      for (const event of mapper.map(chunk))
+        writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
       await writer.room();
     }
     signal.throwIfAborted();
@@ -82,7 +93,11 @@ export class RunExecutor {
   async #prepare(run: ClaimedRun, loaded: LoadedGraph, signal: AbortSignal): Promise<GraphRun> {
     const { kit } = loaded;
     const metadata = { ...run.metadata, ...this.#options.serverMetadata, run_attempt: run.attempt };
-    const graph: CompiledGraph = await loaded.resolve(run.kwargs.config, "threads.create_run", run.kwargs.context);
+    const graph: CompiledGraph = await loaded.resolve(
+      run.kwargs.config,
+      "threads.create_run",
+      run.kwargs.context,
+    );
     const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...metadata });
     return {
       graph,
@@ -109,7 +124,13 @@ export class RunExecutor {
       return this.#fromState(run, graphRun, progress);
     }
     progress.valuesJson = JSON.stringify(toWire(progress.values));
-    return { status: "success", threadStatus: "idle", error: null, valuesJson: progress.valuesJson, interruptsJson: "{}" };
+    return {
+      status: "success",
+      threadStatus: "idle",
+      error: null,
+      valuesJson: progress.valuesJson,
+      interruptsJson: "{}",
+    };
   }
 
   /** The checkpoint knows what the stream does not say: which tasks wait, and the values beneath an interrupt. */
@@ -140,7 +161,9 @@ export class RunExecutor {
     const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
     if (reason === "lease_lost" || reason === "shutdown") throw error;
     if (reason === "interrupt" || reason === "rollback") {
-      const outcome = progress.graphRun ? await this.#fromState(run, progress.graphRun, progress) : nothingDone;
+      const outcome = progress.graphRun
+        ? await this.#fromState(run, progress.graphRun, progress)
+        : nothingDone;
       return { ...outcome, status: "interrupted" };
     }
     const described =

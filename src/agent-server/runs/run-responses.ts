@@ -1,9 +1,9 @@
 import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import { pastFrames, runFrames } from "../streaming/run-stream.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Run, StreamMode } from "./run.ts";
 import { isActive } from "./run.ts";
 import type { CreatedRun, RunService } from "./run-service.ts";
-import type { ThreadFeed } from "../streaming/thread-feed.ts";
-import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 
 /** A client hears something at least this often while it waits for a result. */
 const keepAliveMs = 5_000;
@@ -15,7 +15,10 @@ export type RunAnswers = {
   finalResult(run: Pick<Run, "run_id" | "thread_id">): Promise<string>;
 };
 
-export function runLocation(run: Pick<Run, "run_id" | "thread_id">, stateless: boolean): Record<string, string> {
+export function runLocation(
+  run: Pick<Run, "run_id" | "thread_id">,
+  stateless: boolean,
+): Record<string, string> {
   const path = stateless ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
   // The SDK reads the run's id from the first and reconnects to the second.
   return { "content-location": path, location: `${path}/stream` };
@@ -68,10 +71,13 @@ export async function waitForRun(
   const first = await Promise.race([result, late]);
   clearTimeout(timer);
   if (first !== "late") return new Response(first, { headers });
-  return new Response(keepAlive(result, () => {
-    abandoned.abort();
-    if (options.cancelOnDisconnect) void answers.service.cancel(created.run, "interrupt");
-  }), { headers });
+  return new Response(
+    keepAlive(result, () => {
+      abandoned.abort();
+      if (options.cancelOnDisconnect) void answers.service.cancel(created.run, "interrupt");
+    }),
+    { headers },
+  );
 }
 
 async function finalJson(

@@ -38,9 +38,14 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404, 409],
       },
       async ({ caller, params, body, c }) => {
-        const request = { ...toRunRequest(body, "given"), callerConfigurable: callerConfigurable(c.req.raw.headers) };
+        const request = {
+          ...toRunRequest(body, "given"),
+          callerConfigurable: callerConfigurable(c.req.raw.headers),
+        };
         const { run } = await service.create(caller.workspaceId, params.thread_id, request);
-        return json(200, toRunView(run), { "content-location": runLocation(run, false)["content-location"]! });
+        return json(200, toRunView(run), {
+          "content-location": runLocation(run, false)["content-location"]!,
+        });
       },
     ),
     route(
@@ -57,7 +62,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404, 409],
       },
       async ({ caller, params, body, c }) => {
-        const request = { ...toRunRequest(body, "given"), callerConfigurable: callerConfigurable(c.req.raw.headers) };
+        const request = {
+          ...toRunRequest(body, "given"),
+          callerConfigurable: callerConfigurable(c.req.raw.headers),
+        };
         const { run, afterSeq } = await service.create(caller.workspaceId, params.thread_id, request);
         return streamRun(options, run, {
           afterSeq,
@@ -81,7 +89,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404, 409],
       },
       async ({ caller, params, body, c }) => {
-        const request = { ...toRunRequest(body, "given"), callerConfigurable: callerConfigurable(c.req.raw.headers) };
+        const request = {
+          ...toRunRequest(body, "given"),
+          callerConfigurable: callerConfigurable(c.req.raw.headers),
+        };
         const created = await service.create(caller.workspaceId, params.thread_id, request);
         return waitForRun(options, created, {
           stateless: false,
@@ -117,7 +128,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
           ...(query.status ? { status: query.status } : {}),
         });
         const select = query.select?.flatMap((names) => names.split(","));
-        return json(200, runs.map((run) => pick(toRunView(run), select)));
+        return json(
+          200,
+          runs.map((run) => pick(toRunView(run), select)),
+        );
       },
     ),
     route(
@@ -167,11 +181,15 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       },
       async ({ caller, params, query, c }) => {
         const run = await service.get(caller.workspaceId, params.thread_id, params.run_id);
-        return waitForRun(options, { run, result: undefined }, {
-          stateless: false,
-          signal: c.req.raw.signal,
-          cancelOnDisconnect: query.cancel_on_disconnect ?? false,
-        });
+        return waitForRun(
+          options,
+          { run, result: undefined },
+          {
+            stateless: false,
+            signal: c.req.raw.signal,
+            cancelOnDisconnect: query.cancel_on_disconnect ?? false,
+          },
+        );
       },
     ),
     route(
@@ -211,7 +229,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         access: editor,
         params: runParams,
         query: z.object({ wait: flag.default(false), action: z.enum(cancelActions).default("interrupt") }),
-        responses: { 202: { description: "Asked to stop.", schema: anyJson }, 204: { description: "Stopped." } },
+        responses: {
+          202: { description: "Asked to stop.", schema: anyJson },
+          204: { description: "Stopped." },
+        },
         errors: [404, 409],
       },
       async ({ caller, params, query, c }) => {
@@ -232,7 +253,11 @@ export function parseModes(texts: string[] | undefined): StreamMode[] | undefine
     .filter(Boolean)
     .map((text) => {
       if (!streamModes.includes(text as StreamMode)) {
-        throw invalidField(["query", "stream_mode"], `stream_mode must be one of ${streamModes.join(", ")}`, text);
+        throw invalidField(
+          ["query", "stream_mode"],
+          `stream_mode must be one of ${streamModes.join(", ")}`,
+          text,
+        );
       }
       return text as StreamMode;
     });

@@ -95,7 +95,9 @@ function modesOf(mode: StreamMode | StreamMode[] | null | undefined): StreamMode
 }
 
 function dropNulls(checkpoint: z.output<typeof checkpointRef>): NonNullable<RunRequest["checkpoint"]> {
-  return Object.fromEntries(Object.entries(checkpoint).filter(([, value]) => value !== null && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(checkpoint).filter(([, value]) => value !== null && value !== undefined),
+  );
 }
 
 export const runView = z
@@ -131,6 +133,8 @@ export function toRunView(run: Run): RunView {
 /** Without what only the server needs: who the caller is and what proves it. */
 function publicKwargs(kwargs: Run["kwargs"]): Record<string, unknown> {
   const { configurable, ...config } = kwargs.config;
-  const shown = Object.fromEntries(Object.entries(configurable ?? {}).filter(([key]) => !key.startsWith("__")));
+  const shown = Object.fromEntries(
+    Object.entries(configurable ?? {}).filter(([key]) => !key.startsWith("__")),
+  );
   return { ...kwargs, config: { ...config, configurable: shown } };
 }

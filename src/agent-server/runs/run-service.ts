@@ -81,7 +81,8 @@ export class RunService {
     if (!target.assistant_id || !target.graph_id) throw assistantNotFound(request.assistant_id);
     // Fails here, with a sentence, when the graph is unknown or could not be loaded.
     this.#options.graphs.get(target.graph_id);
-    const createThread = threadId === null || (target.thread_id === null && request.if_not_exists === "create");
+    const createThread =
+      threadId === null || (target.thread_id === null && request.if_not_exists === "create");
     if (!createThread && target.thread_id === null) throw threadNotFound(threadId!);
     const run = this.#newRun(workspaceId, threadId ?? newId(), target, request, createThread);
     if (request.multitask_strategy === "interrupt" || request.multitask_strategy === "rollback") {
@@ -98,7 +99,12 @@ export class RunService {
     createThread: boolean,
   ): NewRun {
     const runId = newId();
-    const ids = { run_id: runId, thread_id: threadId, graph_id: target.graph_id!, assistant_id: target.assistant_id! };
+    const ids = {
+      run_id: runId,
+      thread_id: threadId,
+      graph_id: target.graph_id!,
+      assistant_id: target.assistant_id!,
+    };
     return {
       runId,
       threadId,
@@ -112,7 +118,9 @@ export class RunService {
       createThread,
       claim: false,
       delaySeconds: request.after_seconds ?? 0,
-      threadMetadata: createThread ? { ...request.threadMetadata, graph_id: ids.graph_id, assistant_id: ids.assistant_id } : {},
+      threadMetadata: createThread
+        ? { ...request.threadMetadata, graph_id: ids.graph_id, assistant_id: ids.assistant_id }
+        : {},
       threadConfig: {},
     };
   }
@@ -122,11 +130,16 @@ export class RunService {
     const claim = run.delaySeconds === 0 && worker.reserve();
     try {
       const inserted = await this.#inserts.add({ ...run, claim });
-      if (!inserted.status) throw inserted.thread_found ? threadBusy(run.threadId) : threadNotFound(run.threadId);
+      if (!inserted.status)
+        throw inserted.thread_found ? threadBusy(run.threadId) : threadNotFound(run.threadId);
       const row = toCreated(run, inserted, request);
       const afterSeq = Number(inserted.last_seq);
       if (inserted.status === "running") {
-        return { run: row, afterSeq, result: worker.begin({ ...row, last_seq: afterSeq, protocol: inserted.protocol }) };
+        return {
+          run: row,
+          afterSeq,
+          result: worker.begin({ ...row, last_seq: afterSeq, protocol: inserted.protocol }),
+        };
       }
       if (inserted.status === "pending") this.#announce();
       return { run: row, afterSeq, result: undefined };
@@ -144,14 +157,21 @@ export class RunService {
 
   /** Stops what is in the way of a new run: `interrupt` keeps its progress, `rollback` removes it. */
   async #makeWay(workspaceId: string, threadId: string, action: CancelAction): Promise<void> {
-    const active = await this.#options.database.sql.transaction().execute((tx) => lockActiveRuns(tx, workspaceId, threadId));
+    const active = await this.#options.database.sql
+      .transaction()
+      .execute((tx) => lockActiveRuns(tx, workspaceId, threadId));
     for (const run of active) await this.cancel(run, action);
     const running = active.filter((run) => run.status === "running");
-    await Promise.all(running.map((run) => this.waitForEnd(run.thread_id, run.run_id, AbortSignal.timeout(60_000))));
+    await Promise.all(
+      running.map((run) => this.waitForEnd(run.thread_id, run.run_id, AbortSignal.timeout(60_000))),
+    );
   }
 
   /** Asks a run to stop. A pending one ends at once; a running one when its graph has let go. */
-  async cancel(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">, action: CancelAction): Promise<void> {
+  async cancel(
+    run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">,
+    action: CancelAction,
+  ): Promise<void> {
     const { database, worker } = this.#options;
     const [ended] = await interruptPending(database.sql, [run.run_id]);
     if (ended !== undefined) {
@@ -161,7 +181,8 @@ export class RunService {
       return;
     }
     if (!(await requestCancel(database.sql, run.run_id, action))) return;
-    if (!worker.cancel(run.run_id, action)) await database.notify(runsChannel, `cancel:${run.run_id}:${action}`);
+    if (!worker.cancel(run.run_id, action))
+      await database.notify(runsChannel, `cancel:${run.run_id}:${action}`);
   }
 
   async cancelMany(
@@ -177,6 +198,17 @@ export class RunService {
     return found.length;
   }
 
+  /** Ends everything on a thread, for example because the thread is about to go. */
+  async stopThread(workspaceId: string, threadId: string): Promise<void> {
+    const active = await findActiveRuns(this.#options.database.sql, workspaceId, { threadId });
+    for (const { run_id } of active) {
+      const run = await findRunById(this.#options.database, workspaceId, run_id);
+      if (!run) continue;
+      await this.cancel(run, "interrupt");
+      await this.waitForEnd(threadId, run_id, AbortSignal.timeout(60_000));
+    }
+  }
+
   /** Called by the worker when a run was cancelled with `rollback`: as if it had never been. */
   async rollback(run: ClaimedRun): Promise<void> {
     await this.#options.forgetCheckpoints(run);
@@ -186,9 +218,15 @@ export class RunService {
     });
   }
 
-  async get(workspaceId: string, threadId: string, runId: string): Promise<Run> {
+  async find(workspaceId: string, runId: string): Promise<Run> {
     const run = await findRunById(this.#options.database, workspaceId, runId);
-    if (!run || run.thread_id !== threadId) throw runNotFound(runId);
+    if (!run) throw runNotFound(runId);
+    return run;
+  }
+
+  async get(workspaceId: string, threadId: string, runId: string): Promise<Run> {
+    const run = await this.find(workspaceId, runId);
+    if (run.thread_id !== threadId) throw runNotFound(runId);
     return run;
   }
 
@@ -226,7 +264,11 @@ export class RunService {
       if (local) await local;
       if ((await this.statusOf(runId)) === "over") return;
     }
-    throw new AppError({ code: "run.wait_ended", kind: "unavailable", message: `Waiting for run ${runId} was cut short.` });
+    throw new AppError({
+      code: "run.wait_ended",
+      kind: "unavailable",
+      message: `Waiting for run ${runId} was cut short.`,
+    });
   }
 }
 
@@ -262,7 +304,11 @@ export function assistantNotFound(id: string): AppError {
 }
 
 export function threadNotFound(id: string): AppError {
-  return new AppError({ code: "thread.not_found", kind: "not_found", message: `Thread with ID ${id} not found` });
+  return new AppError({
+    code: "thread.not_found",
+    kind: "not_found",
+    message: `Thread with ID ${id} not found`,
+  });
 }
 
 export function runNotFound(id: string): AppError {

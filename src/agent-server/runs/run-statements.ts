@@ -187,4 +187,7 @@ export const findRun: Statement = {
   text: `select ${runColumns} from runs where run_id = $1 and workspace_id = $2`,
 };
 
-export const runStatus: Statement = { name: "runs_status_1", text: "select status from runs where run_id = $1" };
+export const runStatus: Statement = {
+  name: "runs_status_1",
+  text: "select status from runs where run_id = $1",
+};

@@ -141,7 +141,9 @@ export async function requeueExpired(database: Database, attempts: number): Prom
 }
 
 export async function findExhausted(database: Database, attempts: number): Promise<ClaimedRun[]> {
-  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(exhaustedRuns, [attempts]);
+  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(exhaustedRuns, [
+    attempts,
+  ]);
   return rows.map(toClaimed);
 }
 
@@ -168,7 +170,11 @@ export async function finishRunRows(
   ]);
 }
 
-export async function findRunById(database: Database, workspaceId: string, runId: string): Promise<Run | null> {
+export async function findRunById(
+  database: Database,
+  workspaceId: string,
+  runId: string,
+): Promise<Run | null> {
   const [row] = await database.query<RunRow>(findRun, [runId, workspaceId]);
   return row ? toRun(row) : null;
 }
@@ -223,7 +229,9 @@ export async function requestCancel(sql: Sql, runId: string, action: CancelActio
 
 /** Ends runs that never began. */
 export async function interruptPending(sql: Sql, runIds: string[]): Promise<string[]> {
-  const { rows } = await raw<{ run_id: string }>`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
+  const { rows } = await raw<{
+    run_id: string;
+  }>`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
     where run_id = any(${runIds}) and status = 'pending' returning run_id`.execute(sql);
   return rows.map((row) => row.run_id);
 }
@@ -237,5 +245,7 @@ export async function deleteRuns(sql: Sql, runIds: string[]): Promise<void> {
 export async function settleThread(sql: Sql, threadId: string): Promise<void> {
   await raw`update threads set status = case when interrupts_json = '{}' then 'idle' else 'interrupted' end, updated_at = now()
     where thread_id = ${threadId} and status = 'busy'
-      and not exists (select 1 from runs where thread_id = ${threadId} and status in ('pending', 'running'))`.execute(sql);
+      and not exists (select 1 from runs where thread_id = ${threadId} and status in ('pending', 'running'))`.execute(
+    sql,
+  );
 }

@@ -130,7 +130,9 @@ export class RunWorker {
       return;
     }
     this.#claiming = this.#claim()
-      .catch((error: unknown) => this.#options.logger.warn({ reason: errorMessage(error) }, "could not take runs"))
+      .catch((error: unknown) =>
+        this.#options.logger.warn({ reason: errorMessage(error) }, "could not take runs"),
+      )
       .finally(() => {
         this.#claiming = undefined;
         if (this.#claimAgain) {
@@ -152,7 +154,11 @@ export class RunWorker {
     if (left.length > 0) {
       for (const active of left) active.stop.abort("shutdown" satisfies StopReason);
       await Promise.race([all, new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
-      await releaseLeases(this.#options.database, left.map((active) => active.run.run_id), this.#options.processId);
+      await releaseLeases(
+        this.#options.database,
+        left.map((active) => active.run.run_id),
+        this.#options.processId,
+      );
       await this.#options.database.notify(runsChannel, "wake");
     }
     clearInterval(this.#beat);
@@ -238,7 +244,10 @@ export class RunWorker {
     void this.#keepLeases()
       .then(() => this.#sweep())
       .catch((error: unknown) =>
-        this.#options.logger.warn({ reason: errorMessage(error) }, "could not renew the leases of running runs"),
+        this.#options.logger.warn(
+          { reason: errorMessage(error) },
+          "could not renew the leases of running runs",
+        ),
       );
   }
 
@@ -246,10 +255,9 @@ export class RunWorker {
     if (this.#active.size === 0) return;
     const before = [...this.#active.values()];
     const held = new Map(
-      (await extendLeases(this.#options.database, this.#options.processId, this.leaseSeconds)).map((lease) => [
-        lease.run_id,
-        lease,
-      ]),
+      (await extendLeases(this.#options.database, this.#options.processId, this.leaseSeconds)).map(
+        (lease) => [lease.run_id, lease],
+      ),
     );
     for (const { run, stop } of before) {
       const lease = held.get(run.run_id);
@@ -269,7 +277,13 @@ export class RunWorker {
         error: "AttemptsExhausted",
         message: `The run was started ${run.attempt} times and its process ended each time before it was done.`,
       };
-      const outcome = { status: "error", threadStatus: "error", error, valuesJson: null, interruptsJson: "{}" } as const;
+      const outcome = {
+        status: "error",
+        threadStatus: "error",
+        error,
+        valuesJson: null,
+        interruptsJson: "{}",
+      } as const;
       const result = { outcome, resultJson: JSON.stringify({ __error__: error }), lastSeq: run.last_seq + 1 };
       await this.#finish(run, result);
       await this.#options.onEnd(run, result);

@@ -1,8 +1,9 @@
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { toCommand } from "../graphs/graph-command.ts";
 import type { GraphKit } from "../graphs/graph-kit.ts";
 import { checkpointerKey } from "../graphs/graph-state.ts";
 import type { CompiledGraph } from "../graphs/loaded-graph.ts";
-import type { RunCommand, RunKwargs } from "../runs/run.ts";
+import type { RunKwargs } from "../runs/run.ts";
 
 /** Modes of the graph library. `values` is always on: it tells the final state. */
 type GraphMode = "values" | "updates" | "messages" | "custom" | "tasks" | "checkpoints" | "debug" | "tools";
@@ -95,27 +96,10 @@ export function graphConfig(run: GraphRun): Record<string, unknown> {
   };
 }
 
-/** Commands must be built from the graph's own copy of the library: another copy's `Send` is refused. */
-export function graphInput(kit: GraphKit, kwargs: Pick<RunKwargs, "input" | "command">): unknown {
+/** What the graph is started with: its input, a command, or nothing to go on where it stopped. */
+function graphInput(kit: GraphKit, kwargs: Pick<RunKwargs, "input" | "command">): unknown {
   if (!kwargs.command) return kwargs.input ?? null;
   return toCommand(kit, kwargs.command);
-}
-
-export function toCommand(kit: GraphKit, command: RunCommand): unknown {
-  const { goto, update, resume } = command;
-  return new kit.Command({
-    ...(resume === undefined ? {} : { resume }),
-    ...(update === undefined || update === null ? {} : { update: update as Record<string, unknown> }),
-    ...(goto === undefined || goto === null ? {} : { goto: asList(goto).map((step) => toStep(kit, step)) }),
-  } as never);
-}
-
-function toStep(kit: GraphKit, step: string | { node: string; input: unknown }) {
-  return typeof step === "string" ? step : new kit.Send(step.node, step.input);
-}
-
-function asList<T>(value: T | T[]): T[] {
-  return Array.isArray(value) ? value : [value];
 }
 
 function hasKeys(value: object | undefined): boolean {

@@ -28,9 +28,15 @@ export class RunEventMapper {
     const namespace = chunk.namespace.join("|");
     if (mode === "messages") return this.#messages(payload, namespace);
     const events: RunEvent[] = [];
-    const data = mode === "debug" ? toWire(debugPayload(payload)) : mode === "checkpoints" ? toWire(checkpointPayload(payload)) : toWire(payload);
+    const data =
+      mode === "debug"
+        ? toWire(debugPayload(payload))
+        : mode === "checkpoints"
+          ? toWire(checkpointPayload(payload))
+          : toWire(payload);
     if (this.#modes.has(mode)) events.push(event(mode, namespace, data));
-    if (mode === "values" && this.#modes.has("messages") && namespace === "") events.push(...this.#completed(data));
+    if (mode === "values" && this.#modes.has("messages") && namespace === "")
+      events.push(...this.#completed(data));
     return events;
   }
 
@@ -43,7 +49,8 @@ export class RunEventMapper {
     }
     if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return events;
     const before = this.#partial.get(message.id);
-    if (!before) events.push(event("messages/metadata", namespace, { [message.id]: { metadata: toWire(metadata) } }));
+    if (!before)
+      events.push(event("messages/metadata", namespace, { [message.id]: { metadata: toWire(metadata) } }));
     const now = before?.concat ? before.concat(message) : message;
     this.#partial.set(message.id, now);
     events.push(event("messages/partial", namespace, [toWire(now)]));

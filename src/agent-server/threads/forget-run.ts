@@ -12,7 +12,9 @@ export async function forgetRunCheckpoints(
   deps: { database: Database; savers: SaverFactory; graphs: GraphRegistry },
   run: { run_id: string; thread_id: string; graph_id: string },
 ): Promise<void> {
-  await deps.database.transaction((tx) => deleteRunCheckpoints(tx, { threadId: run.thread_id, runId: run.run_id }));
+  await deps.database.transaction((tx) =>
+    deleteRunCheckpoints(tx, { threadId: run.thread_id, runId: run.run_id }),
+  );
   const loaded = deps.graphs.get(run.graph_id);
   const graph = await loaded.resolve({}, "threads.read");
   const state = await readThreadState({ graph, saver: deps.savers.forKit(loaded.kit) }, run.thread_id);

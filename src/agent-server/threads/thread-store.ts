@@ -1,6 +1,162 @@
-import type { Database } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { deleteThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
+import type { ThreadRow, ThreadTtl } from "./thread.ts";
+import type { ThreadSearch } from "./thread-schemas.ts";
+
+const columnText = `thread_id, status, metadata, config, values_json, interrupts_json, error_json, ttl_minutes,
+  ttl_strategy, expires_at, created_at, updated_at, state_updated_at`;
+const columns = raw.raw(columnText);
+
+export type NewThread = {
+  threadId: string;
+  workspaceId: string;
+  metadata: Record<string, unknown>;
+  ttl: ThreadTtl | null;
+};
+
+const insertThreads: Statement = {
+  name: "threads_insert_1",
+  text: `with made as (
+      insert into threads (thread_id, workspace_id, metadata, ttl_minutes, ttl_strategy, expires_at)
+      select q.thread_id, q.workspace_id, q.metadata, q.ttl_minutes, q.ttl_strategy,
+        now() + make_interval(secs => q.ttl_minutes * 60)
+      from unnest($1::uuid[], $2::uuid[], $3::jsonb[], $4::float8[], $5::text[])
+        as q(thread_id, workspace_id, metadata, ttl_minutes, ttl_strategy)
+      on conflict (thread_id) do nothing
+      returning ${columnText}
+    )
+    select m.* from unnest($1::uuid[]) with ordinality as q(thread_id, ordinal)
+    left join made m on m.thread_id = q.thread_id order by q.ordinal`,
+};
+
+const findThread: Statement = {
+  name: "threads_find_1",
+  text: `select ${columnText} from threads where thread_id = $1 and workspace_id = $2`,
+};
+
+/** One row per thread in the order asked; null where the id was taken. */
+export async function insertNewThreads(
+  database: Database,
+  rows: readonly NewThread[],
+): Promise<(ThreadRow | null)[]> {
+  const made = await database.query<ThreadRow | { thread_id: null }>(insertThreads, [
+    rows.map((row) => row.threadId),
+    rows.map((row) => row.workspaceId),
+    rows.map((row) => JSON.stringify(row.metadata)),
+    rows.map((row) => row.ttl?.minutes ?? null),
+    rows.map((row) => row.ttl?.strategy ?? null),
+  ]);
+  return made.map((row) => (row.thread_id === null ? null : (row as ThreadRow)));
+}
+
+export async function findThreadById(
+  database: Database,
+  workspaceId: string,
+  threadId: string,
+): Promise<ThreadRow | null> {
+  const [row] = await database.query<ThreadRow>(findThread, [threadId, workspaceId]);
+  return row ?? null;
+}
+
+/** The row, locked, so that two changes of one thread follow each other. */
+export async function lockThread(sql: Sql, workspaceId: string, threadId: string): Promise<ThreadRow | null> {
+  const { rows } = await raw<ThreadRow>`select ${columns} from threads
+    where thread_id = ${threadId} and workspace_id = ${workspaceId} for update`.execute(sql);
+  return rows[0] ?? null;
+}
+
+export type ThreadFilter = Pick<ThreadSearch, "metadata" | "values" | "status" | "ids"> & {
+  workspaceId: string;
+  /** Conditions of a custom auth handler, already as SQL. */
+  condition?: RawBuilder<unknown> | undefined;
+};
+
+function whereOf(filter: ThreadFilter): RawBuilder<unknown> {
+  const parts = [raw`workspace_id = ${filter.workspaceId}`];
+  if (filter.metadata && Object.keys(filter.metadata).length > 0) {
+    parts.push(raw`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
+  }
+  if (filter.values && Object.keys(filter.values).length > 0) {
+    parts.push(raw`jsonb_or_null(values_json) @> ${JSON.stringify(filter.values)}::jsonb`);
+  }
+  if (filter.status) parts.push(raw`status = ${filter.status}`);
+  if (filter.ids) parts.push(raw`thread_id = any(${filter.ids}::uuid[])`);
+  if (filter.condition) parts.push(filter.condition);
+  return raw.join(parts, raw` and `);
+}
+
+export async function searchThreads(
+  sql: Sql,
+  filter: ThreadFilter,
+  page: Pick<ThreadSearch, "limit" | "offset" | "sort_by" | "sort_order">,
+): Promise<{ rows: ThreadRow[]; total: number }> {
+  const by = raw.raw(page.sort_by ?? "created_at");
+  const order = raw.raw(page.sort_order ?? "desc");
+  const where = whereOf(filter);
+  const [{ rows }, total] = await Promise.all([
+    raw<ThreadRow>`select ${columns} from threads where ${where}
+      order by ${by} ${order}, thread_id ${order} limit ${page.limit} offset ${page.offset}`.execute(sql),
+    countThreads(sql, filter),
+  ]);
+  return { rows, total };
+}
+
+export async function countThreads(sql: Sql, filter: ThreadFilter): Promise<number> {
+  const { rows } = await raw<{ count: number }>`select count(*)::int as count from threads
+    where ${whereOf(filter)}`.execute(sql);
+  return rows[0]!.count;
+}
+
+export async function patchThread(
+  sql: Sql,
+  threadId: string,
+  patch: { metadata: Record<string, unknown>; ttl: ThreadTtl | undefined },
+): Promise<ThreadRow> {
+  const { rows } = await raw<ThreadRow>`update threads set
+      metadata = metadata || ${JSON.stringify(patch.metadata)}::jsonb,
+      ttl_minutes = coalesce(${patch.ttl?.minutes ?? null}::float8, ttl_minutes),
+      ttl_strategy = coalesce(${patch.ttl?.strategy ?? null}, ttl_strategy),
+      expires_at = case when ${patch.ttl?.minutes ?? null}::float8 is null then expires_at
+        else now() + make_interval(secs => ${patch.ttl?.minutes ?? null}::float8 * 60) end,
+      updated_at = now()
+    where thread_id = ${threadId} returning ${columns}`.execute(sql);
+  return rows[0]!;
+}
+
+/** What the thread looks like after its state was changed outside a run. */
+export async function saveThreadState(
+  sql: Sql,
+  threadId: string,
+  state: { valuesJson: string; interruptsJson: string; status: string; metadata: Record<string, unknown> },
+): Promise<void> {
+  await raw`update threads set values_json = ${state.valuesJson}, interrupts_json = ${state.interruptsJson},
+      status = ${state.status}, metadata = metadata || ${JSON.stringify(state.metadata)}::jsonb, error_json = null,
+      updated_at = now(), state_updated_at = now()
+    where thread_id = ${threadId}`.execute(sql);
+}
+
+export async function copyThreadRow(sql: Sql, from: string, to: string): Promise<void> {
+  await raw`insert into threads (thread_id, workspace_id, status, metadata, config, values_json, interrupts_json,
+      ttl_minutes, ttl_strategy, expires_at)
+    select ${to}::uuid, workspace_id, case when status = 'busy' then 'idle' else status end,
+      metadata || jsonb_build_object('thread_id', ${to}::text), config, values_json, interrupts_json,
+      ttl_minutes, ttl_strategy, now() + make_interval(secs => ttl_minutes * 60)
+    from threads where thread_id = ${from}`.execute(sql);
+}
+
+export async function hasActiveRun(sql: Sql, threadId: string): Promise<boolean> {
+  const { rows } = await raw`select 1 from runs
+    where thread_id = ${threadId} and status in ('pending', 'running') limit 1`.execute(sql);
+  return rows.length > 0;
+}
+
+/** Those of the ids that belong to the workspace. */
+export async function ownThreadIds(sql: Sql, workspaceId: string, threadIds: string[]): Promise<string[]> {
+  const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
+    where workspace_id = ${workspaceId} and thread_id = any(${threadIds}::uuid[])`.execute(sql);
+  return rows.map((row) => row.thread_id);
+}
 
 /** Removes threads with everything that belongs to them. */
 export async function deleteThreads(database: Database, threadIds: readonly string[]): Promise<void> {
@@ -9,6 +165,23 @@ export async function deleteThreads(database: Database, threadIds: readonly stri
     await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(tx);
     await deleteThreadCheckpoints(tx, threadIds);
   });
+}
+
+/** Threads whose time is up and which have nothing to do. */
+export async function findExpiredThreads(
+  sql: Sql,
+  limit: number,
+): Promise<{ thread_id: string; ttl_strategy: "delete" | "keep_latest" | null }[]> {
+  const { rows } = await raw<{ thread_id: string; ttl_strategy: "delete" | "keep_latest" | null }>`
+    select thread_id, ttl_strategy from threads t
+    where expires_at <= now() and not exists (
+      select 1 from runs r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))
+    order by expires_at limit ${limit}`.execute(sql);
+  return rows;
+}
+
+export async function clearExpiry(sql: Sql, threadIds: readonly string[]): Promise<void> {
+  await raw`update threads set expires_at = null where thread_id = any(${threadIds})`.execute(sql);
 }
 
 /** What a run that is over left behind, as `wait` and `join` answer it. */

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -110,9 +110,9 @@ describe("starting", () => {
 
   it("begins anew when a start was killed while it made the cluster", async () => {
     const dataDir = await temporaryFolder();
-    await mkdir(join(dataDir, "postgres", "data.initializing", "base"), { recursive: true });
+    await mkdir(join(dataDir, "postgres", "data.initializing-0a0b0c0d", "base"), { recursive: true });
     await chmod(dataDir, 0o711);
-    await writeFile(join(dataDir, "postgres", "data.initializing", "PG_VERSION"), "18\n");
+    await writeFile(join(dataDir, "postgres", "data.initializing-0a0b0c0d", "PG_VERSION"), "18\n");
     const server = await start(dataDir);
     expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
@@ -212,8 +212,33 @@ if (root) {
       expect((await stat(home)).mode & 0o777).toBe(0o700);
       await ask(first.url, "create table kept as select 1 as value");
       await first.stop();
-      const second = await start(join(home, "project", ".treadle"), options);
+      // The project moves to a folder anybody may enter: its database is still found.
+      const moved = await temporaryFolder("moved");
+      await rename(join(home, "project"), moved);
+      const second = await start(join(moved, ".treadle"), { systemRoot });
+      expect(second.dataFolder).toBe(first.dataFolder);
       expect(await ask(second.url, "select value from kept")).toEqual([{ value: 1 }]);
+      await second.stop();
+      // A copy must not run on the same database.
+      const copy = await temporaryFolder("copy");
+      await cp(moved, copy, { recursive: true });
+      await expect(start(join(copy, ".treadle"), { systemRoot })).rejects.toMatchObject({
+        code: "data_folder.unusable",
+        message: expect.stringContaining("is a copy of"),
+      });
+    });
+
+    it("does not begin with an empty database when the folder of an existing one was closed", async () => {
+      const home = await temporaryFolder("home");
+      const dataDir = join(home, ".treadle");
+      await mkdir(home);
+      const first = await start(dataDir);
+      await first.stop();
+      await chmod(home, 0o700);
+      await expect(start(dataDir, { systemRoot: await temporaryFolder("system") })).rejects.toMatchObject({
+        code: "data_folder.unusable",
+        message: expect.stringContaining("may no longer enter"),
+      });
     });
 
     it("leaves a folder with the user it belongs to", async () => {

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import pg from "pg";
 import type { Logger } from "../logger.ts";
 import type { Database, Sql, Statement } from "./database.ts";
-import { describeDatabase, isConnectionError, mapDatabaseError } from "./database-errors.ts";
+import { describeDatabase, isConnectionError, mapDatabaseError, sqlState } from "./database-errors.ts";
 import { NotificationListener } from "./notification-listener.ts";
 import type { Tables } from "./tables.ts";
 import { typeParsers } from "./type-parsers.ts";
@@ -16,6 +16,12 @@ export type OpenDatabaseOptions = {
   connectTimeoutMs?: number;
 };
 
+// Bounded, because health checks ask: a cut network may leave a connection that never answers.
+const pingStatement: Statement & { query_timeout: number } = {
+  name: "ping_v1",
+  text: "select 1",
+  query_timeout: 5_000,
+};
 const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
 
 /** Opens no connection yet; the first statement does. Heals by itself when the database returns. */
@@ -69,7 +75,8 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
       const result = await client.query<Row>({ ...statement, values: values as unknown[] });
       return result.rows;
     } catch (error) {
-      broken = isConnectionError(error);
+      // A plan prepared before a migration changed its tables fails for ever on its connection.
+      broken = isConnectionError(error) || sqlState(error) === "0A000";
       throw mapDatabaseError(error, where);
     } finally {
       client.release(broken);
@@ -85,7 +92,7 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
       await query(notifyStatement, [channel, payload]);
     },
     ping: async () => {
-      await query({ name: "ping_v1", text: "select 1" }, []);
+      await query(pingStatement, []);
     },
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => {

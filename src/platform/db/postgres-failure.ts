@@ -19,7 +19,7 @@ export function startFailure(options: {
       cause: options.cause,
       detail: { output },
     });
-  if (/No space left on device|Disk quota exceeded/.test(output)) {
+  if (/No space left on device|Disk quota exceeded|wrote only \d+ of \d+ bytes/.test(output)) {
     return failed(
       "data_folder.full",
       `The disk of the database folder ${home} is full. Free some space there, or choose another folder with TREADLE_DATA_DIR.`,

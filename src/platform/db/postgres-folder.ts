@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { chmod, chown, lstat, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { prepareDataFolder } from "../data-folder.ts";
@@ -12,6 +11,7 @@ import {
   hasAllLibraryLinks,
   type PostgresBinaries,
 } from "./postgres-binaries.ts";
+import { locateCluster, makeSystemFolder } from "./postgres-location.ts";
 import { choosePostgresUser, isRoot, type PostgresUser } from "./postgres-user.ts";
 
 export type PostgresPlace = {
@@ -38,14 +38,10 @@ export async function preparePostgresPlace(
   const ownFolder = await realpath(dataDir);
   const user = await choosePostgresUser(join(ownFolder, "postgres"));
   const notes: string[] = [];
-  let parent = ownFolder;
-  if (user !== undefined && !(await canEnter(ownFolder, user))) {
-    parent = join(systemRoot, createHash("sha256").update(ownFolder).digest("hex").slice(0, 16));
-    await makeSystemFolder(systemRoot);
-    await makeSystemFolder(parent);
-    await writeFile(join(parent, "origin.txt"), `${ownFolder}\n`, { mode: 0o600 });
+  const { parent, elsewhere } = await locateCluster(ownFolder, user, systemRoot);
+  if (elsewhere) {
     notes.push(
-      `The database is in ${parent}: PostgreSQL runs as ${user.name}, who may not enter ${ownFolder}. Include that folder in backups.`,
+      `The database is in ${parent}, because the user PostgreSQL runs as could not enter the data folder. Include it in backups.`,
     );
   }
   const binaries = options.binaries ?? (await findPostgresBinaries());
@@ -99,21 +95,6 @@ async function canRun(binary: string, user: PostgresUser): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function canEnter(folder: string, user: PostgresUser): Promise<boolean> {
-  for (let path = folder; ; path = dirname(path)) {
-    const { mode, uid, gid } = await stat(path);
-    const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return false;
-    if (path === dirname(path)) return true;
-  }
-}
-
-async function makeSystemFolder(path: string): Promise<void> {
-  const created = await mkdir(path, { recursive: true });
-  // Others pass through to what is theirs, and see nothing; an existing folder keeps its mode.
-  if (created !== undefined) await chmod(path, 0o711);
 }
 
 /** Only the cluster's own folder changes hands; a folder of somebody else is refused with a sentence. */

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { access, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { access, chown, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AppError } from "../errors.ts";
@@ -8,14 +9,16 @@ import { startFailure } from "./postgres-failure.ts";
 import type { PostgresPlace } from "./postgres-folder.ts";
 
 export const superuser = "treadle";
+const unfinishedPrefix = "data.initializing-";
 
 /** Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins anew. */
 export async function initPostgres(place: PostgresPlace, durable: boolean): Promise<{ password: string }> {
   const initialized = await exists(join(place.dataFolder, "PG_VERSION"));
   const password = await readPassword(place, initialized);
   if (initialized) return { password };
-  const temporary = join(place.home, "data.initializing");
-  await rm(temporary, { recursive: true, force: true });
+  await removeUnfinished(place.home);
+  // A name of its own: the initdb of a killed start may still be writing to the one before.
+  const temporary = join(place.home, `${unfinishedPrefix}${randomBytes(4).toString("hex")}`);
   await mkdir(temporary, { mode: 0o700 });
   if (place.user !== undefined) await chown(temporary, place.user.uid, place.user.gid);
   const options = [
@@ -63,9 +66,19 @@ async function readPassword(place: PostgresPlace, initialized: boolean): Promise
     });
   }
   const password = newSecret();
-  await writeFile(place.passwordFile, `${password}\n`, { mode: 0o600 });
-  if (place.user !== undefined) await chown(place.passwordFile, place.user.uid, place.user.gid);
+  // Complete before it has its name: PostgreSQL's user must be able to read what the next start finds.
+  const temporary = `${place.passwordFile}.new`;
+  await writeFile(temporary, `${password}\n`, { mode: 0o600, flush: true });
+  if (place.user !== undefined) await chown(temporary, place.user.uid, place.user.gid);
+  await rename(temporary, place.passwordFile);
   return password;
+}
+
+async function removeUnfinished(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    if (!name.startsWith(unfinishedPrefix)) continue;
+    await rm(join(home, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -40,7 +40,12 @@ const errorSchemas: Record<string, JsonSchema> = {
 export function createSchemaCollector() {
   const named: Record<Side, Map<string, JsonSchema>> = { input: new Map(), output: new Map() };
 
+  const converted: Record<Side, Map<z.ZodType, JsonSchema>> = { input: new Map(), output: new Map() };
+  let unnamed = 0;
+
   function convert(schema: z.ZodType, side: Side): JsonSchema {
+    const known = converted[side].get(schema);
+    if (known) return known;
     const {
       $schema: _,
       $defs,
@@ -49,15 +54,26 @@ export function createSchemaCollector() {
       target: "draft-2020-12",
       io: side,
       unrepresentable: "any",
-      override: relaxObject,
+      override: simplify,
     }) as JsonSchema;
+    // Recursion through a schema without a name gives a made-up name or `#`, good in one schema only.
+    const names = new Map<string, string>();
+    const nameOf = (given: string) => {
+      if (given !== "#" && !given.startsWith("__")) return given;
+      if (!names.has(given)) names.set(given, `Schema${++unnamed}`);
+      return names.get(given)!;
+    };
+    const mark = (value: JsonSchema) => marked(value, (given) => markOf(nameOf(given), side));
     for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>)) {
-      named[side].set(name, marked(definition, side));
+      named[side].set(nameOf(name), mark(definition));
     }
-    const name = schema.meta()?.id;
-    if (name === undefined) return marked(root, side);
-    named[side].set(name, marked(root, side));
-    return { $ref: markOf(name, side) };
+    let result = mark(root);
+    if (names.has("#")) {
+      named[side].set(nameOf("#"), result);
+      result = { $ref: markOf(nameOf("#"), side) };
+    }
+    converted[side].set(schema, result);
+    return result;
   }
 
   return {
@@ -93,24 +109,25 @@ export function createSchemaCollector() {
   };
 }
 
-/** zod calls every output object closed; only strict ones are. */
-function relaxObject(context: {
-  zodSchema: z.core.$ZodTypes;
-  jsonSchema: z.core.JSONSchema.BaseSchema;
-}): void {
-  const { def } = context.zodSchema._zod;
-  if (def.type === "object" && def.catchall === undefined) delete context.jsonSchema.additionalProperties;
-  delete context.jsonSchema.id;
+/** zod calls every output object closed, and spells out what `integer` and the formats say already. */
+function simplify(context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { zodSchema, jsonSchema } = context;
+  const { def } = zodSchema._zod;
+  if (def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
 }
 
 const markOf = (name: string, side: Side) => `${side}:${name}`;
 const nameOfMark = (mark: string) => /^(?:input|output):(.+)$/.exec(mark)?.[1];
 
 /** References stay marked with their side until it is known which names differ. */
-function marked(value: JsonSchema, side: Side): JsonSchema {
-  return mapReferences(value, (reference) =>
-    reference.startsWith("#/$defs/") ? markOf(reference.slice("#/$defs/".length), side) : reference,
-  ) as JsonSchema;
+function marked(value: JsonSchema, mark: (name: string) => string): JsonSchema {
+  return mapReferences(value, (reference) => {
+    if (reference === "#") return mark(reference);
+    return reference.startsWith("#/$defs/") ? mark(reference.slice("#/$defs/".length)) : reference;
+  }) as JsonSchema;
 }
 
 function resolveMarks(value: unknown, renamed: ReadonlySet<string>): unknown {

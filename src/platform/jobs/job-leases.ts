@@ -19,8 +19,8 @@ export type JobLeases = {
   hold(job: LeasedJob): HeldJob;
   drop(held: HeldJob): void;
   lose(held: HeldJob, reason: AppError): void;
-  /** Extends all leases now; those that are gone are lost when it returns. */
-  beat(): Promise<void>;
+  /** Extends one lease now; if it is gone, it counts as lost when this returns. */
+  extend(held: HeldJob): Promise<void>;
   all(): HeldJob[];
   stop(): void;
 };
@@ -40,8 +40,9 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
     held.controller.abort(reason);
   };
 
-  const beat = async () => {
-    const asked = [...helds].filter((held) => held.lost === undefined);
+  // Two statements for several rows each could lock them in opposite orders and end in a deadlock. So only the
+  // tick, of which one runs at a time, asks for many.
+  const extendAll = async (asked: HeldJob[]) => {
     if (asked.length === 0) return;
     // Counted from before the request: the database's own count can only end later.
     const goodUntilMs = performance.now() + leaseMs;
@@ -70,7 +71,7 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
     if (beating) return;
     beating = true;
     try {
-      await beat();
+      await extendAll([...helds].filter((held) => held.lost === undefined));
     } catch (error) {
       logger.warn({ err: error }, "job leases could not be extended, trying again at the next heartbeat");
     } finally {
@@ -98,7 +99,7 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
       timer = undefined;
     },
     lose,
-    beat,
+    extend: (held) => extendAll([held]),
     all: () => [...helds],
     stop() {
       stopped = true;

@@ -124,7 +124,9 @@ export async function cancelUnfinished(sql: Sql, id: string): Promise<Job | unde
     sql,
     raw`with cancelled as (
       update jobs set ${raw.raw(waiting.set)}
-      where id = ${id} and (${raw.raw(waiting.where)} or ${raw.raw(running.where)})
+      where id = (
+        select id from jobs where id = ${id} and (${raw.raw(waiting.where)} or ${raw.raw(running.where)}) for update
+      )
       returning ${columns}
     )
     select cancelled.*, pg_notify(${jobChannel}, 'cancel:' || id) from cancelled`,
@@ -156,12 +158,15 @@ export async function deleteFinished(sql: Sql, before: Date, limit: number): Pro
   return rows.length;
 }
 
-/** Locks the row for the caller's transaction: true means that nobody else owns the job before that ends. */
+/**
+ * True means that nobody else gets the job, and nobody cancels it, before the caller's transaction ends. A key share
+ * is enough against those, who lock `for update`, and lets the heartbeats through.
+ */
 export async function lockLease(sql: Sql, lease: Lease): Promise<boolean> {
   const rows = await rowsOf<{ id: string }>(
     sql,
     raw`select id from jobs
-      where id = ${lease.id} and lease_token = ${lease.leaseToken} and status = 'running' for no key update`,
+      where id = ${lease.id} and lease_token = ${lease.leaseToken} and status = 'running' for key share`,
   );
   return rows.length > 0;
 }

@@ -14,7 +14,7 @@ import { createLogger } from "../logger.ts";
 import type { JobStatus } from "./job.ts";
 import { cancelJob, enqueue, getJob, listDead } from "./job-queue.ts";
 import { jobChannel } from "./job-statements.ts";
-import { markSucceeded } from "./job-store.ts";
+import { markSucceeded, reclaimExpired } from "./job-store.ts";
 import { createJobWorker, type JobContext, type JobWorker, type JobWorkerOptions } from "./job-worker.ts";
 
 const logger = createLogger({ level: "silent" });
@@ -67,6 +67,18 @@ const untilStatus = (id: string, status: JobStatus, attempts?: number) =>
   expect
     .poll(() => getJob(database.sql, id), { timeout: 20_000, interval: 20 })
     .toMatchObject({ status, ...(attempts !== undefined && { attempts }) });
+
+const untilWaitingForLock = () =>
+  expect
+    .poll(
+      async () => {
+        const { rows } = await raw<{ count: number }>`select count(*)::int as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(database.sql);
+        return rows[0]?.count;
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+    .toBe(1);
 
 const untilAborted = async (signal: AbortSignal): Promise<AppError> => {
   if (!signal.aborted) await once(signal, "abort");
@@ -123,23 +135,24 @@ describe("due jobs", () => {
   it("runs no more at once than it may", async () => {
     let [now, most] = [0, 0];
     await startWorker({
-      concurrency: 3,
+      concurrency: 8,
       handlers: {
         crowd: async ({ heartbeat }) => {
           now += 1;
           most = Math.max(most, now);
-          await heartbeat();
+          // Statements of several jobs at once, which must not lock one another out.
+          for (let n = 0; n < 5; n += 1) await heartbeat();
           now -= 1;
         },
       },
     });
     const jobs = await database.transaction(async (tx) => {
       const all = [];
-      for (let n = 0; n < 30; n += 1) all.push(await enqueue(tx, { kind: "crowd" }));
+      for (let n = 0; n < 200; n += 1) all.push(await enqueue(tx, { kind: "crowd" }));
       return all;
     });
     for (const job of jobs) await untilStatus(job.id, "succeeded", 1);
-    expect(most).toBe(3);
+    expect(most).toBe(8);
   });
 });
 
@@ -314,6 +327,32 @@ describe("leases", () => {
     await worker.stop({ graceMs: 20_000 });
     expect((await getJob(database.sql, id)).status).toBe("running");
     expect(await markSucceeded(database, { id, leaseToken })).toBe(true);
+  });
+
+  it("hold against a takeover and a cancellation while the handler's fenced transaction is open", async () => {
+    const fenced = Promise.withResolvers<void>();
+    const opened = Promise.withResolvers<void>();
+    await startWorker({
+      handlers: {
+        fenced: ({ fence, heartbeat }) =>
+          database.transaction(async (tx) => {
+            await fence(tx);
+            fenced.resolve();
+            await opened.promise;
+            await heartbeat();
+          }),
+      },
+    });
+    const { id } = await enqueue(database.sql, { kind: "fenced" });
+    await fenced.promise;
+    await raw`update jobs set lease_expires_at = now() where id = ${id}`.execute(database.sql);
+    expect(await reclaimExpired(database)).toEqual([]);
+    const cancelled = cancelJob(database.sql, id).catch((error: unknown) => error);
+    await untilWaitingForLock();
+    expect((await getJob(database.sql, id)).status).toBe("running");
+    opened.resolve();
+    await cancelled;
+    expect((await getJob(database.sql, id)).attempts).toBe(1);
   });
 
   it("end with a cancellation, which the handler hears of at once", async () => {

@@ -196,7 +196,8 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     attempt: held.job.attempts,
     signal: held.controller.signal,
     async heartbeat() {
-      await leases.beat();
+      held.controller.signal.throwIfAborted();
+      await leases.extend(held);
       held.controller.signal.throwIfAborted();
     },
     async fence(tx) {

@@ -61,7 +61,7 @@ export async function startDocker(): Promise<Docker> {
     } finally {
       await daemon.stop("SIGTERM", 20_000);
       // Each container has a shim that detaches from the daemon and knows the daemon's folder.
-      await killAll(processesNaming(`${folder.path}/`));
+      await killAll(processesNaming(join(folder.path, "exec/containerd")));
     }
     await unmountBelow(folder.path);
     await folder.remove();

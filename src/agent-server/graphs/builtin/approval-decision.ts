@@ -23,12 +23,15 @@ export function approvalRequest(
 
 const yes = /^\s*(y|yes|ok|okay|true|sure|approved?|accept(ed)?|allow|go( ahead)?|continue)\b/i;
 
+const no = /^\s*(n|no|nope|false|reject(ed)?|den(y|ied)|cancel|stop)\s*$/i;
+
 /**
  * Clients answer in many ways: `true`, "yes", `{type: "approve"}`, `{decisions: [...]}`, `[{type: "accept"}]`. What is
  * not clearly a yes is a no.
  */
 export function readDecision(answer: unknown): ApprovalDecision {
   if (typeof answer === "boolean") return decision(answer);
+  if (typeof answer === "string" && no.test(answer)) return decision(false);
   if (typeof answer === "string") return yes.test(answer) ? decision(true) : decision(false, answer);
   if (Array.isArray(answer)) return readDecision(answer[0]);
   if (answer === null || typeof answer !== "object") return decision(false);

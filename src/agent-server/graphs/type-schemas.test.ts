@@ -1,0 +1,77 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+import { type LoadedProject, loadProject } from "./graph-loader.ts";
+import { createSchemaCatalog } from "./schema-catalog.ts";
+import { createTypeSchemas } from "./type-schemas.ts";
+
+const fixtures = fileURLToPath(new URL("../../../tests/fixtures/graphs/", import.meta.url));
+const opened: LoadedProject[] = [];
+
+afterEach(async () => {
+  for (const project of opened.splice(0)) await project.close();
+});
+
+async function openCatalog(name: string) {
+  const configPath = `${fixtures}${name}/langgraph.json`;
+  const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+  opened.push(project);
+  return createSchemaCatalog({
+    graphs: project.graphs,
+    typeSchemas: createTypeSchemas(project.config.directory),
+    onProblem(graphId, error) {
+      throw new Error(`No schemas for ${graphId}`, { cause: error });
+    },
+  });
+}
+
+test("annotations get the types their author wrote, with unions, dates, optional fields and comments", async () => {
+  const schemas = await (await openCatalog("typescript")).get("rich");
+  const order = {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      amount: { type: "number", description: "In cents." },
+      paid: { type: "boolean" },
+      placedAt: { type: "string", format: "date-time" },
+    },
+    required: ["id", "amount", "placedAt"],
+  };
+  expect(schemas?.state_schema).toEqual({
+    $schema: "http://json-schema.org/draft-07/schema#",
+    type: "object",
+    properties: {
+      orders: { type: "array", items: order },
+      status: { type: "string", enum: ["closed", "open"] },
+      totals: { type: "object", properties: {}, additionalProperties: { type: "number" } },
+      last: { anyOf: [{ type: "null" }, order] },
+    },
+    required: ["orders", "status", "totals", "last"],
+  });
+  expect(schemas?.input_schema).not.toHaveProperty("required");
+  expect(schemas?.input_schema).toMatchObject({ properties: { orders: { type: "array", items: order } } });
+});
+
+test("messages stay messages beside typed fields, compiled or not", async () => {
+  const catalog = await openCatalog("typescript");
+  for (const graphId of ["agent", "uncompiled"]) {
+    expect((await catalog.get(graphId))?.state_schema?.properties).toMatchObject({
+      messages: { type: "array", langgraph_type: "messages" },
+      visits: { type: "number" },
+      city: { type: "string" },
+    });
+  }
+});
+
+test("a default export and a factory are followed to their graph", async () => {
+  const catalog = await openCatalog("commonjs");
+  for (const graphId of ["defaulted", "factory"]) {
+    expect((await catalog.get(graphId))?.output_schema).toMatchObject({
+      properties: { kind: { type: "string" }, sent: { type: "string" } },
+    });
+  }
+});
+
+test("plain JavaScript has the names of its channels", async () => {
+  const schemas = await (await openCatalog("javascript")).get("plain");
+  expect(schemas?.state_schema?.properties).toEqual({ answer: {} });
+});

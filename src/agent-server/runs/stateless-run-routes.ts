@@ -1,0 +1,175 @@
+import { z } from "zod";
+import { invalidField } from "../../platform/errors.ts";
+import { queryList } from "../../platform/http/query.ts";
+import {
+  json,
+  noContent,
+  type Route,
+  type RouteRequest,
+  type RouteSpec,
+  route,
+} from "../../platform/http/route.ts";
+import { callerConfigurable } from "./caller-configurable.ts";
+import { cancelActions } from "./run.ts";
+import { type RunAnswers, streamRun, waitForRun } from "./run-responses.ts";
+import { parseModes } from "./run-routes.ts";
+import { type RunCreateBody, runCreateBody, runView, toRunRequest, toRunView } from "./run-schemas.ts";
+
+const editor = { kind: "agent", role: "editor" } as const;
+const viewer = { kind: "agent", role: "viewer" } as const;
+const sse = { description: "Events of the run.", contentType: "text/event-stream" };
+const tag = "Stateless runs";
+const maxBatch = 100;
+
+/** Runs that bring their own thread, which goes with them unless it is to be kept. */
+export function statelessRunRoutes(answers: RunAnswers): Route[] {
+  const { service } = answers;
+  const create = (
+    request: Pick<RouteRequest<RouteSpec>, "c"> & { caller: { workspaceId: string } },
+    body: RunCreateBody,
+  ) =>
+    service.create(request.caller.workspaceId, null, {
+      ...toRunRequest(body, "own"),
+      callerConfigurable: callerConfigurable(request.c.req.raw.headers),
+    });
+  return [
+    route(
+      {
+        method: "post",
+        path: "/runs",
+        operationId: "createStatelessRun",
+        summary: "Start a run on a thread of its own and return at once",
+        tag,
+        access: editor,
+        body: runCreateBody,
+        responses: { 200: { description: "The run.", schema: runView } },
+        errors: [404],
+      },
+      async (request) => {
+        const { run } = await create(request, request.body);
+        return json(200, toRunView(run), {
+          "content-location": `/threads/${run.thread_id}/runs/${run.run_id}`,
+        });
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/runs/stream",
+        operationId: "streamStatelessRun",
+        summary: "Start a run on a thread of its own and stream its events",
+        tag,
+        access: editor,
+        body: runCreateBody,
+        responses: { 200: sse },
+        errors: [404],
+      },
+      async (request) => {
+        const { run, afterSeq } = await create(request, request.body);
+        return streamRun(answers, run, {
+          afterSeq,
+          stateless: true,
+          cancelOnDisconnect: request.body.on_disconnect === "cancel",
+          shutdown: request.c.get("shutdown"),
+        });
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/runs/wait",
+        operationId: "waitStatelessRun",
+        summary: "Start a run on a thread of its own and return its final values",
+        tag,
+        access: editor,
+        body: runCreateBody,
+        responses: { 200: { description: "Final values, or `__error__`.", schema: z.unknown() } },
+        errors: [404],
+      },
+      async (request) =>
+        waitForRun(answers, await create(request, request.body), {
+          stateless: true,
+          signal: request.c.req.raw.signal,
+          cancelOnDisconnect: request.body.on_disconnect === "cancel",
+        }),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/runs/batch",
+        operationId: "batchStatelessRuns",
+        summary: "Start many runs, each on a thread of its own",
+        tag,
+        access: editor,
+        body: z.array(runCreateBody).min(1).max(maxBatch),
+        responses: { 200: { description: "The runs, in order.", schema: z.array(runView) } },
+        errors: [404],
+      },
+      async (request) => {
+        const created = await Promise.all(request.body.map((body) => create(request, body)));
+        return json(
+          200,
+          created.map(({ run }) => toRunView(run)),
+        );
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/runs/cancel",
+        operationId: "cancelRuns",
+        summary: "Stop many runs, by status or by id",
+        tag,
+        access: editor,
+        query: z.object({ action: z.enum(cancelActions).default("interrupt") }),
+        body: z.looseObject({
+          status: z.enum(["pending", "running", "all"]).nullish(),
+          thread_id: z.uuid().nullish(),
+          run_ids: z.array(z.uuid()).max(1000).nullish(),
+        }),
+        responses: { 204: { description: "Asked to stop." } },
+        errors: [404],
+      },
+      async ({ caller, body, query }) => {
+        const byId = Boolean(body.thread_id || body.run_ids);
+        if (byId === Boolean(body.status)) {
+          throw invalidField(["body"], "Give either `status`, or `thread_id` and `run_ids`.");
+        }
+        await service.cancelMany(
+          caller.workspaceId,
+          {
+            ...(body.status ? { status: body.status } : {}),
+            ...(body.thread_id ? { threadId: body.thread_id } : {}),
+            ...(body.run_ids ? { runIds: body.run_ids } : {}),
+          },
+          query.action,
+        );
+        return noContent();
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/runs/{run_id}/stream",
+        operationId: "joinStatelessRunStream",
+        summary: "Follow a run by its id alone",
+        tag,
+        access: viewer,
+        params: z.object({ run_id: z.uuid() }),
+        query: z.object({ stream_mode: queryList(z.string()).optional() }),
+        responses: { 200: sse },
+        errors: [404],
+      },
+      async ({ caller, params, query, c }) => {
+        const run = await service.find(caller.workspaceId, params.run_id);
+        return streamRun(answers, run, {
+          afterSeq: await service.joinPoint(run, c.req.header("last-event-id") ?? "-1"),
+          modes: parseModes(query.stream_mode),
+          stateless: true,
+          cancelOnDisconnect: false,
+          shutdown: c.get("shutdown"),
+        });
+      },
+    ),
+  ];
+}

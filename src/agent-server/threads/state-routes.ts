@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import type { StateAddress } from "../graphs/graph-state.ts";
+import { checkpointRef } from "../runs/run-schemas.ts";
+import { addressOf, type StateService } from "./state-service.ts";
+import { historyBody, stateUpdateBody, stateUpdated, threadState } from "./thread-schemas.ts";
+
+const params = z.object({ thread_id: z.uuid() });
+const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
+const subgraphs = z.object({ subgraphs: flag.default(false) });
+const editor = { kind: "agent", role: "editor" } as const;
+const viewer = { kind: "agent", role: "viewer" } as const;
+const state = { description: "The state.", schema: threadState };
+const history = { description: "States, newest first.", schema: z.array(threadState) };
+const tag = "Threads";
+
+export function stateRoutes(states: StateService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/threads/{thread_id}/state",
+        operationId: "getThreadState",
+        summary: "The latest state of a thread",
+        tag,
+        access: viewer,
+        params,
+        query: subgraphs,
+        responses: { 200: state },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, query }) =>
+        json(200, await states.get(caller.workspaceId, thread_id, query)),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/{thread_id}/state",
+        operationId: "updateThreadState",
+        summary: "Change the state of a thread",
+        tag,
+        access: editor,
+        params,
+        body: stateUpdateBody,
+        responses: { 200: { description: "The new checkpoint.", schema: stateUpdated } },
+        errors: [400, 404, 409],
+      },
+      async ({ caller, params: { thread_id }, body }) => {
+        const address =
+          body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : undefined);
+        const updated = await states.update(caller.workspaceId, thread_id, {
+          values: body.values ?? null,
+          ...(body.as_node ? { asNode: body.as_node } : {}),
+          ...(address ? { address } : {}),
+        });
+        return json(200, updated);
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/threads/{thread_id}/state/{checkpoint_id}",
+        operationId: "getThreadStateAt",
+        summary: "The state of a thread at a checkpoint",
+        tag,
+        access: viewer,
+        params: params.extend({ checkpoint_id: z.string() }),
+        query: subgraphs,
+        responses: { 200: state },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id, checkpoint_id }, query }) =>
+        json(
+          200,
+          await states.get(caller.workspaceId, thread_id, { ...query, address: addressOf(checkpoint_id) }),
+        ),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/{thread_id}/state/checkpoint",
+        operationId: "getThreadStateAtCheckpoint",
+        summary: "The state of a thread, or of a subgraph, at a checkpoint",
+        tag,
+        access: viewer,
+        params,
+        body: z.looseObject({ checkpoint: checkpointRef, subgraphs: z.boolean().nullish() }),
+        responses: { 200: state },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, body }) =>
+        json(
+          200,
+          await states.get(caller.workspaceId, thread_id, {
+            subgraphs: body.subgraphs ?? false,
+            address: body.checkpoint,
+          }),
+        ),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/threads/{thread_id}/history",
+        operationId: "getThreadHistory",
+        summary: "Earlier states of a thread",
+        tag,
+        access: viewer,
+        params,
+        query: z.object({
+          limit: z.coerce.number().int().min(1).max(1000).default(10),
+          before: z.string().optional(),
+        }),
+        responses: { 200: history },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, query }) =>
+        json(
+          200,
+          await states.history(caller.workspaceId, thread_id, {
+            limit: query.limit,
+            ...(query.before ? { before: { checkpoint_id: query.before } } : {}),
+          }),
+        ),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/{thread_id}/history",
+        operationId: "searchThreadHistory",
+        summary: "Earlier states of a thread, filtered",
+        tag,
+        access: viewer,
+        params,
+        body: historyBody,
+        responses: { 200: history },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, body }) =>
+        json(
+          200,
+          await states.history(caller.workspaceId, thread_id, {
+            limit: body.limit,
+            ...(body.before ? { before: asAddress(body.before) } : {}),
+            ...(body.checkpoint ? { address: body.checkpoint } : {}),
+            ...(body.metadata ? { filter: body.metadata } : {}),
+          }),
+        ),
+    ),
+  ];
+}
+
+/** `before` is a checkpoint, its id, or a config that carries it. */
+function asAddress(before: string | Record<string, unknown>): StateAddress {
+  if (typeof before === "string") return { checkpoint_id: before };
+  const { configurable } = before;
+  return (typeof configurable === "object" && configurable !== null ? configurable : before) as StateAddress;
+}

@@ -1,0 +1,238 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import { queryList } from "../../platform/http/query.ts";
+import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { measureThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
+import { jsonObject } from "../runs/run-schemas.ts";
+import type { StateService } from "./state-service.ts";
+import {
+  extractPath,
+  type ThreadRow,
+  type ThreadTtl,
+  type ThreadView,
+  toThreadView,
+  ttlStrategies,
+} from "./thread.ts";
+import {
+  type ThreadSearch,
+  threadCountBody,
+  threadCreateBody,
+  threadPatchBody,
+  threadSearchBody,
+  threadView,
+} from "./thread-schemas.ts";
+import type { ThreadService } from "./thread-service.ts";
+import { countThreads, searchThreads } from "./thread-store.ts";
+
+export type ThreadRoutesOptions = { database: Database; threads: ThreadService; states: StateService };
+
+const params = z.object({ thread_id: z.uuid() });
+const editor = { kind: "agent", role: "editor" } as const;
+const viewer = { kind: "agent", role: "viewer" } as const;
+const thread = { description: "The thread.", schema: threadView };
+const tag = "Threads";
+
+export function threadRoutes({ database, threads, states }: ThreadRoutesOptions): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/threads",
+        operationId: "createThread",
+        summary: "Create a thread",
+        tag,
+        access: editor,
+        body: threadCreateBody,
+        responses: { 200: thread },
+        errors: [400, 409],
+      },
+      async ({ caller, body }) => {
+        const { row, created } = await threads.create(caller.workspaceId, {
+          threadId: body.thread_id?.toLowerCase(),
+          metadata: body.metadata ?? {},
+          ttl: ttlOf(body.ttl) ?? null,
+          ifExists: body.if_exists ?? "raise",
+        });
+        if (!created || !body.supersteps?.length) return json(200, toThreadView(row));
+        await states.fill(row, body.supersteps as Parameters<StateService["fill"]>[1]);
+        return json(200, toThreadView(await threads.get(caller.workspaceId, row.thread_id)));
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/search",
+        operationId: "searchThreads",
+        summary: "Find threads",
+        tag,
+        access: viewer,
+        body: threadSearchBody,
+        responses: { 200: { description: "Threads.", schema: z.array(threadView.partial()) } },
+      },
+      async ({ caller, body }) => {
+        const filter = { ...body, workspaceId: caller.workspaceId };
+        const { rows, total } = await searchThreads(database.sql, filter, body);
+        return json(
+          200,
+          rows.map((row) => shape(row, body)),
+          paginationHeaders(body, rows.length, total),
+        );
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/count",
+        operationId: "countThreads",
+        summary: "How many threads match",
+        tag,
+        access: viewer,
+        body: threadCountBody,
+        responses: { 200: { description: "The number.", schema: z.int() } },
+      },
+      async ({ caller, body }) =>
+        json(200, await countThreads(database.sql, { ...body, workspaceId: caller.workspaceId })),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/prune",
+        operationId: "pruneThreads",
+        summary: "Delete threads, or keep only their latest state",
+        tag,
+        access: editor,
+        body: z.looseObject({
+          thread_ids: z.array(z.uuid()).min(1).max(10_000),
+          strategy: z.enum(ttlStrategies).default("delete"),
+        }),
+        responses: { 200: { description: "Done.", schema: z.object({ pruned_count: z.int() }) } },
+      },
+      async ({ caller, body }) =>
+        json(200, { pruned_count: await threads.prune(caller.workspaceId, body.thread_ids, body.strategy) }),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/threads/{thread_id}",
+        operationId: "getThread",
+        summary: "One thread",
+        tag,
+        access: viewer,
+        params,
+        query: z.object({ include: queryList(z.string()).optional() }),
+        responses: { 200: thread },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, query }) => {
+        const ttl = query.include?.some((text) => text.split(",").includes("ttl")) ?? false;
+        return json(200, toThreadView(await threads.get(caller.workspaceId, thread_id), { ttl }));
+      },
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/threads/{thread_id}",
+        operationId: "patchThread",
+        summary: "Merge metadata into a thread, or change its time to live",
+        tag,
+        access: editor,
+        params,
+        body: threadPatchBody,
+        responses: { 200: thread, 204: { description: "Done, with `Prefer: return=minimal`." } },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, body, c }) => {
+        const row = await threads.patch(caller.workspaceId, thread_id, {
+          metadata: body.metadata ?? {},
+          ttl: ttlOf(body.ttl),
+        });
+        return c.req.header("prefer")?.includes("return=minimal")
+          ? noContent()
+          : json(200, toThreadView(row));
+      },
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/threads/{thread_id}",
+        operationId: "deleteThread",
+        summary: "Delete a thread with its runs and checkpoints",
+        tag,
+        access: editor,
+        params,
+        responses: { 204: { description: "Deleted." } },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id } }) => {
+        await threads.remove(caller.workspaceId, thread_id);
+        return noContent();
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/threads/{thread_id}/copy",
+        operationId: "copyThread",
+        summary: "Copy a thread with its checkpoints",
+        tag,
+        access: editor,
+        params,
+        responses: { 200: thread },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id } }) =>
+        json(200, toThreadView(await threads.copy(caller.workspaceId, thread_id))),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/threads/{thread_id}/storage",
+        operationId: "getThreadStorage",
+        summary: "How much a thread's checkpoints take",
+        tag,
+        access: viewer,
+        params,
+        responses: { 200: { description: "Sizes.", schema: jsonObject } },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id } }) => {
+        await threads.get(caller.workspaceId, thread_id);
+        return json(200, await measureThreadCheckpoints(database.sql, thread_id));
+      },
+    ),
+  ];
+}
+
+function ttlOf(
+  ttl: number | { ttl: number; strategy: ThreadTtl["strategy"] } | null | undefined,
+): ThreadTtl | undefined {
+  if (ttl === null || ttl === undefined) return undefined;
+  return typeof ttl === "number"
+    ? { minutes: ttl, strategy: "delete" }
+    : { minutes: ttl.ttl, strategy: ttl.strategy };
+}
+
+/** Only the selected fields, plus what was asked to be extracted. */
+function shape(row: ThreadRow, search: ThreadSearch): Partial<ThreadView> {
+  const view = toThreadView(row);
+  const { select, extract } = search;
+  const shown: Partial<ThreadView> = select
+    ? Object.fromEntries(Object.entries(view).filter(([name]) => select.includes(name as never)))
+    : view;
+  if (!extract) return shown;
+  const found = Object.entries(extract).map(([alias, path]) => [alias, extractPath(view, path)]);
+  return { ...shown, extracted: Object.fromEntries(found) };
+}
+
+/** `X-Pagination-Next` is there only while there is more. */
+export function paginationHeaders(
+  page: { limit: number; offset: number },
+  count: number,
+  total: number,
+): Record<string, string> {
+  const next = page.offset + count;
+  return {
+    "x-pagination-total": String(total),
+    ...(next < total ? { "x-pagination-next": String(next) } : {}),
+  };
+}

@@ -1,0 +1,117 @@
+import type { Database } from "../../platform/db/database.ts";
+import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { copyThreadCheckpoints, keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
+import { threadNotFound } from "../runs/run-service.ts";
+import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.ts";
+import {
+  copyThreadRow,
+  deleteThreads,
+  findThreadById,
+  insertNewThreads,
+  lockThread,
+  type NewThread,
+  ownThreadIds,
+  patchThread,
+} from "./thread-store.ts";
+
+export type ThreadServiceOptions = {
+  database: Database;
+  /** TTL of threads that ask for none, from the project's configuration. */
+  defaultTtl: ThreadTtl | null;
+  /** Stops the runs of threads that are about to go. */
+  stopRuns(workspaceId: string, threadId: string): Promise<void>;
+};
+
+/** Use cases of threads, without their state. */
+export class ThreadService {
+  readonly #options: ThreadServiceOptions;
+  readonly #inserts: WriteBatcher<NewThread, ThreadRow | null>;
+
+  constructor(options: ThreadServiceOptions) {
+    this.#options = options;
+    this.#inserts = new WriteBatcher<NewThread, ThreadRow | null>({
+      name: "thread_inserts",
+      lanes: 2,
+      maxRows: 500,
+      maxBytes: 2_000_000,
+      keyOf: undefined,
+      write: (rows) => insertNewThreads(options.database, rows),
+    });
+  }
+
+  async create(
+    workspaceId: string,
+    request: {
+      threadId?: string | undefined;
+      metadata: Record<string, unknown>;
+      ttl: ThreadTtl | null;
+      ifExists: "raise" | "do_nothing";
+    },
+  ): Promise<{ row: ThreadRow; created: boolean }> {
+    const threadId = request.threadId ?? newId();
+    const { database, defaultTtl } = this.#options;
+    const row = await this.#inserts.add({
+      threadId,
+      workspaceId,
+      metadata: request.metadata,
+      ttl: request.ttl ?? defaultTtl,
+    });
+    if (row) return { row, created: true };
+    const existing =
+      request.ifExists === "do_nothing" ? await findThreadById(database, workspaceId, threadId) : null;
+    if (existing) return { row: existing, created: false };
+    throw new AppError({
+      code: "thread.exists",
+      kind: "conflict",
+      message: `Thread with ID ${threadId} already exists`,
+    });
+  }
+
+  async get(workspaceId: string, threadId: string): Promise<ThreadRow> {
+    const row = await findThreadById(this.#options.database, workspaceId, threadId);
+    if (!row) throw threadNotFound(threadId);
+    return row;
+  }
+
+  async patch(
+    workspaceId: string,
+    threadId: string,
+    patch: { metadata: Record<string, unknown>; ttl: ThreadTtl | undefined },
+  ): Promise<ThreadRow> {
+    return this.#options.database.transaction(async (tx) => {
+      if (!(await lockThread(tx, workspaceId, threadId))) throw threadNotFound(threadId);
+      return patchThread(tx, threadId, patch);
+    });
+  }
+
+  async remove(workspaceId: string, threadId: string): Promise<void> {
+    await this.get(workspaceId, threadId);
+    await this.#options.stopRuns(workspaceId, threadId);
+    await deleteThreads(this.#options.database, [threadId]);
+  }
+
+  /** Everything but the runs: a copy has the state and its history, not the work that made it. */
+  async copy(workspaceId: string, threadId: string): Promise<ThreadRow> {
+    const copyId = newId();
+    await this.#options.database.transaction(async (tx) => {
+      if (!(await lockThread(tx, workspaceId, threadId))) throw threadNotFound(threadId);
+      await copyThreadRow(tx, threadId, copyId);
+      await copyThreadCheckpoints(tx, threadId, copyId);
+    });
+    return this.get(workspaceId, copyId);
+  }
+
+  async prune(workspaceId: string, threadIds: string[], strategy: TtlStrategy): Promise<number> {
+    const { database } = this.#options;
+    const own = await ownThreadIds(database.sql, workspaceId, threadIds);
+    if (strategy === "delete") {
+      for (const threadId of own) await this.#options.stopRuns(workspaceId, threadId);
+      if (own.length > 0) await deleteThreads(database, own);
+    } else {
+      for (const threadId of own) await database.transaction((tx) => keepLatestCheckpoints(tx, [threadId]));
+    }
+    return own.length;
+  }
+}

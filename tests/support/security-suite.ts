@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { roleCovers } from "../../src/platform/http/caller.ts";
+import type { Route } from "../../src/platform/http/route.ts";
+import {
+  type AppFetch,
+  createSecurityCredentials,
+  type SecurityAdmin,
+  type SecurityCredentials,
+} from "./security-credentials.ts";
+import { type Breach, badCredentials, type Probe, probe, routeName } from "./security-probe.ts";
+
+/** Resources of the second workspace, for the routes whose path starts with `under`. */
+export type ForeignResource = { under: string; params: Record<string, string> };
+
+export type SecurityTarget = {
+  fetch: AppFetch;
+  /** Every route the app serves. */
+  routes: readonly Route[];
+  admin: SecurityAdmin;
+  /** Makes resources in the second workspace; the first one then tries to reach them. */
+  createForeignResources?(second: SecurityCredentials["second"]): Promise<ForeignResource[]>;
+  stop(): Promise<void>;
+};
+
+export type SecurityOptions = {
+  start(): Promise<SecurityTarget>;
+  /** `METHOD /path` of every route that answers anybody. */
+  openRoutes: readonly string[];
+  /** Whether the agent routes answer loopback callers without a credential. */
+  agentRoutes: "open on loopback" | "closed";
+};
+
+/** What every route must hold, whatever it does. One test per rule; a failure names the routes that break it. */
+export function describeSecurity(name: string, options: SecurityOptions): void {
+  describe(`security of ${name}`, () => {
+    let target: SecurityTarget;
+    let credentials: SecurityCredentials;
+    beforeAll(async () => {
+      target = await options.start();
+      credentials = await createSecurityCredentials(target.fetch, target.admin);
+    });
+    afterAll(() => target?.stop());
+
+    const withKey = (key: string, tenant: string): Record<string, string> => ({
+      "x-api-key": key,
+      "x-tenant-id": tenant,
+    });
+    const guarded = () => target.routes.filter((route) => route.spec.access.kind !== "open");
+    const agents = () => target.routes.filter((route) => route.spec.access.kind === "agent");
+    const needing = (role: "viewer" | "editor") =>
+      guarded().filter(({ spec }) => spec.access.kind !== "open" && !roleCovers(role, spec.access.role));
+
+    async function breaches(
+      routes: readonly Route[],
+      probes: Probe[],
+      allowed: (status: number, route: Route) => boolean,
+    ): Promise<Breach[]> {
+      const found: Breach[] = [];
+      for (const route of routes) {
+        for (const each of probes) {
+          const answer = await probe(target.fetch, route, each);
+          if (!allowed(answer.status, route) || !answer.wellFormed) found.push(answer);
+        }
+      }
+      return found;
+    }
+
+    test("the open routes are the ones listed", () => {
+      const open = target.routes.filter((route) => route.spec.access.kind === "open").map(routeName);
+      expect(open.sort()).toEqual([...options.openRoutes].sort());
+    });
+
+    test("without a credential: 401", async () => {
+      const closed = guarded().filter(
+        ({ spec }) => spec.access.kind === "workspace" || options.agentRoutes === "closed",
+      );
+      expect(await breaches(closed, [{ headers: {} }], (status) => status === 401)).toEqual([]);
+    });
+
+    test("agent routes: strangers and other sites' pages are refused without a credential", async () => {
+      const expected = options.agentRoutes === "closed" ? 401 : 403;
+      const probes: Probe[] = [
+        { headers: {}, host: "treadle.example" },
+        { headers: { origin: "https://other.example" } },
+        { headers: { "sec-fetch-site": "cross-site" } },
+      ];
+      expect(await breaches(agents(), probes, (status) => status === expected)).toEqual([]);
+    });
+
+    test("a bad credential: 401, on agent routes too", async () => {
+      const probes = badCredentials.map((headers) => ({ headers }));
+      expect(await breaches(guarded(), probes, (status) => status === 401)).toEqual([]);
+    });
+
+    test("a revoked key: 401", async () => {
+      const { workspaceId, revoked } = credentials.first;
+      const probes = [{ headers: withKey(revoked, workspaceId) }];
+      expect(await breaches(guarded(), probes, (status) => status === 401)).toEqual([]);
+    });
+
+    test("another workspace in X-Tenant-Id: 403, an unknown one too", async () => {
+      const { admin } = credentials.first;
+      const probes = [credentials.second.workspaceId, crypto.randomUUID()].map((tenant) => ({
+        headers: withKey(admin, tenant),
+      }));
+      expect(await breaches(guarded(), probes, (status) => status === 403)).toEqual([]);
+    });
+
+    test("an X-Tenant-Id that is no uuid: 422", async () => {
+      const probes = [{ headers: withKey(credentials.first.admin, "not-a-uuid") }];
+      expect(await breaches(guarded(), probes, (status) => status === 422)).toEqual([]);
+    });
+
+    test("a role too low: 403", async () => {
+      const { workspaceId, viewer, editor } = credentials.first;
+      expect([
+        ...(await breaches(
+          needing("viewer"),
+          [{ headers: withKey(viewer, workspaceId) }],
+          (status) => status === 403,
+        )),
+        ...(await breaches(
+          needing("editor"),
+          [{ headers: withKey(editor, workspaceId) }],
+          (status) => status === 403,
+        )),
+      ]).toEqual([]);
+    });
+
+    test("another workspace's resources: 404, as if they did not exist", async () => {
+      const { first, second } = credentials;
+      const foreign: ForeignResource[] = [
+        { under: "/v2/api-keys/", params: { key_id: second.keyId } },
+        { under: "/v2/workspaces/", params: { workspace_id: second.workspaceId } },
+        { under: "/v2/members/", params: { user_id: second.userId } },
+        ...((await target.createForeignResources?.(second)) ?? []),
+      ];
+      const headers = withKey(first.admin, first.workspaceId);
+      const found: Breach[] = [];
+      for (const { under, params } of foreign) {
+        const routes = guarded().filter(({ spec }) => spec.path.startsWith(under));
+        expect(routes.map(routeName), `no route is under ${under}`).not.toEqual([]);
+        // A body of nothing may be refused before anything is looked up; without a body only 404 is right.
+        found.push(
+          ...(await breaches(routes, [{ headers, params }], (status, { spec }) =>
+            spec.body || spec.query || spec.rawBody ? [400, 404, 415, 422].includes(status) : status === 404,
+          )),
+        );
+      }
+      expect(found).toEqual([]);
+    });
+
+    test("a good key on ids that name nothing, or are none: recognised, and never a failure", async () => {
+      const headers = withKey(credentials.first.admin, credentials.first.workspaceId);
+      const passes = (status: number) => status < 500 && status !== 401;
+      const withIds = guarded().filter(({ spec }) => spec.path.includes("{"));
+      const strange: Probe[] = ["not-an-id", "%00", "%ff", "..%2f.."].map((fill) => ({ headers, fill }));
+      expect([
+        ...(await breaches(guarded(), [{ headers }], passes)),
+        ...(await breaches(withIds, strange, passes)),
+      ]).toEqual([]);
+    });
+  });
+}
