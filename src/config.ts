@@ -191,6 +191,15 @@ export function readSetting(name: (typeof settingNames)[number]): string | undef
   return process.env[name];
 }
 
+/** Name, default and meaning of each setting of a schema. */
+export function describeSettings(schema: z.ZodObject): { name: string; fallback: string; description: string }[] {
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const fallback = (field as z.ZodType).safeParse(undefined);
+    const value = fallback.success && fallback.data !== undefined ? String(fallback.data) : "";
+    return { name, fallback: value, description: (field as z.ZodType).description ?? "" };
+  });
+}
+
 /** For `treadle config`: every setting, its value, whether it was set, with secrets masked. */
 export function describeConfig(environment: NodeJS.ProcessEnv = process.env) {
   return settingNames.map((name) => {

@@ -18,8 +18,8 @@ import { forgetRunCheckpoints } from "./threads/forget-run.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { StateService } from "./threads/state-service.ts";
 import { threadRoutes } from "./threads/thread-routes.ts";
-import { ThreadService } from "./threads/thread-service.ts";
-import { deleteThreads, finalResultOf } from "./threads/thread-store.ts";
+import { deleteThreads, ThreadService } from "./threads/thread-service.ts";
+import { finalResultOf } from "./threads/thread-store.ts";
 
 export type AgentServerOptions = {
   database: Database;

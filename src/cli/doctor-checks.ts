@@ -116,8 +116,8 @@ async function checkPort(config: Config): Promise<Verdict> {
     await checkAddress(config.host, config.port);
     return { status: "ok", message: `${address} is free` };
   } catch (error) {
-    const runtime = (await findRunning(config))?.url;
-    if (runtime !== undefined && new URL(runtime).port === String(config.port)) {
+    const running = await findRunning(config);
+    if (running?.port === config.port) {
       return { status: "ok", message: `${address} is used by the Treadle that runs on this data folder` };
     }
     return { status: "failed", message: errorMessage(error) };

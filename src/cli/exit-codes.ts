@@ -17,7 +17,7 @@ export type ExitName = keyof typeof exitCodes;
 const byErrorCode: Record<string, ExitName> = {
   "config.invalid": "configInvalid",
   "server.port_taken": "portTaken",
-  "server.port_forbidden": "portTaken",
+  "server.port_not_permitted": "portTaken",
   "data_folder.locked": "dataFolderLocked",
   "data_folder.unusable": "dataFolderUnusable",
   "data_folder.full": "dataFolderUnusable",

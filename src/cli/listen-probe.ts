@@ -27,7 +27,7 @@ export function explainListenError(error: unknown, host: string, port: number): 
       });
     case "EACCES":
       return new AppError({
-        code: "server.port_forbidden",
+        code: "server.port_not_permitted",
         kind: "forbidden",
         message: `This user may not listen on port ${port} of ${host}. Choose one above 1023 with --port or TREADLE_PORT.`,
         cause: error,

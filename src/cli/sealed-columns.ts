@@ -1,5 +1,9 @@
 import type { SealedColumn } from "../platform/encryption-rotation.ts";
+import { idempotencySealedColumns } from "../platform/http/idempotency-store.ts";
 import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
 
 /** Everything any area keeps sealed. A column left out here would be lost with the key a rotation retires. */
-export const sealedColumns: readonly SealedColumn[] = [...workspaceSealedColumns];
+export const sealedColumns: readonly SealedColumn[] = [
+  ...idempotencySealedColumns,
+  ...workspaceSealedColumns,
+];

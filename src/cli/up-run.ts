@@ -61,6 +61,7 @@ async function start(app: App, config: Config, output: Output, firstStart: boole
     await writeRuntimeFile(config.dataDir, {
       pid: process.pid,
       url: started.url,
+      port: started.port,
       databaseUrl: started.databaseUrl,
     });
     output.data({

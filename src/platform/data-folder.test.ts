@@ -38,7 +38,7 @@ describe("prepare", () => {
 });
 
 describe("runtime file", () => {
-  const runtime = { pid: 1, url: "http://127.0.0.1:1", databaseUrl: "postgres://127.0.0.1:2/x" };
+  const runtime = { pid: 1, url: "http://127.0.0.1:1", port: 1, databaseUrl: "postgres://127.0.0.1:2/x" };
 
   test("is read back as written, closed to others", async () => {
     await writeRuntimeFile(folder, runtime);

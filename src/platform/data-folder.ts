@@ -91,7 +91,7 @@ export async function isWritable(path: string): Promise<boolean> {
 }
 
 /** How other commands on this machine reach the server that runs on a data folder. */
-export type RuntimeFile = { pid: number; url: string; databaseUrl: string };
+export type RuntimeFile = { pid: number; url: string; port: number; databaseUrl: string };
 
 const runtimePath = (dataDir: string) => join(dataDir, "runtime.json");
 

@@ -13,7 +13,7 @@ import { readKeyFile, secretKeyPath } from "./secret-key-file.ts";
 
 const logger = createLogger({ level: "silent" });
 const columns: SealedColumn[] = [
-  { table: "install_secrets", idColumn: "name", column: "value_sealed", context: (id) => `test:${id}` },
+  { table: "install_secrets", idColumns: ["name"], column: "value_sealed", context: (id) => `test:${id}` },
 ];
 let testDatabase: TestDatabase;
 let folder: TempFolder;
@@ -177,6 +177,41 @@ test("a row no key opens is reported, the rest is re-sealed, and the old key sta
   expect(result.unreadable).toMatchObject([{ table: "install_secrets", id: "secret-001" }]);
   expect(result.retired).toEqual([]);
   expect((await keyRows()).every((row) => !row.retired)).toBe(true);
+});
+
+test("a table with a key of several columns is re-sealed in batches", async () => {
+  const dataDir = freshDataDir();
+  const box = await open(dataDir);
+  const workspaceId = randomUUID();
+  const context = (id: string, operation: string, key: string) => `${id}/${operation}/${key}`;
+  for (const key of ["a", "b", "c", "d", "e"]) {
+    await raw`insert into idempotency_keys
+      (workspace_id, operation, key, request_hash, claim_id, claimed_until, expires_at, answer)
+      values (${workspaceId}, 'make', ${key}, '', ${randomUUID()}, now(), now(),
+        ${box.seal(key, context(workspaceId, "make", key))})`.execute(testDatabase.database.sql);
+  }
+  const result = await rotateEncryption({
+    database: testDatabase.database,
+    dataDir,
+    secretKey: undefined,
+    columns: [
+      {
+        table: "idempotency_keys",
+        idColumns: ["workspace_id", "operation", "key"],
+        column: "answer",
+        context,
+      },
+    ],
+    batchSize: 2,
+  });
+  expect(result).toMatchObject({ resealed: 5, unreadable: [] });
+  const fresh = await open(dataDir);
+  const { rows } = await raw<{ key: string; answer: string }>`
+    select key, answer from idempotency_keys order by key`.execute(testDatabase.database.sql);
+  expect(rows.map((row) => fresh.open(row.answer, context(workspaceId, "make", row.key)))).toEqual(
+    rows.map((row) => row.key),
+  );
+  for (const row of rows) expect(row.answer.startsWith(`t1.${result.keyId}.`)).toBe(true);
 });
 
 test("a rotation without the key in use is refused", async () => {

@@ -15,10 +15,11 @@ import { readKeyFile, replaceKeyFile, secretKeyPath } from "./secret-key-file.ts
 /** A column of sealed texts. Every area lists its own; a rotation re-seals them all. */
 export type SealedColumn = {
   table: string;
-  idColumn: string;
+  /** The primary key. */
+  idColumns: readonly string[];
   column: string;
-  /** The context each text was sealed with, from its row's id. */
-  context: (id: string) => string;
+  /** The context each text was sealed with, from the values of `idColumns`. */
+  context(...ids: string[]): string;
 };
 
 export type RotationResult = {
@@ -102,20 +103,22 @@ async function prepareKeys(tx: Sql, options: RotationOptions): Promise<SecretBox
   return box;
 }
 
+type Resealed = { ids: string[]; failed?: string };
+
 async function resealColumn(database: Database, box: SecretBox, column: SealedColumn, batchSize: number) {
   const unreadable: RotationResult["unreadable"] = [];
   let resealed = 0;
-  let after: string | null = null;
+  let after: string[] | null = null;
   for (;;) {
-    const batch: { id: string; failed?: string }[] = await database.transaction((tx) =>
+    const batch: Resealed[] = await database.transaction((tx) =>
       resealBatch(tx, box, column, after, batchSize),
     );
     for (const row of batch) {
       if (row.failed === undefined) resealed += 1;
-      else unreadable.push({ table: column.table, id: row.id, reason: row.failed });
+      else unreadable.push({ table: column.table, id: row.ids.join(" "), reason: row.failed });
     }
     if (batch.length < batchSize) return { resealed, unreadable };
-    after = batch.at(-1)!.id;
+    after = batch.at(-1)!.ids;
   }
 }
 
@@ -123,27 +126,31 @@ async function resealBatch(
   tx: Sql,
   box: SecretBox,
   target: SealedColumn,
-  after: string | null,
+  after: string[] | null,
   limit: number,
-): Promise<{ id: string; failed?: string }[]> {
-  const [table, id, column] = [raw.table(target.table), raw.ref(target.idColumn), raw.ref(target.column)];
+): Promise<Resealed[]> {
+  const table = raw.table(target.table);
+  const column = raw.ref(target.column);
+  const idColumns = raw.join(target.idColumns.map((name) => raw.ref(name)));
+  const idTexts = raw.join(target.idColumns.map((name) => raw`${raw.ref(name)}::text`));
+  const isAfter = after === null ? raw`true` : raw`(${idColumns}) > (${raw.join(after)})`;
   const done = `${sealedPrefix(box.currentKeyId())}%`;
-  const { rows } = await raw<{ id: string; sealed: string }>`
-    select ${id}::text as id, ${column} as sealed from ${table}
-    where ${column} is not null and ${column} not like ${done}
-      and (${after}::text is null or ${id} > ${after})
-    order by ${id} limit ${limit}
+  const { rows } = await raw<{ ids: string[]; sealed: string }>`
+    select array[${idTexts}] as ids, ${column} as sealed from ${table}
+    where ${column} is not null and ${column} not like ${done} and ${isAfter}
+    order by ${idColumns} limit ${limit}
     for update`.execute(tx);
-  const results: { id: string; failed?: string }[] = [];
-  for (const row of rows) {
-    const context = target.context(row.id);
+  const results: Resealed[] = [];
+  for (const { ids, sealed } of rows) {
+    const context = target.context(...ids);
     try {
-      const sealed = box.seal(box.open(row.sealed, context), context);
-      await raw`update ${table} set ${column} = ${sealed} where ${id} = ${row.id}`.execute(tx);
-      results.push({ id: row.id });
+      const resealed = box.seal(box.open(sealed, context), context);
+      await raw`update ${table} set ${column} = ${resealed}
+        where (${idColumns}) = (${raw.join(ids)})`.execute(tx);
+      results.push({ ids });
     } catch (error) {
       if (!(error instanceof AppError) || !error.code.startsWith("secret.")) throw error;
-      results.push({ id: row.id, failed: errorMessage(error) });
+      results.push({ ids, failed: errorMessage(error) });
     }
   }
   return results;

@@ -86,7 +86,12 @@ test("a given key that was revoked stays revoked, and the operator gets another"
 });
 
 test("a given key that no header can carry is refused", async () => {
-  for (const apiKey of ["schlüssel mit umlauten", "spaces in a long key", "short"]) {
+  for (const apiKey of [
+    "schlüssel mit umlauten",
+    "spaces in a long key",
+    "short",
+    "eyJhbGciOiJub25lIn0.e30.",
+  ]) {
     await expect(app.another().workspaces.bootstrap({ apiKey })).rejects.toMatchObject({
       code: "config.invalid",
       message: expect.stringContaining("TREADLE_API_KEY"),
@@ -140,4 +145,6 @@ test("the plan is kept with the organization", async () => {
   await app.workspaces.setPlan(app.organizationId, "plus");
   expect(await app.workspaces.planOf(app.organizationId)).toBe("plus");
   await expect(app.workspaces.planOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
+  expect(await app.workspaces.organizationOf(app.workspaceId)).toBe(app.organizationId);
+  await expect(app.workspaces.organizationOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
 });

@@ -8,6 +8,7 @@ import type { ApiKeyHasher } from "./api-key-hasher.ts";
 import { findKeyState, insertApiKey } from "./api-key-store.ts";
 import { announceIdentityChange } from "./identity-change-store.ts";
 import { insertMembership, keepBootstrapUser, saveMemberRole } from "./member-store.ts";
+import { looksLikeJwt } from "./session.ts";
 import {
   findFirstOrganizationId,
   findFirstWorkspaceId,
@@ -155,11 +156,11 @@ async function makeAdmin(tx: Sql, workspaceId: string, userId: string, now: Date
 
 function usableKey(text: string): string {
   const key = text.trim();
-  if (key.length >= 16 && /^[\x21-\x7e]+$/.test(key)) return key;
+  if (key.length >= 16 && /^[\x21-\x7e]+$/.test(key) && !looksLikeJwt(key)) return key;
   throw new AppError({
     code: "config.invalid",
     kind: "invalid",
     message:
-      "TREADLE_API_KEY must be 16 or more printable ASCII characters without spaces, because it travels in an HTTP header.",
+      "TREADLE_API_KEY must be 16 or more printable ASCII characters without spaces, because it travels in an HTTP header, and no JWT, because those are read as sessions.",
   });
 }

@@ -10,6 +10,6 @@ export function signingKeyContext(id: string): string {
 
 /** What this area keeps sealed; a rotation of the encryption key re-seals it. */
 export const workspaceSealedColumns: readonly SealedColumn[] = [
-  { table: "install_secrets", idColumn: "name", column: "value_sealed", context: installSecretContext },
-  { table: "signing_keys", idColumn: "id", column: "private_jwk_sealed", context: signingKeyContext },
+  { table: "install_secrets", idColumns: ["name"], column: "value_sealed", context: installSecretContext },
+  { table: "signing_keys", idColumns: ["id"], column: "private_jwk_sealed", context: signingKeyContext },
 ];

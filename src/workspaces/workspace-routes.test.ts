@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
 import { callApp, createWorkspacesApp, type WorkspacesApp } from "../../tests/support/workspaces-app.ts";
+import { AppError } from "../platform/errors.ts";
 
 let testDatabase: TestDatabase;
 let app: WorkspacesApp;
@@ -113,6 +114,24 @@ describe("409", () => {
       status: 409,
       body: { detail: expect.stringContaining("TREADLE_WORKSPACE_ID") },
     });
+  });
+});
+
+describe("409 from another area", () => {
+  test("a workspace that is still in use stays", async () => {
+    const id = await create();
+    const asked: string[] = [];
+    const { fetch, workspaces } = app.another({
+      beforeWorkspaceDelete: async (workspaceId) => {
+        asked.push(workspaceId);
+        throw new AppError({ code: "deployment.running", kind: "conflict", message: "It has deployments." });
+      },
+    });
+    await workspaces.bootstrap({ rememberedKey: app.apiKey });
+    const call = { key: app.apiKey, tenant: app.workspaceId };
+    expect((await callApp(fetch, "DELETE", `/v2/workspaces/${id}`, call)).status).toBe(409);
+    expect(asked).toEqual([id]);
+    expect((await app.call("GET", `/v2/workspaces/${id}`)).status).toBe(200);
   });
 });
 

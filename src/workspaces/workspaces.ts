@@ -16,29 +16,32 @@ import { createMemberService } from "./member-service.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { createSessionService } from "./session-service.ts";
 import { createSigningKeys } from "./signing-key-service.ts";
-import type { Plan } from "./workspace.ts";
+import { type Plan, workspaceNotFound } from "./workspace.ts";
 import { workspaceRoutes } from "./workspace-routes.ts";
 import { createWorkspaceService } from "./workspace-service.ts";
-import { findPlan, savePlan } from "./workspace-store.ts";
+import { findPlan, findStoredWorkspace, savePlan } from "./workspace-store.ts";
 
 export type Workspaces = {
   routes: Route[];
   authenticator: Authenticator;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
+  organizationOf(workspaceId: string): Promise<string>;
   planOf(organizationId: string): Promise<Plan>;
   setPlan(organizationId: string, plan: Plan): Promise<void>;
   stop(): Promise<void>;
 };
 
-export function createWorkspaces(options: {
+export type WorkspacesOptions = {
   database: Database;
   secretBox: SecretBox;
   clock: Clock;
   logger: Logger;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
-}): Workspaces {
+};
+
+export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { database, secretBox, clock, logger } = options;
   let bootstrapped: Bootstrapped | undefined;
 
@@ -85,6 +88,11 @@ export function createWorkspaces(options: {
       return bootstrapped;
     },
 
+    async organizationOf(workspaceId) {
+      const workspace = await findStoredWorkspace(database.sql, workspaceId);
+      if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
+      return workspace.organization_id;
+    },
     async planOf(organizationId) {
       const plan = await findPlan(database.sql, organizationId);
       if (!plan) throw organizationNotFound(organizationId);

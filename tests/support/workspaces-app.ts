@@ -8,7 +8,11 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
 import type { Bootstrapped } from "../../src/workspaces/bootstrap.ts";
-import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
+import {
+  createWorkspaces,
+  type Workspaces,
+  type WorkspacesOptions,
+} from "../../src/workspaces/workspaces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** A clock that moves when a test says so. */
@@ -42,7 +46,10 @@ export type WorkspacesApp = Bootstrapped & {
   /** As the bootstrap administrator in the bootstrap workspace, unless told otherwise. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Another process on the same database. */
-  another(): { workspaces: Workspaces; fetch(request: Request): Promise<Response> };
+  another(options?: Pick<WorkspacesOptions, "beforeWorkspaceDelete">): {
+    workspaces: Workspaces;
+    fetch(request: Request): Promise<Response>;
+  };
   stop(): Promise<void>;
 };
 
@@ -66,8 +73,8 @@ export async function createWorkspacesApp(
   const secretBox = createSecretBox({ currentKey: randomBytes(32) });
   const opened: Workspaces[] = [];
 
-  function another() {
-    const workspaces = createWorkspaces({ database, secretBox, clock, logger });
+  const another: WorkspacesApp["another"] = (more = {}) => {
+    const workspaces = createWorkspaces({ database, secretBox, clock, logger, ...more });
     opened.push(workspaces);
     const app = createHttpApp({
       routes: [...workspaces.routes, ...(options.routes ?? [])],
@@ -79,8 +86,8 @@ export async function createWorkspacesApp(
       documents: [],
       validateResponses: true,
     });
-    return { workspaces, fetch: async (request: Request) => app.fetch(request) };
-  }
+    return { workspaces, fetch: async (request) => app.fetch(request) };
+  };
 
   const { workspaces, fetch } = another();
   const bootstrapped = await workspaces.bootstrap({});

@@ -65,7 +65,7 @@ export function encodeCheckpoint(
   parentId: string | undefined,
 ) {
   // A first checkpoint has nothing to inherit, so what is not new in it is not part of it.
-  const inherits = parentId !== undefined || false;
+  const inherits = parentId !== undefined || metadata.source === "fork";
   const { channel_values, id: _id, ...structure } = checkpoint;
   const inline: Record<string, unknown> = {};
   const blobRefs: CheckpointInput["blobRefs"] = [];

@@ -7,7 +7,7 @@ import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.ts";
 import {
   copyThreadRow,
-  deleteThreads,
+  deleteThreadRows,
   findThreadById,
   insertNewThreads,
   lockThread,
@@ -114,4 +114,9 @@ export class ThreadService {
     }
     return own.length;
   }
+}
+
+/** Threads with their runs, events and checkpoints, all or nothing. */
+export async function deleteThreads(database: Database, threadIds: readonly string[]): Promise<void> {
+  await database.transaction((tx) => deleteThreadRows(tx, threadIds));
 }

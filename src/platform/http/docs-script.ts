@@ -15,7 +15,7 @@ export const docsScript = String.raw`"use strict";
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat().filter((child) => child !== undefined && child !== null));
+    node.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null));
     return node;
   }
 
@@ -125,7 +125,7 @@ export const docsScript = String.raw`"use strict";
       button.textContent = "copied";
     } }, "copy");
     const code = el("pre", {}, text());
-    return { node: el("div", {}, button, code), update: () => { code.textContent = text(); button.textContent = "copy"; } };
+    return { node: el("div", { class: "code" }, button, code), update: () => { code.textContent = text(); button.textContent = "copy"; } };
   }
 
   function tryIt(path, method, operation) {

@@ -16,7 +16,6 @@ export const docsStyle = `
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-code, pre, textarea, .path, .type { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 13px; }
 header { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center;
   padding: 10px 20px; background: var(--card); border-bottom: 1px solid var(--line); }
 header h1 { font-size: 17px; margin: 0 auto 0 0; }
@@ -25,14 +24,16 @@ input, select, textarea, button { font: inherit; color: inherit; background: var
   border: 1px solid var(--line); border-radius: 6px; padding: 5px 9px; }
 input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-visible, summary:focus-visible, a:focus-visible {
   outline: 2px solid var(--accent); outline-offset: 1px; }
+code, pre, textarea, .path, .type { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 13px; }
 button { cursor: pointer; }
 button.main { background: var(--accent); color: var(--back); border-color: var(--accent); }
 .layout { display: grid; grid-template-columns: 220px minmax(0, 1fr); gap: 28px; max-width: 1180px; margin: 0 auto; padding: 20px; }
 nav { position: sticky; top: 76px; align-self: start; max-height: calc(100vh - 96px); overflow: auto; }
 nav a { display: block; padding: 3px 8px; color: var(--soft); text-decoration: none; border-radius: 5px; }
 nav a:hover { color: var(--text); background: var(--card); }
-h2 { font-size: 15px; margin: 26px 0 8px; scroll-margin-top: 80px; }
-h2:first-child { margin-top: 0; }
+a { color: var(--accent); }
+section { margin-bottom: 26px; }
+h2 { font-size: 15px; margin: 0 0 8px; scroll-margin-top: 80px; }
 h3 { font-size: 13px; margin: 16px 0 6px; color: var(--soft); font-weight: 600; }
 details.operation { background: var(--card); border: 1px solid var(--line); border-radius: 8px; margin: 0 0 6px; scroll-margin-top: 80px; }
 details.operation > summary { display: flex; gap: 10px; align-items: baseline; padding: 8px 12px; cursor: pointer; list-style: none; }
@@ -54,7 +55,8 @@ pre { margin: 0; padding: 10px 12px; overflow: auto; max-height: 420px; backgrou
 textarea { width: 100%; min-height: 120px; resize: vertical; }
 .row { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 6px 0; }
 .row label { min-width: 130px; }
-.copy { float: right; padding: 1px 8px; font-size: 12px; margin: 6px; position: relative; }
+.code { position: relative; }
+.copy { position: absolute; top: 6px; right: 6px; padding: 1px 8px; font-size: 12px; background: var(--card); }
 .note { padding: 30px; text-align: center; color: var(--soft); }
 @media (max-width: 760px) { .layout { grid-template-columns: 1fr; } nav { display: none; } .summary { display: none; } }
 `;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/database.ts";
 import { raw } from "../db/raw.ts";
+import type { SealedColumn } from "../encryption-rotation.ts";
 import { AppError } from "../errors.ts";
 import type { IdempotencyKey, IdempotencyOutcome, IdempotencyStore, KeptAnswer } from "./idempotency.ts";
 
@@ -82,6 +83,15 @@ export function createIdempotencyStore(options: IdempotencyStoreOptions): Idempo
   };
 }
 
+export const idempotencySealedColumns: readonly SealedColumn[] = [
+  {
+    table: "idempotency_keys",
+    idColumns: ["workspace_id", "operation", "key"],
+    column: "answer",
+    context: (workspaceId, operation, key) => contextOf({ workspaceId, operation, key }),
+  },
+];
+
 /** Deletes what is past its day, a limited number at a time. Returns how many. */
 export async function deleteExpiredKeys(sql: Sql, now: Date, limit = 1000): Promise<number> {
   const result = await raw`
@@ -92,6 +102,6 @@ export async function deleteExpiredKeys(sql: Sql, now: Date, limit = 1000): Prom
   return Number(result.numAffectedRows ?? 0n);
 }
 
-function contextOf(key: IdempotencyKey): string {
+function contextOf(key: Omit<IdempotencyKey, "requestHash">): string {
   return `idempotency:${key.workspaceId}:${key.operation}:${key.key}`;
 }

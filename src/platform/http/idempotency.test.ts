@@ -26,6 +26,7 @@ function build(handle?: (calls: number) => Response | Promise<Response>) {
   const store = createIdempotencyStore({ sql: db.database.sql, clock, seal: box.seal, open: box.open });
   let calls = 0;
   const workspaceId = randomUUID();
+  const userId = randomUUID();
   const make: Route = {
     spec: {
       method: "post",
@@ -51,7 +52,7 @@ function build(handle?: (calls: number) => Response | Promise<Response>) {
       authenticate: async (headers) => ({
         organizationId: randomUUID(),
         workspaceId: headers.get("x-tenant-id") ?? workspaceId,
-        userId: randomUUID(),
+        userId: headers.get("x-test-user") ?? userId,
         role: "admin",
         via: "api_key",
       }),
@@ -97,6 +98,13 @@ function build(handle?: (calls: number) => Response | Promise<Response>) {
 }
 
 describe("the same key", () => {
+  it("does not show one user's answer to another", async () => {
+    const app = build();
+    await app.send("k");
+    const other = await app.send("k", {}, { "x-test-user": randomUUID() });
+    expect([other.status, app.calls()]).toEqual([422, 1]);
+    expect(await other.text()).not.toContain("shown-once");
+  });
   it("gives the first answer again", async () => {
     const app = build();
     const first = await app.send("k");

@@ -23,6 +23,8 @@ export type IdempotencyStore = {
 
 export type OnceRequest = {
   workspaceId: string;
+  /** Part of what must match: one user's kept answer, which may show a secret, is not for another. */
+  userId: string;
   operation: string;
   key: string;
   /** Path and query. */
@@ -106,7 +108,8 @@ function isFinal(response: Response): boolean {
 }
 
 function hashOf(request: OnceRequest): string {
-  return createHash("sha256").update(request.target).update("\0").update(request.bytes).digest("hex");
+  const hash = createHash("sha256").update(request.userId).update("\0");
+  return hash.update(request.target).update("\0").update(request.bytes).digest("hex");
 }
 
 function invalidKey(msg: string): AppError {

@@ -65,7 +65,8 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
       if (key === null || caller === null) response = await answer(request);
       else {
         const target = raw.url.slice(raw.url.indexOf("/", 8));
-        const once = { workspaceId: caller.workspaceId, operation: spec.operationId, key, target, bytes };
+        const { workspaceId, userId } = caller;
+        const once = { workspaceId, userId, operation: spec.operationId, key, target, bytes };
         response = await runOnce(idempotency!, once, logger, async () => {
           try {
             return await answer(request);

@@ -1,0 +1,24 @@
+import { composeAreas } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { systemClock } from "../src/platform/clock.ts";
+import { openDatabase } from "../src/platform/db/open-database.ts";
+import { buildOpenApi } from "../src/platform/http/openapi.ts";
+import { createLogger } from "../src/platform/logger.ts";
+import { createSecretBox } from "../src/platform/secret-box.ts";
+
+/** The OpenAPI documents, from the routes. Nothing is started and no database is asked. */
+export async function generateOpenApi(): Promise<{ path: string; content: string }[]> {
+  const logger = createLogger({ level: "silent" });
+  const { documents } = await composeAreas({
+    config: readConfig({}),
+    database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 2, logger }),
+    secretBox: createSecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
+    clock: systemClock,
+    logger,
+    publicUrl: () => "http://127.0.0.1",
+  });
+  return documents.map((document) => ({
+    path: `openapi${document.path === "/openapi.json" ? "/treadle.json" : document.path.replaceAll("/", "-").replace("-openapi.json", ".json").replace("-", "/")}`,
+    content: `${JSON.stringify(buildOpenApi(document), null, 2)}\n`,
+  }));
+}

