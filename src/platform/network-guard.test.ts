@@ -263,6 +263,12 @@ describe("guardedFetch", () => {
       });
     }
   });
+  it("does not wait for a resolver that never answers", async () => {
+    const guard = createNetworkGuard({ allowPrivateAddresses: true, resolve: () => new Promise(() => {}) });
+    await expect(guard.guardedFetch("http://slow.example/", { timeoutMs: 20 })).rejects.toMatchObject({
+      code: "network.timeout",
+    });
+  });
   it("stops when the caller does", async () => {
     const stop = new AbortController();
     const port = await serve(() => stop.abort(new Error("changed my mind")));

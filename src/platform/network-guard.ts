@@ -73,7 +73,7 @@ export function createNetworkGuard(options: NetworkGuardOptions): NetworkGuard {
       const deadline = AbortSignal.timeout(init.timeoutMs ?? defaultTimeoutMs);
       const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
       try {
-        return await follow(checkUrl, parseUrl(url), init, signal);
+        return await Promise.race([follow(checkUrl, parseUrl(url), init, signal), whenAborted(signal)]);
       } catch (error) {
         if (init.signal?.aborted) throw init.signal.reason;
         throw deadline.aborted ? timedOut(parseUrl(url), deadline) : error;
@@ -126,6 +126,14 @@ async function follow(
     }
     request = redirected(request, answer.status, parseUrl(location, request.url));
   }
+}
+
+/** The system's resolver cannot be stopped, so it is left behind. */
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
 
 function redirectOf(answer: PinnedResponse): string | null {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../support/components/run-command.ts";
@@ -264,6 +265,45 @@ describe("signals", () => {
       code: 0,
       stderr: expect.stringContaining("Stopping after SIGINT"),
     });
+    const again = await startTreadle(["--data-dir", dataDir]);
+    expect((await again.stop()).code).toBe(0);
+  });
+
+  /** A request whose body never ends, once the server has taken it up. */
+  async function hangingRequest(url: string): Promise<Socket> {
+    const { hostname, port, host } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    const head = `POST /threads HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n`;
+    socket.write(`${head}Content-Length: 100\r\n\r\n`);
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toContain("100 Continue");
+    return socket;
+  }
+
+  test("a stop names the requests it had to cut off", async () => {
+    const treadle = await startTreadle(["--data-dir", join(parent.path, "cut off")], {
+      env: { TREADLE_SHUTDOWN_GRACE_SECONDS: "0.2" },
+    });
+    const socket = await hangingRequest(treadle.ready.url);
+    const { code, stdout } = await treadle.stop();
+    socket.destroy();
+    expect(code).toBe(0);
+    const stopped = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { interrupted: string[] };
+    expect(stopped).toEqual({ stopped: true, interrupted: [expect.stringContaining("POST")] });
+  });
+
+  test("a second signal ends it at once, and the folder can be used again", async () => {
+    const dataDir = join(parent.path, "impatient");
+    const treadle = await startTreadle(["--data-dir", dataDir], {
+      env: { TREADLE_SHUTDOWN_GRACE_SECONDS: "600" },
+    });
+    const socket = await hangingRequest(treadle.ready.url);
+    const repeat = setInterval(() => treadle.signal("SIGTERM"), 100);
+    const { code, stderr } = await treadle.exited;
+    clearInterval(repeat);
+    socket.destroy();
+    expect({ code, stderr }).toMatchObject({ code: 143, stderr: expect.stringContaining("second SIGTERM") });
     const again = await startTreadle(["--data-dir", dataDir]);
     expect((await again.stop()).code).toBe(0);
   });

@@ -3,6 +3,7 @@ import { copyFile, mkdir, readFile, stat, symlink, writeFile } from "node:fs/pro
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { isRunning } from "../support/components/process.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import type { TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -81,6 +82,17 @@ describe("launcher", () => {
     });
     expect(running.ready.pid).not.toBe(running.pid);
     expect((await running.stop()).code).toBe(0);
+  });
+
+  test("the server stops in order when the launcher is killed", async () => {
+    const dataDir = join(parent.path, "orphan");
+    const running = await startTreadle(["--data-dir", dataDir], { nodeArgs: asOldNode });
+    running.signal("SIGKILL");
+    await running.exited;
+    await waitUntil(() => !isRunning(running.ready.pid) && !existsSync(join(dataDir, "lock.sock")), {
+      what: "the server to stop after its launcher",
+      timeoutMs: 20_000,
+    });
   });
 
   test("without the bundled Node it says what to do", async () => {

@@ -260,7 +260,7 @@ describe("500", () => {
     expect(answer.status).toBe(500);
     expect(answer.body).toEqual({ detail: "Internal error. Request id req-boom." });
     const line = lines.find((entry) => entry.request_id === "req-boom" && entry.level === 50);
-    expect(line?.err).toMatchObject({ stack: expect.stringContaining("http-app.test.ts") });
+    expect(line?.err).toMatchObject({ stack: expect.stringContaining("http-app-fixture.ts") });
   });
   it("shows an answer that is not as published", async () => {
     const shape = await call("/wrong-shape");

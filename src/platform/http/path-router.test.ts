@@ -44,7 +44,7 @@ describe("PathRouter", () => {
   ])("%s goes to %s", (path, expected, params) => {
     for (const router of routers(paths)) expect(router.match("GET", path)).toEqual([[[expected, params]]]);
   });
-  it.each(["/nothing", "/threads//runs/2", "/threads/1/runs", "//", "/threads/1/runs/2/3"])(
+  it.each(["/nothing", "/threads//runs/2", "/threads/1/runs", "/threads/1/runs/2/3"])(
     "%s goes nowhere",
     (path) => {
       for (const router of routers(paths)) expect(router.match("GET", path)).toEqual([[]]);

@@ -27,7 +27,7 @@ export type ResponseSpec = {
 
 export type RouteSpec = {
   method: "get" | "post" | "put" | "patch" | "delete";
-  /** OpenAPI form: `/v2/deployments/{deployment_id}`. `{rest*}` matches the remainder of the path. */
+  /** OpenAPI form: `/v2/deployments/{deployment_id}`. `{rest*}` matches the remainder, also an empty one; `params.rest`. */
   path: `/${string}`;
   operationId: string;
   summary: string;

@@ -5,7 +5,8 @@ export type IssueWords = { type: string; msg: string; ctx?: Record<string, unkno
 
 type RawIssue = z.core.$ZodRawIssue | z.core.$ZodIssue;
 
-const wholeNumberText = "Input should be a valid integer, unable to parse string as an integer";
+const integerText = "Input should be a valid integer";
+const integerParsingText = `${integerText}, unable to parse string as an integer`;
 
 /** What the schema's rules are called on the wire, and what they say when the schema has no words of its own. */
 export function issueWords(issue: RawIssue): IssueWords {
@@ -54,13 +55,13 @@ function typeWords(issue: Extract<RawIssue, { code: "invalid_type" }>): IssueWor
         };
       }
       return unparsable
-        ? { type: "int_parsing", msg: wholeNumberText }
-        : { type: "int_type", msg: "Input should be a valid integer" };
+        ? { type: "int_parsing", msg: integerParsingText }
+        : { type: "int_type", msg: integerText };
     case "number":
-      if (issue.message === wholeNumberText || expectsInteger(issue)) {
+      if (issue.message?.startsWith(integerText) || expectsInteger(issue)) {
         return unparsable
-          ? { type: "int_parsing", msg: wholeNumberText }
-          : { type: "int_type", msg: "Input should be a valid integer" };
+          ? { type: "int_parsing", msg: integerParsingText }
+          : { type: "int_type", msg: integerText };
       }
       return unparsable
         ? { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" }
