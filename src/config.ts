@@ -45,6 +45,11 @@ const settings = z.object({
     .min(16, "must have 16 or more characters")
     .optional()
     .describe("Encryption key; otherwise one is generated and kept in the data folder."),
+  TREADLE_PREVIOUS_SECRET_KEY: z
+    .string()
+    .min(16, "must have 16 or more characters")
+    .optional()
+    .describe("The key before TREADLE_SECRET_KEY, while `treadle keys rotate-encryption` has not run yet."),
   TREADLE_EDITION: z
     .enum(["self-hosted", "cloud"])
     .default("self-hosted")
@@ -111,6 +116,7 @@ export type Config = {
   apiKey: string | undefined;
   workspaceId: string | undefined;
   secretKey: string | undefined;
+  previousSecretKey: string | undefined;
   edition: "self-hosted" | "cloud";
   publicUrl: string | undefined;
   /** Whether areas C and D ask for a credential. */
@@ -127,7 +133,7 @@ export type Config = {
 };
 
 export const defaultPort = 8124;
-const secretSettings = new Set(["TREADLE_API_KEY", "TREADLE_SECRET_KEY"]);
+const secretSettings = new Set(["TREADLE_API_KEY", "TREADLE_SECRET_KEY", "TREADLE_PREVIOUS_SECRET_KEY"]);
 
 /** Reads and checks the environment; a bad value names the variable and what it must be. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
@@ -160,6 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     apiKey: env.TREADLE_API_KEY,
     workspaceId: env.TREADLE_WORKSPACE_ID,
     secretKey: env.TREADLE_SECRET_KEY,
+    previousSecretKey: env.TREADLE_PREVIOUS_SECRET_KEY,
     edition: env.TREADLE_EDITION,
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",

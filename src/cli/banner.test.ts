@@ -16,7 +16,7 @@ test("a new key is shown and used in the example", () => {
   const text = formatBanner(facts, plain).join("\n");
   expect(text).toContain("API key       trk_new");
   expect(text).toContain("shown once; kept in /data/of treadle/credentials.json");
-  expect(text).toContain('curl http://127.0.0.1:8124/v2/deployments -H "X-Api-Key: trk_new"');
+  expect(text).toContain('curl http://127.0.0.1:8124/v2/workspaces -H "X-Api-Key: trk_new"');
 });
 
 test("an old key is not shown, its place is", () => {

@@ -38,7 +38,7 @@ export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string
       : ["", ...facts.notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
     "",
     "  Try it:",
-    `    curl ${facts.url}/v2/deployments -H "X-Api-Key: ${facts.apiKey ?? "YOUR_API_KEY"}"`,
+    `    curl ${facts.url}/v2/workspaces -H "X-Api-Key: ${facts.apiKey ?? "YOUR_API_KEY"}"`,
     "",
     `  ${paint("dim", "Ctrl-C stops it.")}`,
   ];

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findLockHolder, lockDataFolder } from "./data-folder-lock.ts";
 
@@ -12,17 +13,28 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function startHolder(dataDir: string) {
+/** A process of its own that locks when it is told to, says what came of it and stays. */
+async function startContender(dataDir: string) {
   const module = JSON.stringify(new URL("./data-folder-lock.ts", import.meta.url).href);
   const script = `const { lockDataFolder } = await import(${module});
-    await lockDataFolder(${JSON.stringify(dataDir)});
-    console.log("locked");
-    setInterval(() => {}, 60_000);`;
+    process.stdin.once("data", async () => {
+      console.log(await lockDataFolder(${JSON.stringify(dataDir)}).then(() => "locked", (error) => error.code));
+      setInterval(() => {}, 60_000);
+    });
+    console.log("ready");`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
-  const [text] = await once(child.stdout, "data");
-  expect(String(text).trim()).toBe("locked");
+  const lines = createInterface({ input: child.stdout });
+  const nextLine = async () => String((await once(lines, "line"))[0]);
+  expect(await nextLine()).toBe("ready");
+  return { child, outcome: nextLine() };
+}
+
+async function startHolder(dataDir: string) {
+  const { child, outcome } = await startContender(dataDir);
+  child.stdin.write("go\n");
+  expect(await outcome).toBe("locked");
   return child;
 }
 
@@ -61,10 +73,10 @@ test("a stopped holder still holds", async () => {
   }
 });
 
-test("release leaves nothing behind and the next lock works", async () => {
+test("after a release the next lock works", async () => {
   const first = await lockDataFolder(folder);
   await first.release();
-  expect(await readdir(folder)).toEqual([]);
+  expect(await findLockHolder(folder)).toBeNull();
   const second = await lockDataFolder(folder);
   await second.release();
 });
@@ -73,14 +85,23 @@ test("of many that start at once over a dead lock, exactly one wins", async () =
   const dead = await startHolder(folder);
   dead.kill("SIGKILL");
   await once(dead, "exit");
-  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataFolder(folder)));
-  const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
-  expect(won).toHaveLength(1);
-  expect(await findLockHolder(folder)).toEqual({ pid: process.pid });
-  await won[0]?.value.release();
+  const starters = await Promise.all(Array.from({ length: 8 }, () => startContender(folder)));
+  try {
+    for (const { child } of starters) child.stdin.write("go\n");
+    const outcomes = await Promise.all(starters.map(({ outcome }) => outcome));
+    expect(outcomes.sort()).toEqual([...Array(7).fill("data_folder.locked"), "locked"].sort());
+  } finally {
+    for (const { child } of starters) child.kill("SIGKILL");
+  }
 });
 
-test("a folder too deep for a socket address can be locked", async () => {
+test("looking never makes or holds anything", async () => {
+  expect(await findLockHolder(join(folder, "missing"))).toBeNull();
+  expect(await findLockHolder(folder)).toBeNull();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("a deep folder can be locked", async () => {
   const deep = join(folder, "d".repeat(100), "e".repeat(100));
   await mkdir(deep, { recursive: true });
   const lock = await lockDataFolder(deep);

@@ -1,83 +1,74 @@
-import { randomUUID } from "node:crypto";
-import { link, open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createConnection, createServer, type Server } from "node:net";
+import { chmodSync } from "node:fs";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { AppError } from "./errors.ts";
 
 /**
- * One server per data folder. The lock is a listening socket in the folder: the kernel closes it with
- * its process, so a killed holder never blocks the next start and a reused process id never looks like
- * a holder; and because it is a file, containers that share a volume see one another.
- * Rejected: a file with a process id (reuse, other pid namespaces), an abstract socket (one network
- * namespace, Linux only).
+ * One server per data folder. The lock is the kernel's own on a file, taken through SQLite because Node
+ * has no call for it: it ends with its process, so a killed holder never blocks the next start, a reused
+ * process id never looks like a holder, and containers that share a volume see one another.
+ * Rejected: a file with a process id (reuse, other pid namespaces); a listening socket in the folder
+ * (several starters can each remove the dead one and win); an abstract socket (one network namespace).
+ * Nothing else may open `lock.db`: closing any descriptor of a file drops the process's locks on it.
  */
 export type DataFolderLock = { release(): Promise<void> };
 
-const socketName = "lock.sock";
-const holderName = "lock.json";
-/** What `bind` takes on every platform, minus the end of string. */
-const longestSocketPath = 103;
+const lockPath = (dataDir: string) => join(dataDir, "lock.db");
+const holderPath = (dataDir: string) => join(dataDir, "lock.json");
+/** Long enough for somebody who only looks (`findLockHolder`) to let go, and no wait a person would notice. */
+const patienceMs = 100;
+const busy = 5;
 
 export async function lockDataFolder(dataDir: string): Promise<DataFolderLock> {
-  return withShortPath(dataDir, async (folder) => {
-    const mine = `lock-${process.pid}-${randomUUID().slice(0, 8)}.sock`;
-    const server = await listen(join(folder, mine));
-    try {
-      await claim(dataDir, folder, mine);
-    } catch (error) {
-      await close(server);
-      throw error;
-    } finally {
-      await rm(join(dataDir, mine), { force: true });
-    }
-    await writeFile(join(dataDir, holderName), `${JSON.stringify({ pid: process.pid })}\n`, { mode: 0o600 });
-    return {
-      async release() {
-        // The names go first: once the socket is closed, another process may already own them.
-        await rm(join(dataDir, holderName), { force: true });
-        await rm(join(dataDir, socketName), { force: true });
-        await close(server);
-      },
-    };
-  });
+  const file = new DatabaseSync(lockPath(dataDir), { timeout: patienceMs });
+  try {
+    // By name: whoever may open it could hold it.
+    chmodSync(lockPath(dataDir), 0o600);
+    // Nothing is ever written, so there is nothing a journal on disk could bring back.
+    file.exec("pragma journal_mode = memory; begin exclusive");
+  } catch (error) {
+    file.close();
+    throw isBusy(error) ? await locked(dataDir) : error;
+  }
+  await writeFile(holderPath(dataDir), `${JSON.stringify({ pid: process.pid })}\n`, { mode: 0o600 });
+  return {
+    async release() {
+      // Before the lock goes: afterwards the file may already be the next holder's.
+      await rm(holderPath(dataDir), { force: true });
+      file.close();
+    },
+  };
 }
 
-/** The process that holds the folder, or null when it is free. */
+/** The process that holds the folder, or null when it is free. Makes nothing. */
 export async function findLockHolder(dataDir: string): Promise<{ pid: number | null } | null> {
-  const held = await withShortPath(dataDir, (folder) => isAlive(join(folder, socketName)));
-  return held ? { pid: await readHolder(dataDir) } : null;
-}
-
-/** Gives our socket the lock's name; `link` fails when the name exists, so exactly one starter wins. */
-async function claim(dataDir: string, folder: string, mine: string): Promise<void> {
-  const lockPath = join(dataDir, socketName);
-  // Each turn either wins, meets a live holder, or has removed one dead socket.
-  for (;;) {
-    try {
-      await link(join(dataDir, mine), lockPath);
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    if (await isAlive(join(folder, socketName))) throw await locked(dataDir);
-    await removeDead(dataDir, folder);
+  if (!(await exists(lockPath(dataDir)))) return null;
+  const file = new DatabaseSync(lockPath(dataDir), { readOnly: true, timeout: 0 });
+  try {
+    file.exec("select 1 from sqlite_master");
+    return null;
+  } catch (error) {
+    if (isBusy(error)) return { pid: await readHolder(dataDir) };
+    throw error;
+  } finally {
+    file.close();
   }
 }
 
-/** Moves the dead socket away before deleting it: a starter that was faster must not lose its live one. */
-async function removeDead(dataDir: string, folder: string): Promise<void> {
-  const aside = `dead-${randomUUID().slice(0, 8)}.sock`;
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === busy;
+}
+
+async function exists(path: string): Promise<boolean> {
   try {
-    await rename(join(dataDir, socketName), join(dataDir, aside));
+    await stat(path);
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
     throw error;
   }
-  if (await isAlive(join(folder, aside))) {
-    await rename(join(dataDir, aside), join(dataDir, socketName));
-    throw await locked(dataDir);
-  }
-  await rm(join(dataDir, aside), { force: true });
 }
 
 async function locked(dataDir: string): Promise<AppError> {
@@ -96,50 +87,10 @@ async function locked(dataDir: string): Promise<AppError> {
 
 async function readHolder(dataDir: string): Promise<number | null> {
   try {
-    const { pid } = JSON.parse(await readFile(join(dataDir, holderName), "utf8")) as { pid?: unknown };
+    const { pid } = JSON.parse(await readFile(holderPath(dataDir), "utf8")) as { pid?: unknown };
     return typeof pid === "number" ? pid : null;
   } catch {
     // The holder is just writing it, or has just gone: the sentence then names no process.
     return null;
-  }
-}
-
-function isAlive(socketPath: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const connection = createConnection(socketPath);
-    connection.once("connect", () => {
-      connection.destroy();
-      resolve(true);
-    });
-    connection.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
-      // A full backlog is a holder too busy to accept, not a dead one.
-      else if (error.code === "EAGAIN") resolve(true);
-      else reject(error);
-    });
-  });
-}
-
-function listen(socketPath: string): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((connection) => connection.destroy());
-    server.once("error", reject);
-    server.listen(socketPath, () => resolve(server.unref()));
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
-}
-
-/** Socket addresses are short; a deep folder is reached through its open descriptor instead. */
-async function withShortPath<T>(folder: string, work: (shortPath: string) => Promise<T>): Promise<T> {
-  const longest = join(folder, `lock-${process.pid}-00000000.sock`);
-  if (Buffer.byteLength(longest) <= longestSocketPath || process.platform !== "linux") return work(folder);
-  const handle = await open(folder, "r");
-  try {
-    return await work(`/proc/self/fd/${handle.fd}`);
-  } finally {
-    await handle.close();
   }
 }

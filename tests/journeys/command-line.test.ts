@@ -3,7 +3,7 @@ import { copyFile, mkdir, readFile, stat, symlink, writeFile } from "node:fs/pro
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { isRunning } from "../support/components/process.ts";
+import { isRunning } from "../support/components/process-table.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import type { TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -89,7 +89,7 @@ describe("launcher", () => {
     const running = await startTreadle(["--data-dir", dataDir], { nodeArgs: asOldNode });
     running.signal("SIGKILL");
     await running.exited;
-    await waitUntil(() => !isRunning(running.ready.pid) && !existsSync(join(dataDir, "lock.sock")), {
+    await waitUntil(() => !isRunning(running.ready.pid) && !existsSync(join(dataDir, "lock.json")), {
       what: "the server to stop after its launcher",
       timeoutMs: 20_000,
     });

@@ -13,11 +13,7 @@ export function defaultAssistantId(graphId: string): string {
 export function resolveAssistantId(graphs: { has(graphId: string): boolean }, id: string): string {
   if (graphs.has(id)) return defaultAssistantId(id);
   if (isUuid(id)) return id.toLowerCase();
-  throw new AppError({
-    code: "assistant.not_found",
-    kind: "not_found",
-    message: `No assistant found for "${id}". Make sure it is the id of an assistant or of a graph of this server.`,
-  });
+  throw assistantNotFound(id);
 }
 
 export type Assistant = {
@@ -32,3 +28,55 @@ export type Assistant = {
   created_at: Date;
   updated_at: Date;
 };
+
+/** What an assistant was at one time. */
+export type AssistantVersion = Omit<Assistant, "updated_at">;
+
+export const assistantFields = [
+  "assistant_id",
+  "graph_id",
+  "config",
+  "context",
+  "created_at",
+  "updated_at",
+  "metadata",
+  "version",
+  "name",
+  "description",
+] as const satisfies readonly (keyof Assistant)[];
+export type AssistantField = (typeof assistantFields)[number];
+
+export const assistantSortKeys = ["assistant_id", "graph_id", "created_at", "updated_at", "name"] as const;
+
+export const untitled = "Untitled";
+
+/** What a change leaves out stays; metadata is merged key by key. */
+export type AssistantChange = {
+  graph_id?: string | undefined;
+  config?: Record<string, unknown> | undefined;
+  context?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  name?: string | undefined;
+  /** Null takes it away. */
+  description?: string | null | undefined;
+};
+
+export function changeAssistant(assistant: Assistant, change: AssistantChange): Assistant {
+  return {
+    ...assistant,
+    graph_id: change.graph_id ?? assistant.graph_id,
+    config: change.config ?? assistant.config,
+    context: change.context ?? assistant.context,
+    metadata: { ...assistant.metadata, ...change.metadata },
+    name: change.name ?? assistant.name,
+    description: change.description === undefined ? assistant.description : change.description,
+  };
+}
+
+export function assistantNotFound(id: string): AppError {
+  return new AppError({
+    code: "assistant.not_found",
+    kind: "not_found",
+    message: `Assistant not found: "${id}" is the id of no assistant and of no graph of this server.`,
+  });
+}

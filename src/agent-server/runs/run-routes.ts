@@ -11,8 +11,8 @@ import { listRuns } from "./run-store.ts";
 
 export type RunRoutesOptions = RunAnswers & { database: Database };
 
-const threadParams = z.object({ thread_id: z.uuid() });
-const runParams = z.object({ thread_id: z.uuid(), run_id: z.uuid() });
+const threadParams = z.object({ thread_id: z.guid() });
+const runParams = z.object({ thread_id: z.guid(), run_id: z.guid() });
 const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
 const anyJson = z.unknown();
 const editor = { kind: "agent", role: "editor" } as const;

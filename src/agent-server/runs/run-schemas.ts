@@ -102,9 +102,9 @@ function dropNulls(checkpoint: z.output<typeof checkpointRef>): NonNullable<RunR
 
 export const runView = z
   .object({
-    run_id: z.uuid(),
-    thread_id: z.uuid(),
-    assistant_id: z.uuid(),
+    run_id: z.guid(),
+    thread_id: z.guid(),
+    assistant_id: z.guid(),
     created_at: z.string(),
     updated_at: z.string(),
     status: z.enum(runStatuses),

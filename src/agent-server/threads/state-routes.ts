@@ -5,7 +5,7 @@ import { checkpointRef } from "../runs/run-schemas.ts";
 import { addressOf, type StateService } from "./state-service.ts";
 import { historyBody, stateUpdateBody, stateUpdated, threadState } from "./thread-schemas.ts";
 
-const params = z.object({ thread_id: z.uuid() });
+const params = z.object({ thread_id: z.guid() });
 const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
 const subgraphs = z.object({ subgraphs: flag.default(false) });
 const editor = { kind: "agent", role: "editor" } as const;

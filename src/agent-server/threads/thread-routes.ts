@@ -26,7 +26,7 @@ import { countThreads, searchThreads } from "./thread-store.ts";
 
 export type ThreadRoutesOptions = { database: Database; threads: ThreadService; states: StateService };
 
-const params = z.object({ thread_id: z.uuid() });
+const params = z.object({ thread_id: z.guid() });
 const editor = { kind: "agent", role: "editor" } as const;
 const viewer = { kind: "agent", role: "viewer" } as const;
 const thread = { description: "The thread.", schema: threadView };
@@ -102,7 +102,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         tag,
         access: editor,
         body: z.looseObject({
-          thread_ids: z.array(z.uuid()).min(1).max(10_000),
+          thread_ids: z.array(z.guid()).min(1).max(10_000),
           strategy: z.enum(ttlStrategies).default("delete"),
         }),
         responses: { 200: { description: "Done.", schema: z.object({ pruned_count: z.int() }) } },

@@ -16,7 +16,7 @@ const superstep = z.object({
 
 export const threadCreateBody = z
   .looseObject({
-    thread_id: z.uuid().nullish(),
+    thread_id: z.guid().nullish(),
     metadata: jsonObject.nullish(),
     if_exists: z.enum(["raise", "do_nothing"]).nullish(),
     ttl: ttl.nullish(),
@@ -31,7 +31,7 @@ export const threadPatchBody = z
 export const threadSearchBody = z
   .looseObject({
     metadata: jsonObject.nullish(),
-    ids: z.array(z.uuid()).max(1000).nullish(),
+    ids: z.array(z.guid()).max(1000).nullish(),
     status: z.enum(threadStatuses).nullish(),
     values: jsonObject.nullish(),
     limit: z.int().min(1).max(1000).default(10),
@@ -57,7 +57,7 @@ export const threadCountBody = z
 
 export const threadView = z
   .object({
-    thread_id: z.uuid(),
+    thread_id: z.guid(),
     created_at: z.string(),
     updated_at: z.string(),
     state_updated_at: z.string(),

@@ -55,6 +55,7 @@ export function isConnectionError(error: unknown): boolean {
 
 /** Two transactions were in each other's way; the same work may well pass when tried again. */
 export function isContentionError(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === "database.contention";
   const code = errorCode(error);
   return code !== undefined && contentionStates.has(code);
 }
@@ -69,6 +70,14 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
       kind: "unavailable",
       retryable: false,
       message: `The database at ${where} refused the connection (${reason(error)}). Check the user, password and database name in DATABASE_URL.`,
+      cause: error,
+    });
+  }
+  if (isContentionError(error)) {
+    return new AppError({
+      code: "database.contention",
+      kind: "unavailable",
+      message: "Two changes were in each other's way. The same request will pass when it is sent again.",
       cause: error,
     });
   }

@@ -40,7 +40,7 @@ const answer = () => json(200, { ok: true });
 const routes: Route[] = [
   { spec: spec({ method: "get", path: "/ok" }), handle: answer },
   {
-    spec: spec({ method: "get", path: "/threads/{thread_id}", params: z.object({ thread_id: z.uuid() }) }),
+    spec: spec({ method: "get", path: "/threads/{thread_id}", params: z.object({ thread_id: z.guid() }) }),
     handle: answer,
   },
   {
@@ -54,7 +54,7 @@ const routes: Route[] = [
       params: z.object({ thread_id: z.string().min(1) }),
       query: z.object({
         limit: z.coerce.number().int().min(1).max(9).optional(),
-        ids: queryList(z.uuid()).optional(),
+        ids: queryList(z.guid()).optional(),
       }),
       body: z.object({
         assistant_id: z.string(),

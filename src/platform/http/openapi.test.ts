@@ -8,7 +8,7 @@ import { json, type Route, type RouteSpec } from "./route.ts";
 
 const Owner = z.object({ name: z.string() }).meta({ id: "Owner" });
 const Thing = z
-  .object({ id: z.uuid(), size: z.int().default(3), owner: Owner, at: z.iso.datetime().nullable() })
+  .object({ id: z.guid(), size: z.int().default(3), owner: Owner, at: z.iso.datetime().nullable() })
   .meta({ id: "Thing" });
 
 function spec(method: RouteSpec["method"], path: `/${string}`, more: Partial<RouteSpec> = {}): Route {
@@ -35,7 +35,7 @@ const routes: Route[] = [
     errors: [409],
   }),
   spec("get", "/v2/things/{thing_id}", {
-    params: z.object({ thing_id: z.uuid().describe("Which one") }),
+    params: z.object({ thing_id: z.guid().describe("Which one") }),
     query: z.object({ limit: z.coerce.number().int().max(5).default(2), name: z.string() }),
     responses: { 200: { description: "ok", schema: z.array(Thing) } },
   }),

@@ -72,7 +72,8 @@ export function systemRoutes({ database, metrics, info: facts }: SystemRoutesOpt
         operationId: "getMetrics",
         summary: "Metrics for Prometheus",
         tag,
-        access,
+        // Scrapers beyond loopback send a viewer's key as a bearer token.
+        access: { kind: "agent", role: "viewer" },
         query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
         responses: { 200: { description: "Metrics.", contentType: "text/plain" } },
       },

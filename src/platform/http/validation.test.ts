@@ -34,7 +34,7 @@ describe("the words for a broken rule", () => {
     ["none_required", z.null(), 1],
     ["literal_error", z.literal("a"), "b"],
     ["enum", z.enum(["a", "b"]), "c"],
-    ["uuid_parsing", z.uuid(), "x"],
+    ["uuid_parsing", z.guid(), "x"],
     ["datetime_parsing", z.iso.datetime(), "yesterday"],
     ["date_parsing", z.iso.date(), "x"],
     ["url_parsing", z.url(), "x"],

@@ -1,0 +1,193 @@
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/graph-drawing.ts";
+import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import type { GraphSchemas } from "../graphs/graph-schemas.ts";
+import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
+import type { SchemaCatalog } from "../graphs/schema-catalog.ts";
+import {
+  type Assistant,
+  type AssistantChange,
+  type AssistantVersion,
+  assistantNotFound,
+  changeAssistant,
+  defaultAssistantId,
+  resolveAssistantId,
+} from "./assistant.ts";
+import type { VersionSearch } from "./assistant-schemas.ts";
+import {
+  deleteAssistant,
+  findActiveRunsOf,
+  findAssistant,
+  findThreadsOf,
+  findVersion,
+  highestVersion,
+  insertAssistant,
+  insertVersion,
+  listVersions,
+  lockAssistant,
+  type NewAssistant,
+  saveAssistant,
+} from "./assistant-store.ts";
+
+export type AssistantServiceOptions = {
+  database: Database;
+  graphs: GraphRegistry;
+  schemas: Pick<SchemaCatalog, "get">;
+  /** Makes sure the default assistants of a workspace exist. */
+  ensureDefaults(workspaceId: string): Promise<void>;
+  /** Stops a run and resolves when it is over. */
+  stopRun(workspaceId: string, run: { run_id: string; thread_id: string }): Promise<void>;
+  removeThreads(workspaceId: string, threadIds: string[]): Promise<unknown>;
+};
+
+/** Use cases of assistants: a graph with a configuration, a name and a history of versions. */
+export class AssistantService {
+  readonly #options: AssistantServiceOptions;
+
+  constructor(options: AssistantServiceOptions) {
+    this.#options = options;
+  }
+
+  ensureDefaults(workspaceId: string): Promise<void> {
+    return this.#options.ensureDefaults(workspaceId);
+  }
+
+  async create(
+    workspaceId: string,
+    request: Omit<NewAssistant, "workspaceId" | "assistant_id"> & {
+      assistantId: string | undefined;
+      ifExists: "raise" | "do_nothing";
+    },
+  ): Promise<Assistant> {
+    const { database } = this.#options;
+    await this.ensureDefaults(workspaceId);
+    this.#requireGraph(request.graph_id);
+    const assistantId = request.assistantId ?? newId();
+    const made = await database.transaction(async (tx) => {
+      const row = await insertAssistant(tx, { ...request, workspaceId, assistant_id: assistantId });
+      if (row) await insertVersion(tx, workspaceId, assistantId);
+      return row;
+    });
+    if (made) return made;
+    if (request.ifExists === "do_nothing") return this.get(workspaceId, assistantId);
+    throw new AppError({
+      code: "assistant.exists",
+      kind: "conflict",
+      message: `Assistant already exists: ${assistantId}. Choose another id, or send if_exists "do_nothing" to get it.`,
+    });
+  }
+
+  /** By its id, or by a graph's id for the default assistant of that graph. */
+  async get(workspaceId: string, id: string): Promise<Assistant> {
+    await this.ensureDefaults(workspaceId);
+    const assistantId = resolveAssistantId(this.#options.graphs, id);
+    const assistant = await findAssistant(this.#options.database.sql, workspaceId, assistantId);
+    if (!assistant) throw assistantNotFound(id);
+    return assistant;
+  }
+
+  /** Every change is a new version. */
+  async change(workspaceId: string, id: string, change: AssistantChange): Promise<Assistant> {
+    await this.ensureDefaults(workspaceId);
+    const assistantId = resolveAssistantId(this.#options.graphs, id);
+    if (change.graph_id !== undefined) this.#requireGraph(change.graph_id);
+    return this.#options.database.transaction(async (tx) => {
+      const assistant = await lockAssistant(tx, workspaceId, assistantId);
+      if (!assistant) throw assistantNotFound(id);
+      const version = (await highestVersion(tx, workspaceId, assistantId)) + 1;
+      const saved = await saveAssistant(tx, workspaceId, { ...changeAssistant(assistant, change), version });
+      await insertVersion(tx, workspaceId, assistantId);
+      return saved;
+    });
+  }
+
+  async versions(workspaceId: string, id: string, search: VersionSearch): Promise<AssistantVersion[]> {
+    const { assistant_id } = await this.get(workspaceId, id);
+    return listVersions(this.#options.database.sql, workspaceId, assistant_id, search);
+  }
+
+  /** Brings a version back as what the assistant is now; the others stay. */
+  async setLatest(workspaceId: string, id: string, version: number): Promise<Assistant> {
+    await this.ensureDefaults(workspaceId);
+    const assistantId = resolveAssistantId(this.#options.graphs, id);
+    return this.#options.database.transaction(async (tx) => {
+      if (!(await lockAssistant(tx, workspaceId, assistantId))) throw assistantNotFound(id);
+      const found = await findVersion(tx, workspaceId, assistantId, version);
+      if (!found) {
+        throw new AppError({
+          code: "assistant.version_not_found",
+          kind: "not_found",
+          message: `Assistant version not found: ${assistantId} has no version ${version}.`,
+        });
+      }
+      return saveAssistant(tx, workspaceId, found);
+    });
+  }
+
+  async remove(workspaceId: string, id: string, options: { deleteThreads: boolean }): Promise<string> {
+    const { database } = this.#options;
+    const { assistant_id } = await this.get(workspaceId, id);
+    this.#refuseDefault(assistant_id);
+    for (const run of await findActiveRunsOf(database.sql, workspaceId, assistant_id)) {
+      await this.#options.stopRun(workspaceId, run);
+    }
+    if (options.deleteThreads) {
+      const threadIds = await findThreadsOf(database.sql, workspaceId, assistant_id);
+      if (threadIds.length > 0) await this.#options.removeThreads(workspaceId, threadIds);
+    }
+    const gone = await database.transaction((tx) => deleteAssistant(tx, workspaceId, assistant_id));
+    if (!gone) throw assistantNotFound(id);
+    return assistant_id;
+  }
+
+  async draw(workspaceId: string, id: string, xray: boolean | number): Promise<DrawnGraph> {
+    const { graph } = await this.#graphOf(workspaceId, id);
+    return drawGraph(graph, xray);
+  }
+
+  /** From the catalogue, which works a graph's schemas out once. */
+  async schemas(workspaceId: string, id: string): Promise<{ graph_id: string } & GraphSchemas> {
+    const { graph_id } = await this.get(workspaceId, id);
+    return { graph_id, ...(await this.schemasOfGraph(graph_id)) };
+  }
+
+  async schemasOfGraph(graphId: string): Promise<GraphSchemas> {
+    // Fails here, with a sentence, when the graph is unknown or could not be loaded.
+    this.#options.graphs.get(graphId);
+    const schemas = await this.#options.schemas.get(graphId);
+    if (!schemas) throw new Error(`The schema catalogue does not know graph ${graphId}.`);
+    return schemas;
+  }
+
+  async subgraphs(
+    workspaceId: string,
+    id: string,
+    options: { namespace?: string; recurse?: boolean },
+  ): Promise<Record<string, GraphSchemas>> {
+    const { graph, loaded } = await this.#graphOf(workspaceId, id);
+    return readSubgraphSchemas(graph, loaded.kit, options);
+  }
+
+  async #graphOf(workspaceId: string, id: string): Promise<{ graph: CompiledGraph; loaded: LoadedGraph }> {
+    const assistant = await this.get(workspaceId, id);
+    const loaded = this.#options.graphs.get(assistant.graph_id);
+    return { loaded, graph: await loaded.resolve(assistant.config, "assistants.read") };
+  }
+
+  /** A graph that could not be loaded may have assistants all the same. */
+  #requireGraph(graphId: string): void {
+    if (!this.#options.graphs.has(graphId)) this.#options.graphs.get(graphId);
+  }
+
+  #refuseDefault(assistantId: string): void {
+    const graphId = this.#options.graphs.allIds.find((each) => defaultAssistantId(each) === assistantId);
+    if (graphId === undefined) return;
+    throw new AppError({
+      code: "assistant.is_default",
+      kind: "conflict",
+      message: `Assistant ${assistantId} is the default assistant of graph "${graphId}" and stays as long as the graph does.`,
+    });
+  }
+}

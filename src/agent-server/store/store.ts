@@ -1,0 +1,56 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Route } from "../../platform/http/route.ts";
+import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { createStoreFactory, type StoreFactory } from "./graph-store.ts";
+import type { StoreTtl } from "./item.ts";
+import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
+import { itemRoutes } from "./item-routes.ts";
+import { ItemService } from "./item-service.ts";
+import { detectVectorMath } from "./vector-support.ts";
+
+export type StoreOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  /** Without it `query` looks for words. */
+  index?: StoreIndex;
+  ttl?: StoreTtl;
+};
+
+export type Store = {
+  routes: Route[];
+  factory: StoreFactory;
+  items: ItemService;
+  recurringJobs: RecurringJob[];
+  /** Finds out what the database offers for vectors; before the first search. */
+  start(): Promise<void>;
+};
+
+const defaultSweepMinutes = 5;
+
+/** The long-term store: documents of a workspace that outlive threads. */
+export function createStore(options: StoreOptions): Store {
+  const { database, clock, logger, index, ttl = {} } = options;
+  const embedder = index ? new ItemEmbedder(index) : undefined;
+  const items = new ItemService({ database, clock, ttl, embedder });
+  const sweepJob = every({
+    kind: "store.sweep_expired",
+    database,
+    clock,
+    everyMs: (ttl.sweepIntervalMinutes ?? defaultSweepMinutes) * 60_000,
+    handler: async ({ signal }) => {
+      await items.sweep(signal);
+    },
+  });
+  return {
+    routes: itemRoutes(items),
+    factory: createStoreFactory(items),
+    items,
+    recurringJobs: [sweepJob],
+    async start() {
+      if (embedder) items.useVectorMath(await detectVectorMath(database, logger));
+    },
+  };
+}

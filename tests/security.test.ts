@@ -1,0 +1,21 @@
+import { describeSecurity } from "./support/security-suite.ts";
+import { createTestApp } from "./support/app.ts";
+
+/** Every route that answers without a credential. Adding one here is a decision, not an accident. */
+const openRoutes = ["GET /ok", "GET /info"];
+
+for (const agentRoutes of ["open on loopback", "closed"] as const) {
+  describeSecurity(`the platform with agent routes ${agentRoutes}`, {
+    openRoutes,
+    agentRoutes,
+    start: async () => {
+      const test = await createTestApp({ agentAuthRequired: agentRoutes === "closed" });
+      return {
+        fetch: async (request: Request) => test.app.fetch(request),
+        routes: test.app.routes,
+        admin: { workspaceId: test.workspaceId, apiKey: test.apiKey },
+        stop: test.stop,
+      };
+    },
+  });
+}
