@@ -18,7 +18,7 @@ import { forgetRunCheckpoints } from "./threads/forget-run.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { StateService } from "./threads/state-service.ts";
 import { threadRoutes } from "./threads/thread-routes.ts";
-import { deleteThreads, ThreadService } from "./threads/thread-service.ts";
+import { temporaryThreads, ThreadService } from "./threads/thread-service.ts";
 import { finalResultOf } from "./threads/thread-store.ts";
 
 export type AgentServerOptions = {
@@ -67,6 +67,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       treadle_version: options.version,
     },
   });
+  const temporary = temporaryThreads(database);
   const worker: RunWorker = new RunWorker({
     database,
     executor,
@@ -78,7 +79,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     leaseMs: options.runLeaseMs,
     runTimeoutMs: options.runTimeoutMs,
     onEnd: async (run) => {
-      if (run.temporary) await deleteThreads(database, [run.thread_id]);
+      if (run.temporary) await temporary.add(run.thread_id);
     },
     onRollback: (run) => service.rollback(run),
   });
@@ -89,7 +90,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     worker,
     processId,
     ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
-    forgetCheckpoints: (run) => forgetRunCheckpoints({ database, savers, graphs }, run),
+    forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
   });
   const answers = {
     service,

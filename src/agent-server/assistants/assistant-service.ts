@@ -6,6 +6,7 @@ import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import type { GraphSchemas } from "../graphs/graph-schemas.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
 import type { SchemaCatalog } from "../graphs/schema-catalog.ts";
+import type { RunService } from "../runs/run-service.ts";
 import {
   type Assistant,
   type AssistantChange,
@@ -37,10 +38,12 @@ export type AssistantServiceOptions = {
   schemas: Pick<SchemaCatalog, "get">;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
-  /** Stops a run and resolves when it is over. */
-  stopRun(workspaceId: string, run: { run_id: string; thread_id: string }): Promise<void>;
+  runs: Pick<RunService, "cancelMany" | "waitForEnd">;
   removeThreads(workspaceId: string, threadIds: string[]): Promise<unknown>;
 };
+
+/** How long a graph may take to let go of a run whose assistant is deleted. */
+const stopMs = 60_000;
 
 /** Use cases of assistants: a graph with a configuration, a name and a history of versions. */
 export class AssistantService {
@@ -130,9 +133,7 @@ export class AssistantService {
     const { database } = this.#options;
     const { assistant_id } = await this.get(workspaceId, id);
     this.#refuseDefault(assistant_id);
-    for (const run of await findActiveRunsOf(database.sql, workspaceId, assistant_id)) {
-      await this.#options.stopRun(workspaceId, run);
-    }
+    await this.#stopRuns(workspaceId, assistant_id);
     if (options.deleteThreads) {
       const threadIds = await findThreadsOf(database.sql, workspaceId, assistant_id);
       if (threadIds.length > 0) await this.#options.removeThreads(workspaceId, threadIds);
@@ -140,6 +141,15 @@ export class AssistantService {
     const gone = await database.transaction((tx) => deleteAssistant(tx, workspaceId, assistant_id));
     if (!gone) throw assistantNotFound(id);
     return assistant_id;
+  }
+
+  async #stopRuns(workspaceId: string, assistantId: string): Promise<void> {
+    const { database, runs } = this.#options;
+    const active = await findActiveRunsOf(database.sql, workspaceId, assistantId);
+    if (active.length === 0) return;
+    await runs.cancelMany(workspaceId, { runIds: active.map((run) => run.run_id) }, "interrupt");
+    const enough = AbortSignal.timeout(stopMs);
+    await Promise.all(active.map((run) => runs.waitForEnd(run.thread_id, run.run_id, enough)));
   }
 
   async draw(workspaceId: string, id: string, xray: boolean | number): Promise<DrawnGraph> {

@@ -1,10 +1,14 @@
+import { withoutAuthKeys } from "../auth/principal.ts";
+
 type Config = { configurable?: Record<string, unknown> };
 
-/** Without the library's own keys, which hold functions and connections. */
+/** Without the library's own keys, which hold functions and connections, and without who the caller was. */
 export function publicConfigurable(
   configurable: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(configurable ?? {}).filter(([key]) => !key.startsWith("__")));
+  return Object.fromEntries(
+    Object.entries(withoutAuthKeys(configurable ?? {})).filter(([key]) => !key.startsWith("__")),
+  );
 }
 
 export type CheckpointView = {

@@ -2,7 +2,7 @@ import type { Logger } from "../../platform/logger.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { readThreadState } from "../graphs/graph-state.ts";
+import { readThreadState, type StateReader } from "../graphs/graph-state.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
 import type { StoreFactory } from "../store/graph-store.ts";
 import type { EventLog } from "../streaming/event-log.ts";
@@ -10,7 +10,7 @@ import { type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
-import { type ClaimedRun, describeRunError, type RunOutcome } from "./run.ts";
+import { type ClaimedRun, describeRunError, type RunKwargs, type RunOutcome } from "./run.ts";
 import { RunWriter } from "./run-writer.ts";
 
 /** Why a running graph was told to stop. */
@@ -99,10 +99,11 @@ export class RunExecutor {
       run.kwargs.context,
     );
     const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...metadata });
+    const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
     return {
       graph,
       kit,
-      kwargs: run.kwargs,
+      kwargs,
       runId: run.run_id,
       metadata,
       saver,
@@ -181,6 +182,19 @@ export class RunExecutor {
       interruptsJson: "{}",
     };
   }
+}
+
+/**
+ * The graph library takes `false`, `0` and `""` for no answer at all. Named by the interrupt they answer,
+ * they arrive.
+ */
+async function addressAnswer(kwargs: RunKwargs, reader: StateReader, threadId: string): Promise<RunKwargs> {
+  const answer = kwargs.command?.resume;
+  if (answer === undefined || answer === null || Boolean(answer)) return kwargs;
+  const state = await readThreadState(reader, threadId);
+  const pending = Object.values(interruptsByTask(state)).flat() as { id?: string }[];
+  const id = pending[0]?.id;
+  return id === undefined ? kwargs : { ...kwargs, command: { ...kwargs.command, resume: { [id]: answer } } };
 }
 
 /** What is known of a run while it runs. */

@@ -1,3 +1,5 @@
+import type { Caller } from "../../platform/http/caller.ts";
+import { principalConfigurable, withoutAuthKeys } from "../auth/principal.ts";
 import {
   type CheckpointRef,
   type JsonObject,
@@ -37,19 +39,26 @@ export type RunRequest = {
   threadMetadata?: JsonObject;
   /** Headers and identity the caller brings, merged into `configurable`. */
   callerConfigurable?: JsonObject;
+  /** Who asks, for the project's own authorization; absent when the server itself does. */
+  caller?: Caller;
 };
 
 export type RunIds = { run_id: string; thread_id: string; graph_id: string; assistant_id: string };
 
-/** Assistant, then thread, then the request; ids always win. */
+/** Assistant, then thread, then the request; ids and who the caller is always win. */
 export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): RunKwargs {
   const config = mergeRunConfig(
     target.assistant_config,
     target.thread_config,
     request.callerConfigurable ? { configurable: request.callerConfigurable } : undefined,
     request.config,
-    { configurable: ids },
   );
+  const { principal } = request.caller ?? {};
+  config.configurable = {
+    ...withoutAuthKeys(config.configurable ?? {}),
+    ...ids,
+    ...(principal ? principalConfigurable(principal) : {}),
+  };
   return {
     input: request.input,
     command: request.command,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withoutAuthKeys } from "../auth/principal.ts";
 import { multitaskStrategies, type Run, runStatuses, type StreamMode, streamModes } from "./run.ts";
 import type { RunRequest } from "./run-request.ts";
 
@@ -134,7 +135,7 @@ export function toRunView(run: Run): RunView {
 function publicKwargs(kwargs: Run["kwargs"]): Record<string, unknown> {
   const { configurable, ...config } = kwargs.config;
   const shown = Object.fromEntries(
-    Object.entries(configurable ?? {}).filter(([key]) => !key.startsWith("__")),
+    Object.entries(withoutAuthKeys(configurable ?? {})).filter(([key]) => !key.startsWith("__")),
   );
   return { ...kwargs, config: { ...config, configurable: shown } };
 }

@@ -2,14 +2,19 @@ import type { Database } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import type { AgentGuard } from "../auth/agent-guard.ts";
+import { permitRun } from "../auth/run-permit.ts";
 import { resolveAssistantId } from "../assistants/assistant.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import type { ThreadTtl } from "../threads/thread.ts";
+import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
 import { type CancelAction, type ClaimedRun, isActive, type Run } from "./run.ts";
 import type { RunResult } from "./run-executor.ts";
 import { buildKwargs, type RunRequest, runMetadata } from "./run-request.ts";
 import {
+  type ActiveRunFilter,
   deleteRuns,
   findActiveRuns,
   findRunById,
@@ -35,6 +40,11 @@ export type RunServiceOptions = {
   processId: string;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
+  /** The project's own authorization, if it has one. */
+  guard?: AgentGuard | undefined;
+  webhooks: RunWebhooks;
+  /** TTL of threads that are made with a run. */
+  defaultTtl: ThreadTtl | null;
   /** Removes a run's checkpoints and brings the thread's values back to what is left. */
   forgetCheckpoints(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">): Promise<void>;
 };
@@ -75,6 +85,7 @@ export class RunService {
 
   /** `threadId` null: a thread is made for this run alone. */
   async create(workspaceId: string, threadId: string | null, request: RunRequest): Promise<CreatedRun> {
+    if (request.webhook) await this.#options.webhooks.check(request.webhook);
     await this.#options.ensureDefaults(workspaceId);
     const assistantId = resolveAssistantId(this.#options.graphs, request.assistant_id);
     const target = await this.#targets.add({ workspaceId, threadId, assistantId });
@@ -85,10 +96,31 @@ export class RunService {
       threadId === null || (target.thread_id === null && request.if_not_exists === "create");
     if (!createThread && target.thread_id === null) throw threadNotFound(threadId!);
     const run = this.#newRun(workspaceId, threadId ?? newId(), target, request, createThread);
+    await this.#permit(run, request);
     if (request.multitask_strategy === "interrupt" || request.multitask_strategy === "rollback") {
       await this.#makeWay(workspaceId, run.threadId, request.multitask_strategy);
     }
     return this.#insert(run, request);
+  }
+
+  /** What the project's authorization adds to the run, and to the thread that is made with it, becomes part of them. */
+  async #permit(run: NewRun, request: RunRequest): Promise<void> {
+    const { guard, database } = this.#options;
+    if (!guard || !request.caller?.principal) return;
+    const given = request.metadata ?? {};
+    const permit = await permitRun(guard, database, request.caller, {
+      threadId: run.threadId,
+      createThread: run.createThread,
+      assistantId: run.assistantId,
+      metadata: given,
+      multitaskStrategy: request.multitask_strategy,
+      ifNotExists: request.if_not_exists,
+      afterSeconds: request.after_seconds,
+      kwargs: { input: request.input, command: request.command, config: request.config },
+    });
+    const ids = { graph_id: run.graphId, assistant_id: run.assistantId };
+    run.metadata = { ...run.metadata, ...permit.metadata, ...ids };
+    run.threadMetadata = { ...permit.threadMetadata, ...run.threadMetadata };
   }
 
   #newRun(
@@ -122,6 +154,7 @@ export class RunService {
         ? { ...request.threadMetadata, graph_id: ids.graph_id, assistant_id: ids.assistant_id }
         : {},
       threadConfig: {},
+      threadTtl: createThread && !request.temporary ? this.#options.defaultTtl : null,
     };
   }
 
@@ -173,9 +206,14 @@ export class RunService {
     action: CancelAction,
   ): Promise<void> {
     const { database, worker } = this.#options;
-    const [ended] = await interruptPending(database.sql, [run.run_id]);
-    if (ended !== undefined) {
-      if (action === "rollback") await deleteRuns(database.sql, [run.run_id]);
+    const ended = await database.transaction(async (tx) => {
+      const [interrupted] = await interruptPending(tx, [run.run_id]);
+      if (interrupted === undefined) return false;
+      if (action === "rollback") await deleteRuns(tx, [run.run_id]);
+      else await this.#options.webhooks.announceCancelled(tx, run.run_id);
+      return true;
+    });
+    if (ended) {
       await settleThread(database.sql, run.thread_id);
       this.#options.feed.touch(run.thread_id);
       return;
@@ -187,7 +225,7 @@ export class RunService {
 
   async cancelMany(
     workspaceId: string,
-    filter: { status?: "pending" | "running" | "all"; threadId?: string; runIds?: string[] },
+    filter: ActiveRunFilter,
     action: CancelAction,
   ): Promise<number> {
     const found = await findActiveRuns(this.#options.database.sql, workspaceId, filter);

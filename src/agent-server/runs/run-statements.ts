@@ -28,15 +28,19 @@ export const findTargets: Statement = {
  * the index `runs_one_running`, and the loser's rows are tried again one by one.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_1",
+  name: "runs_insert_2",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[],
-        $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[])
+        $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[],
+        $17::float8[], $18::text[])
       with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
-        temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ordinal)
+        temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ttl_minutes, ttl_strategy,
+        ordinal)
     ), made as (
-      insert into threads (thread_id, workspace_id, status, metadata, config)
-      select thread_id, workspace_id, 'busy', thread_metadata, thread_config from q where create_thread
+      insert into threads (thread_id, workspace_id, status, metadata, config, ttl_minutes, ttl_strategy, expires_at)
+      select thread_id, workspace_id, 'busy', thread_metadata, thread_config, ttl_minutes, ttl_strategy,
+        now() + make_interval(secs => ttl_minutes * 60)
+      from q where create_thread
       on conflict (thread_id) do nothing
       returning thread_id
     ), seen as (

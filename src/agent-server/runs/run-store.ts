@@ -1,5 +1,6 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
-import { raw } from "../../platform/db/raw.ts";
+import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import type { ThreadTtl } from "../threads/thread.ts";
 import type { CancelAction, ClaimedRun, Run, RunKwargs, RunOutcome, RunStatus } from "./run.ts";
 import {
   claimRuns,
@@ -66,6 +67,7 @@ export type NewRun = {
   delaySeconds: number;
   threadMetadata: Record<string, unknown>;
   threadConfig: Record<string, unknown>;
+  threadTtl: ThreadTtl | null;
 };
 
 export type InsertedRun = {
@@ -107,6 +109,8 @@ export async function insertNewRuns(
     rows.map((row) => JSON.stringify(row.threadConfig)),
     owner,
     leaseSeconds,
+    rows.map((row) => row.threadTtl?.minutes ?? null),
+    rows.map((row) => row.threadTtl?.strategy ?? null),
   ]);
 }
 
@@ -206,16 +210,25 @@ export async function lockActiveRuns(sql: Sql, workspaceId: string, threadId: st
   return rows.map(toRun);
 }
 
+export type ActiveRunFilter = {
+  status?: "pending" | "running" | "all";
+  threadId?: string;
+  runIds?: string[];
+  /** What the metadata of the runs' threads must fulfil. */
+  threadCondition?: RawBuilder<unknown> | undefined;
+};
+
 export async function findActiveRuns(
   sql: Sql,
   workspaceId: string,
-  filter: { status?: "pending" | "running" | "all"; threadId?: string; runIds?: string[] },
+  filter: ActiveRunFilter,
 ): Promise<{ run_id: string; thread_id: string }[]> {
   const { rows } = await raw<{ run_id: string; thread_id: string }>`select run_id, thread_id from runs
     where workspace_id = ${workspaceId} and status in ('pending', 'running')
-      and (${filter.status ?? "all"} = 'all' or status = ${filter.status ?? "all"})
-      and (${filter.threadId ?? null}::uuid is null or thread_id = ${filter.threadId ?? null})
-      and (${filter.runIds ?? null}::uuid[] is null or run_id = any(${filter.runIds ?? null}))
+      and (${filter.status ?? "all"}::text = 'all' or status = ${filter.status ?? "all"}::text)
+      and (${filter.threadId ?? null}::uuid is null or thread_id = ${filter.threadId ?? null}::uuid)
+      and (${filter.runIds ?? null}::uuid[] is null or run_id = any(${filter.runIds ?? null}::uuid[]))
+      and ${filter.threadCondition ? raw`thread_id in (select t.thread_id from threads t where t.workspace_id = ${workspaceId} and ${filter.threadCondition})` : raw`true`}
     limit 10000`.execute(sql);
   return rows;
 }
@@ -232,13 +245,13 @@ export async function interruptPending(sql: Sql, runIds: string[]): Promise<stri
   const { rows } = await raw<{
     run_id: string;
   }>`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
-    where run_id = any(${runIds}) and status = 'pending' returning run_id`.execute(sql);
+    where run_id = any(${runIds}::uuid[]) and status = 'pending' returning run_id`.execute(sql);
   return rows.map((row) => row.run_id);
 }
 
 export async function deleteRuns(sql: Sql, runIds: string[]): Promise<void> {
-  await raw`delete from thread_events where run_id = any(${runIds})`.execute(sql);
-  await raw`delete from runs where run_id = any(${runIds})`.execute(sql);
+  await raw`delete from thread_events where run_id = any(${runIds}::uuid[])`.execute(sql);
+  await raw`delete from runs where run_id = any(${runIds}::uuid[])`.execute(sql);
 }
 
 /** A thread without work goes back to what its last checkpoint says; called after runs were removed. */

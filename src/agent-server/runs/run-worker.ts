@@ -29,7 +29,7 @@ export type RunWorkerOptions = {
   concurrency: number;
   leaseMs: number;
   runTimeoutMs: number;
-  /** Called when a run ended and everything about it is committed. */
+  /** Called when a run ended and everything about it is committed; nobody waits for it but a stop. */
   onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
   /** Takes back a run that was cancelled with `rollback`; called instead of finishing it. */
   onRollback(run: ClaimedRun, result: RunResult): Promise<void>;
@@ -45,6 +45,7 @@ type Finish = { accepted: boolean; more: boolean };
 export class RunWorker {
   readonly #options: RunWorkerOptions;
   readonly #active = new Map<string, ActiveRun>();
+  readonly #following = new Set<Promise<unknown>>();
   readonly #finishes: WriteBatcher<FinishedRun, Finish>;
   #unlisten: Unlisten | undefined;
   #beat: NodeJS.Timeout | undefined;
@@ -108,6 +109,7 @@ export class RunWorker {
       this.#options.feed.close(run.thread_id);
     });
     this.#active.set(run.run_id, { run, stop, done });
+    this.#follow(run, done);
     return done;
   }
 
@@ -161,17 +163,31 @@ export class RunWorker {
       );
       await this.#options.database.notify(runsChannel, "wake");
     }
+    await Promise.all(this.#following);
     clearInterval(this.#beat);
     return left.map((active) => `run ${active.run.run_id} (returned to the queue)`);
+  }
+
+  /** What is to be done after a run, without making those who wait for its result wait for that too. */
+  #follow(run: ClaimedRun, done: Promise<RunResult | null>): void {
+    const followed = done.then(async (result) => {
+      if (result) await this.#options.onEnd(run, result);
+    });
+    const tracked = followed
+      .catch((error: unknown) => this.#options.logger.error({ runId: run.run_id, err: error }, "after-run work failed"))
+      .finally(() => this.#following.delete(tracked));
+    this.#following.add(tracked);
   }
 
   async #execute(run: ClaimedRun, stop: AbortController): Promise<RunResult | null> {
     const { logger, executor } = this.#options;
     try {
       const result = await executor.execute(run, stop);
-      if (stop.signal.reason === "rollback") await this.#options.onRollback(run, result);
-      else await this.#finish(run, result);
-      await this.#options.onEnd(run, result);
+      if (stop.signal.reason === "rollback") {
+        await this.#options.onRollback(run, result);
+        // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
+        this.publishEnd(run, result);
+      } else await this.#finish(run, result);
       return result;
     } catch (error) {
       const reason = stop.signal.reason as StopReason | undefined;
@@ -262,10 +278,8 @@ export class RunWorker {
     for (const { run, stop } of before) {
       const lease = held.get(run.run_id);
       if (lease?.cancel_action) stop.abort(lease.cancel_action satisfies StopReason);
-      // Not held and still here: either it ended meanwhile, or somebody else has it.
-      else if ((!lease || lease.attempt !== run.attempt) && this.#active.has(run.run_id)) {
-        this.#options.logger.debug({ runId: run.run_id }, "lease not renewed");
-      }
+      // Not ours any more: either it has just ended, which makes this moot, or somebody else has it.
+      else if (!lease || lease.attempt !== run.attempt) stop.abort("lease_lost" satisfies StopReason);
     }
   }
 

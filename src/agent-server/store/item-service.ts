@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
-import { isContentionError, sqlState } from "../../platform/db/database-errors.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
 import { type AppError, invalidField } from "../../platform/errors.ts";
 import {
   expiryOf,
@@ -32,6 +32,7 @@ import {
   type ItemRow,
   type ItemWrite,
   insertVectors,
+  lockBuckets,
   refreshItems,
   toItem,
   upsertItems,
@@ -55,7 +56,6 @@ export type SearchRequest = {
 };
 
 const sweepBatch = 1_000;
-const writeAttempts = 5;
 const stackTooDeep = "54001";
 
 /** Use cases of the long-term store; every one of them within one workspace. */
@@ -67,7 +67,7 @@ export class ItemService {
     this.#options = options;
   }
 
-  useVectorMath(math: VectorMath): void {
+  setVectorMath(math: VectorMath): void {
     this.#vectorMath = math;
   }
 
@@ -107,16 +107,19 @@ export class ItemService {
       const { namespace, key } = items[index]!;
       return own.map((vector, position) => ({ namespace, key, position, vector }));
     });
-    await retryDeadlocks(() =>
-      database.transaction(async (tx: Sql) => {
+    await database
+      .transaction(async (tx: Sql) => {
+        if (items.length + gone.length > 1) await lockBuckets(tx, workspaceId, [...items, ...gone]);
         if (writes.length > 0) {
           await upsertItems(tx, workspaceId, writes, now);
           await deleteVectors(tx, workspaceId, writes);
         }
         if (rows.length > 0) await insertVectors(tx, workspaceId, rows);
         if (gone.length > 0) await deleteItems(tx, workspaceId, gone);
-      }),
-    );
+      })
+      .catch((error: unknown) => {
+        throw sqlState(error) === stackTooDeep ? tooDeep(error) : error;
+      });
   }
 
   async search(workspaceId: string, request: SearchRequest): Promise<FoundItem[]> {
@@ -200,18 +203,6 @@ function notStorable(cause?: unknown): AppError {
   const error = invalidField(["body", "value"], "The value must be an object that can be written as JSON");
   if (cause !== undefined) error.cause = cause;
   return error;
-}
-
-/** Batches that put and remove may take their locks in different orders; the one that is sent back tries again. */
-async function retryDeadlocks(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (sqlState(error) === stackTooDeep) throw tooDeep(error);
-      if (!isContentionError(error) || attempt === writeAttempts) throw error;
-    }
-  }
 }
 
 function tooDeep(cause: unknown): AppError {

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { type Item, type ItemRef, joinNamespace, splitNamespace } from "./item.ts";
+import { type Item, type ItemRef, joinNamespace, refText, splitNamespace } from "./item.ts";
 
 export type ItemRow = {
   namespace: string;
@@ -82,17 +83,33 @@ export async function upsertItems(
       updated_at = excluded.updated_at`.execute(sql);
 }
 
+/**
+ * Makes batches that write the same items wait for one another. Rows alone cannot: they come and go. Buckets, because
+ * the server's room for locks is shared by all.
+ */
+export async function lockBuckets(sql: Sql, workspaceId: string, refs: readonly ItemRef[]): Promise<void> {
+  const buckets = new Set(refs.map((ref) => bucketOf(workspaceId, ref)));
+  const inOrder = [...buckets].sort((a, b) => a - b);
+  await raw`select pg_advisory_xact_lock(${storeLocks}::int, bucket)
+    from unnest(${inOrder}::int[]) as bucket`.execute(sql);
+}
+
+/** Sets the store's advisory locks apart from others. */
+const storeLocks = 1_937_010_543;
+const bucketCount = 256;
+
+function bucketOf(workspaceId: string, ref: ItemRef): number {
+  const digest = createHash("sha256")
+    .update(`${workspaceId}\u0000${refText(ref)}`)
+    .digest();
+  return digest.readUInt32BE(0) % bucketCount;
+}
+
 export async function deleteItems(sql: Sql, workspaceId: string, refs: readonly ItemRef[]): Promise<void> {
   const [namespaces, keys] = columnsOf(refs);
-  await raw`with doomed as (
-      select i.namespace, i.key from store_items i
-      where i.workspace_id = ${workspaceId}
-        and (i.namespace, i.key) in (select * from unnest(${namespaces}::text[], ${keys}::text[]))
-      order by i.namespace, i.key
-      for update
-    )
-    delete from store_items i using doomed
-    where i.workspace_id = ${workspaceId} and i.namespace = doomed.namespace and i.key = doomed.key`.execute(
+  await raw`delete from store_items i
+    where i.workspace_id = ${workspaceId}
+      and (i.namespace, i.key) in (select * from unnest(${namespaces}::text[], ${keys}::text[]))`.execute(
     sql,
   );
 }

@@ -50,7 +50,7 @@ export function createStore(options: StoreOptions): Store {
     items,
     recurringJobs: [sweepJob],
     async start() {
-      if (embedder) items.useVectorMath(await detectVectorMath(database, logger));
+      if (embedder) items.setVectorMath(await detectVectorMath(database, logger));
     },
   };
 }

@@ -1,25 +1,37 @@
 import type { Database } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { deleteRunCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
+import { readCheckpointValues } from "../checkpoints/checkpoint-reader.ts";
+import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { readThreadState } from "../graphs/graph-state.ts";
 import { interruptsByTask } from "./thread-state.ts";
 
-/** Removes what a run checkpointed and brings the thread's values back to the checkpoint before it. */
+export type ForgetRunOptions = {
+  database: Database;
+  checkpoints: CheckpointStore;
+  savers: SaverFactory;
+  graphs: GraphRegistry;
+};
+
+/** Removes what a run checkpointed and brings the thread back to how the run before it left it. */
 export async function forgetRunCheckpoints(
-  deps: { database: Database; savers: SaverFactory; graphs: GraphRegistry },
+  options: ForgetRunOptions,
   run: { run_id: string; thread_id: string; graph_id: string },
 ): Promise<void> {
-  await deps.database.transaction((tx) =>
-    deleteRunCheckpoints(tx, { threadId: run.thread_id, runId: run.run_id }),
-  );
-  const loaded = deps.graphs.get(run.graph_id);
+  const { database, checkpoints, savers, graphs } = options;
+  const threadId = run.thread_id;
+  await database.transaction((tx) => deleteRunCheckpoints(tx, { threadId, runId: run.run_id }));
+  const latest = await readCheckpointValues(checkpoints, { threadId, checkpointNs: "" });
+  const { graph_id = run.graph_id, assistant_id } = (latest?.metadata ?? {}) as Record<string, string | undefined>;
+  const loaded = graphs.get(graph_id);
   const graph = await loaded.resolve({}, "threads.read");
-  const state = await readThreadState({ graph, saver: deps.savers.forKit(loaded.kit) }, run.thread_id);
-  const interrupts = interruptsByTask(state);
+  const state = await readThreadState({ graph, saver: savers.forKit(loaded.kit) }, threadId);
+  const metadata = latest ? { graph_id, ...(assistant_id ? { assistant_id } : {}) } : {};
   await raw`update threads set values_json = ${JSON.stringify(toWire(state.values ?? {}))},
-      interrupts_json = ${JSON.stringify(interrupts)}, state_updated_at = now(), updated_at = now()
-    where thread_id = ${run.thread_id}`.execute(deps.database.sql);
+      interrupts_json = ${JSON.stringify(interruptsByTask(state))},
+      metadata = metadata || ${JSON.stringify(metadata)}::jsonb, state_updated_at = now(), updated_at = now()
+    where thread_id = ${threadId}`.execute(database.sql);
 }

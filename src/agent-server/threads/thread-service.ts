@@ -7,6 +7,7 @@ import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.ts";
 import {
   copyThreadRow,
+  deleteThreadEvents,
   deleteThreadRows,
   findThreadById,
   insertNewThreads,
@@ -118,5 +119,24 @@ export class ThreadService {
 
 /** Threads with their runs, events and checkpoints, all or nothing. */
 export async function deleteThreads(database: Database, threadIds: readonly string[]): Promise<void> {
-  await database.transaction((tx) => deleteThreadRows(tx, threadIds));
+  await database.transaction(async (tx) => {
+    await deleteThreadRows(tx, threadIds);
+    await deleteThreadEvents(tx, threadIds);
+  });
+}
+
+/**
+ * Removes the threads of stateless runs, many at a time. Their events stay until they are swept by age: a
+ * reader may still be busy with them.
+ */
+export function temporaryThreads(database: Database): WriteBatcher<string, boolean> {
+  return new WriteBatcher<string, boolean>({
+    name: "temporary_threads",
+    lanes: 1,
+    maxRows: 500,
+    write: async (threadIds) => {
+      await database.transaction((tx) => deleteThreadRows(tx, threadIds));
+      return threadIds.map(() => true);
+    },
+  });
 }

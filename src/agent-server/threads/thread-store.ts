@@ -158,11 +158,14 @@ export async function ownThreadIds(sql: Sql, workspaceId: string, threadIds: str
   return rows.map((row) => row.thread_id);
 }
 
-/** Removes threads with everything that belongs to them; call it in a transaction. */
+/** Removes threads with their runs and checkpoints; call it in a transaction. */
 export async function deleteThreadRows(sql: Sql, threadIds: readonly string[]): Promise<void> {
   await raw`delete from threads where thread_id = any(${threadIds})`.execute(sql);
-  await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(sql);
   await deleteThreadCheckpoints(sql, threadIds);
+}
+
+export async function deleteThreadEvents(sql: Sql, threadIds: readonly string[]): Promise<void> {
+  await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(sql);
 }
 
 /** Threads whose time is up and which have nothing to do. */

@@ -60,10 +60,22 @@ export function isContentionError(error: unknown): boolean {
   return code !== undefined && contentionStates.has(code);
 }
 
-/** Turns "the database is not there" into an error callers and operators understand; others pass through. */
+/**
+ * Turns "the database is not there" and "this text cannot be stored" into errors that callers and operators
+ * understand; others pass through.
+ */
 export function mapDatabaseError(error: unknown, where: string, connecting = false): unknown {
   if (error instanceof AppError) return error;
   const code = errorCode(error);
+  const unstorable = unstorableText(error, code);
+  if (unstorable !== undefined) {
+    return new AppError({
+      code: "request.invalid",
+      kind: "unprocessable",
+      message: `The request holds ${unstorable}, which cannot be stored. Remove it.`,
+      cause: error,
+    });
+  }
   if (connecting && code !== undefined && refusedStates.has(code)) {
     return new AppError({
       code: "database.refused",
@@ -89,6 +101,19 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
     message: `The database at ${where} ${explain(error, code)}`,
     cause: error,
   });
+}
+
+/**
+ * Text that JSON can say and PostgreSQL refuses. No schema forbids it everywhere, and where it arrives it came with
+ * a request: it is the sender's to mend.
+ */
+function unstorableText(error: unknown, code: string | undefined): string | undefined {
+  if (code === "22021" || code === "22P05") return "a NUL character (\\u0000)";
+  // The state also covers malformed numbers and ids, which are our own mistakes; only its detail tells.
+  if (code === "22P02" && / surrogate /.test(String((error as { detail?: unknown }).detail))) {
+    return "half of a surrogate pair (\\ud800 to \\udfff)";
+  }
+  return undefined;
 }
 
 function explain(error: unknown, code: string | undefined): string {

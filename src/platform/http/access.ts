@@ -12,13 +12,18 @@ export type AccessOptions = {
 };
 
 /** Decides who is calling, or throws 401 or 403. `urlHost` stands in where there is no Host header. */
-export type Authorize = (access: Access, headers: Headers, urlHost: string) => Promise<Caller | null>;
+export type Authorize = (
+  access: Access,
+  headers: Headers,
+  urlHost: string,
+  request?: Request,
+) => Promise<Caller | null>;
 
 export function createAuthorize(options: AccessOptions): Authorize {
   const { authenticator, agentAuthRequired, cors } = options;
-  return async (access, headers, urlHost) => {
+  return async (access, headers, urlHost, request) => {
     if (access.kind === "open") return null;
-    let caller = await authenticator.authenticate(headers);
+    let caller = await authenticator.authenticate(headers, request);
     if (caller === null) {
       if (access.kind === "workspace" || agentAuthRequired) throw credentialMissing();
       refuseForeignPages(headers, urlHost, cors);

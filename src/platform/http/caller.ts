@@ -15,11 +15,23 @@ export type Caller = {
   /** How the caller was recognised; `loopback` is the credential-free caller of areas C and D. */
   via: "api_key" | "session" | "loopback";
   apiKeyId?: string;
+  /** Set where a project brings its own authentication. */
+  principal?: Principal;
+  /** Metadata the rows of this request must match, by a project's own authorization. */
+  rowFilter?: Record<string, unknown>;
+};
+
+/** Somebody a project's own authentication has recognised. */
+export type Principal = {
+  identity: string;
+  permissions: readonly string[];
+  /** Everything it said about the user, the two above included. */
+  fields: Record<string, unknown>;
 };
 
 /** Turns credentials into a caller. `null` means none were presented; bad ones throw (401/403). */
 export type Authenticator = {
-  authenticate(headers: Headers): Promise<Caller | null>;
+  authenticate(headers: Headers, request?: Request): Promise<Caller | null>;
   /** The bootstrap workspace's caller for credential-free loopback requests. */
   loopbackCaller(): Promise<Caller>;
 };

@@ -56,7 +56,7 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
     let response: Response;
     try {
       checkPath(c.req.path);
-      if (!isPublic) caller = await authorize(spec.access, headers, hostOf(raw.url));
+      if (!isPublic) caller = await authorize(spec.access, headers, hostOf(raw.url), raw);
       const params = readParams(c);
       const query = readQuery(raw.url);
       const { body, bytes } = await readBody(c);

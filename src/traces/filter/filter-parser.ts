@@ -22,19 +22,22 @@ export const maxDepth = 200;
 export const maxComparisons = 1_000;
 export const maxLength = 200_000;
 
-const aliases: Record<string, string> = { notlike: "nlike", not_like: "nlike" };
+const aliases = new Map([
+  ["notlike", "nlike"],
+  ["not_like", "nlike"],
+]);
 const operators = new Set<string>(compareOperators);
 const operatorNames = `one of and, or, not, search, ${compareOperators.join(", ")}`;
 
-const constants: Record<string, boolean | null> = {
-  true: true,
-  false: false,
-  null: null,
+const constants = new Map<string, boolean | null>([
+  ["true", true],
+  ["false", false],
+  ["null", null],
   // What these look like when a Python program writes the filter.
-  True: true,
-  False: false,
-  None: null,
-};
+  ["True", true],
+  ["False", false],
+  ["None", null],
+]);
 
 export function parseSyntax(text: string): SyntaxNode {
   if (text.length > maxLength) {
@@ -63,7 +66,7 @@ class FilterParser {
     const { offset, text, kind } = this.#token;
     if (kind !== "word") throw this.#unexpected("an operator such as eq(field, value)");
     if (depth > maxDepth) throw new FilterFault(offset, `The filter is nested deeper than ${maxDepth} levels.`);
-    const op = aliases[text] ?? text;
+    const op = aliases.get(text) ?? text;
     const isGroup = op === "and" || op === "or";
     if (!isGroup && op !== "not" && op !== "search" && !operators.has(op)) {
       throw new FilterFault(offset, `There is no operator ${text}.`, operatorNames);
@@ -104,7 +107,7 @@ class FilterParser {
   #search(offset: number): SyntaxNode {
     const { kind, text } = this.#token;
     const first = this.#token;
-    if (kind === "word" && !(text in constants)) {
+    if (kind === "word" && !constants.has(text)) {
       const field = this.#field();
       this.#expect(",", '","');
       return this.#searchText(offset, field);
@@ -138,9 +141,9 @@ class FilterParser {
       this.#advance();
       return { kind: token.kind, offset, value: token.value } as SyntaxValue;
     }
-    if (token.kind === "word" && Object.hasOwn(constants, token.text)) {
+    const value = token.kind === "word" ? constants.get(token.text) : undefined;
+    if (value !== undefined) {
       this.#advance();
-      const value = constants[token.text]!;
       return value === null ? { kind: "null", offset, value } : { kind: "boolean", offset, value };
     }
     if (token.kind === "[" && !inList) return this.#list(offset);

@@ -1,0 +1,70 @@
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import type { Route } from "../../platform/http/route.ts";
+import { isUuid } from "../../platform/ids.ts";
+import type { AgentGuard } from "./agent-guard.ts";
+import { type AuthFilter, metadataCondition } from "./auth-filter.ts";
+import { isAdmitted } from "./guarded-row-store.ts";
+import { type GuardedRequest, type GuardedRow, type RouteRule, ruleFor } from "./route-rules.ts";
+
+export type RouteGuardOptions = {
+  guard: AgentGuard;
+  database: Database;
+  /** Wherever an assistant id is accepted, a graph id is too. */
+  assistantIdOf(id: string): string;
+};
+
+/**
+ * Puts the project's authorization in front of the routes: by their path, so that a route nobody thought of is
+ * guarded as well. The filter it answers with is checked against the row in the path, and goes along with the
+ * caller for the routes that look for rows themselves.
+ */
+export function guardRoutes(routes: readonly Route[], options: RouteGuardOptions): Route[] {
+  return routes.map((route) => {
+    const rule = ruleFor(route.spec);
+    if (!rule) return route;
+    return { spec: route.spec, handle: async (request) => route.handle(await permit(request, rule, options)) };
+  });
+}
+
+async function permit(
+  request: GuardedRequest,
+  rule: RouteRule,
+  options: RouteGuardOptions,
+): Promise<GuardedRequest> {
+  const caller = request.caller as Caller | null;
+  if (!caller?.principal) return request;
+  const { guard } = options;
+  const value = rule.value(request);
+  const filter = await guard.check(caller, rule.resource, rule.action, value);
+  if (rule.also) await guard.check(caller, rule.resource, rule.also, { ...value });
+  const row = rule.row?.(request);
+  if (row) await requireRow(caller, row, filter, options);
+  const changed = rule.changed ? rule.changed(request, value) : request;
+  return { ...changed, caller: { ...caller, ...(filter ? { rowFilter: filter } : {}) } as never };
+}
+
+/** A row the filter hides does not exist for the caller. */
+export async function requireRow(
+  caller: Caller,
+  row: GuardedRow,
+  filter: AuthFilter | undefined,
+  options: Pick<RouteGuardOptions, "database" | "assistantIdOf">,
+): Promise<void> {
+  const condition = metadataCondition(filter);
+  if (!condition) return;
+  const id = row.kind === "assistant" ? options.assistantIdOf(row.id) : row.id;
+  if (!isUuid(id)) return;
+  const found = await isAdmitted(options.database.sql, caller.workspaceId, { ...row, id }, condition);
+  if (found === "hidden") throw notFound(row);
+}
+
+function notFound({ kind, id }: GuardedRow): AppError {
+  const name = kind.charAt(0).toUpperCase() + kind.slice(1);
+  return new AppError({
+    code: `${kind}.not_found`,
+    kind: "not_found",
+    message: `${name} with ID ${id} not found`,
+  });
+}

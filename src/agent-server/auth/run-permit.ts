@@ -1,0 +1,68 @@
+import type { Database } from "../../platform/db/database.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import type { AgentGuard } from "./agent-guard.ts";
+import { isPlain } from "./auth-filter.ts";
+import { requireRow } from "./route-guard.ts";
+
+export type RunDraft = {
+  threadId: string;
+  /** The thread is made with the run. */
+  createThread: boolean;
+  assistantId: string;
+  metadata: Record<string, unknown>;
+  multitaskStrategy: string;
+  ifNotExists: string;
+  afterSeconds: number | undefined;
+  kwargs: Record<string, unknown>;
+};
+
+export type RunPermit = {
+  /** Of the run, with what the handlers added. */
+  metadata: Record<string, unknown>;
+  /** What a thread that is made with the run must carry, so that its maker finds it again. */
+  threadMetadata: Record<string, unknown>;
+};
+
+/** `threads:create_run`, and `threads:create` for a thread that comes with the run. */
+export async function permitRun(
+  guard: AgentGuard,
+  database: Database,
+  caller: Caller,
+  draft: RunDraft,
+): Promise<RunPermit> {
+  const value: Record<string, unknown> = {
+    thread_id: draft.threadId,
+    assistant_id: draft.assistantId,
+    status: "pending",
+    metadata: { ...draft.metadata },
+    prevent_insert_if_inflight: draft.multitaskStrategy === "reject",
+    multitask_strategy: draft.multitaskStrategy,
+    if_not_exists: draft.ifNotExists,
+    after_seconds: draft.afterSeconds ?? null,
+    kwargs: draft.kwargs,
+  };
+  const filter = await guard.check(caller, "threads", "create_run", value);
+  const metadata = isPlain(value.metadata) ? value.metadata : {};
+  if (!draft.createThread) {
+    const options = { database, assistantIdOf: (id: string) => id };
+    await requireRow(caller, { kind: "thread", id: draft.threadId }, filter, options);
+    return { metadata, threadMetadata: {} };
+  }
+  const made: Record<string, unknown> = {
+    thread_id: draft.threadId,
+    metadata: {},
+    if_exists: "do_nothing",
+  };
+  await guard.check(caller, "threads", "create", made);
+  return {
+    metadata,
+    threadMetadata: {
+      ...addedTo(draft.metadata, metadata),
+      ...(isPlain(made.metadata) ? made.metadata : {}),
+    },
+  };
+}
+
+function addedTo(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value));
+}

@@ -1,0 +1,57 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { AppError } from "../../platform/errors.ts";
+import type { Authenticator, Caller } from "../../platform/http/caller.ts";
+
+export type SingleWorkspaceOptions = {
+  workspaceId: string;
+  /** Undefined: there is no key, so whatever a client sends as one proves nothing and harms nothing. */
+  apiKey: string | undefined;
+  /** Refuse a request that names another workspace. */
+  checkTenant: boolean;
+};
+
+/** Identity of an agent server that stands alone: one workspace, at most one key. */
+export function createSingleWorkspace(options: SingleWorkspaceOptions): Authenticator {
+  const { workspaceId, apiKey } = options;
+  const caller = (via: Caller["via"]): Caller => ({
+    organizationId: workspaceId,
+    workspaceId,
+    userId: via === "loopback" ? "local" : "api-key",
+    role: "admin",
+    via,
+  });
+  return {
+    async authenticate(headers) {
+      if (apiKey === undefined) return null;
+      const given = headers.get("x-api-key") ?? bearerOf(headers.get("authorization"));
+      if (given === null) return null;
+      if (!same(given, apiKey)) {
+        throw new AppError({
+          code: "auth.key_unknown",
+          kind: "unauthenticated",
+          message: "This API key is not the one of this server. Check TREADLE_API_KEY.",
+        });
+      }
+      const tenant = headers.get("x-tenant-id");
+      if (options.checkTenant && tenant !== null && tenant.toLowerCase() !== workspaceId.toLowerCase()) {
+        throw new AppError({
+          code: "auth.wrong_workspace",
+          kind: "forbidden",
+          message: `API key tenant mismatch: this server belongs to workspace ${workspaceId}.`,
+        });
+      }
+      return caller("api_key");
+    },
+    loopbackCaller: async () => caller("loopback"),
+  };
+}
+
+function bearerOf(authorization: string | null): string | null {
+  return /^Bearer\s+(.+)$/i.exec(authorization ?? "")?.[1] ?? null;
+}
+
+/** Hashed first, so that the time taken tells nothing, not even the length. */
+function same(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}

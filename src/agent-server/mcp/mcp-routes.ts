@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { AppError } from "../../platform/errors.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { type RpcResponse, readMessage, rpcCodes, rpcFailure, rpcResponse } from "../json-rpc/json-rpc.ts";
+import { accepts, answerRequest, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
+import { callerConfigurable } from "../runs/caller-configurable.ts";
+import { type McpCaller, type McpService, protocolVersions } from "./mcp-service.ts";
+
+const tag = "MCP";
+const maxBatch = 50;
+const answer = z.union([rpcResponse, z.array(rpcResponse)]);
+
+/** Streamable HTTP without sessions. There is no GET: this server never speaks first. */
+export function mcpRoutes({ mcp, logger }: { mcp: McpService; logger: Logger }): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/mcp",
+        operationId: "postMcp",
+        summary: "Model Context Protocol: JSON-RPC messages over Streamable HTTP",
+        description: "initialize, ping, tools/list and tools/call; every assistant is a tool.",
+        tag,
+        access: { kind: "agent", role: "editor" },
+        rawBody: true,
+        responses: {
+          200: { description: "The answer, or one per request of a batch.", schema: answer },
+          202: { description: "Nothing to answer: notifications only." },
+          400: { description: "Not a message, or not acceptable.", schema: rpcResponse },
+        },
+      },
+      async ({ caller, c }) => {
+        const { headers, signal } = c.req.raw;
+        const refusal = checkHeaders(headers);
+        if (refusal) return refusal;
+        const body = await readRpcBody(c.req.raw);
+        if ("refusal" in body) return body.refusal;
+        const from: McpCaller = {
+          workspaceId: caller.workspaceId,
+          configurable: callerConfigurable(headers),
+          signal,
+        };
+        return Array.isArray(body.value)
+          ? answerBatch(mcp, logger, body.value, from)
+          : answerOne(mcp, logger, body.value, from);
+      },
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/mcp",
+        operationId: "deleteMcp",
+        summary: "Ends an MCP session; there are none, so this is always 404",
+        tag,
+        access: { kind: "agent", role: "viewer" },
+        responses: {},
+        errors: [404],
+      },
+      () => {
+        throw new AppError({
+          code: "mcp.no_session",
+          kind: "not_found",
+          message: "This server keeps no MCP sessions, so there is none to end.",
+        });
+      },
+    ),
+  ];
+}
+
+function checkHeaders(headers: Headers): Response | undefined {
+  if (!accepts(headers, "application/json") || !accepts(headers, "text/event-stream")) {
+    return refuse("Accept must name both application/json and text/event-stream.");
+  }
+  const version = headers.get("mcp-protocol-version");
+  if (version !== null && !protocolVersions.some((known) => known === version)) {
+    return refuse(`MCP-Protocol-Version must be one of ${protocolVersions.join(", ")}.`);
+  }
+  return undefined;
+}
+
+async function answerOne(
+  mcp: McpService,
+  logger: Logger,
+  value: unknown,
+  from: McpCaller,
+): Promise<Response> {
+  const message = readMessage(value);
+  if (message.kind === "invalid") {
+    return json(400, rpcFailure(message.id, rpcCodes.invalidRequest, message.message));
+  }
+  if (message.kind !== "request") return new Response(null, { status: 202 });
+  return json(200, await answerRequest(message.request, logger, (request) => mcp.handle(request, from)));
+}
+
+async function answerBatch(
+  mcp: McpService,
+  logger: Logger,
+  values: unknown[],
+  from: McpCaller,
+): Promise<Response> {
+  if (values.length === 0 || values.length > maxBatch) {
+    return refuse(`A batch holds 1 to ${maxBatch} messages.`);
+  }
+  const answers = await Promise.all(
+    values.map(readMessage).map(async (message): Promise<RpcResponse | undefined> => {
+      if (message.kind === "invalid") return rpcFailure(message.id, rpcCodes.invalidRequest, message.message);
+      if (message.kind !== "request") return undefined;
+      return answerRequest(message.request, logger, (request) => mcp.handle(request, from));
+    }),
+  );
+  const due = answers.filter((each) => each !== undefined);
+  return due.length === 0 ? new Response(null, { status: 202 }) : json(200, due);
+}

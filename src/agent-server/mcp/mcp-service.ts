@@ -1,0 +1,162 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { defaultAssistantId } from "../assistants/assistant.ts";
+import type { AssistantService } from "../assistants/assistant-service.ts";
+import { type AssistantName, listAssistantNames } from "../assistants/assistant-store.ts";
+import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import { invalidParams, methodNotFound, type RpcRequest, readParams } from "../json-rpc/json-rpc.ts";
+import { runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
+import type { CreatedRun, RunService } from "../runs/run-service.ts";
+import { type McpTool, nameTools, type ToolResult, toInputSchema, toToolResult } from "./mcp-tool.ts";
+
+/** Newest first: the first one is offered to a client that asks for one we do not know. */
+export const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+
+const methods = ["initialize", "ping", "tools/list", "tools/call"];
+const pageSize = 100;
+
+export type McpServiceOptions = {
+  database: Database;
+  logger: Logger;
+  graphs: GraphRegistry;
+  assistants: AssistantService;
+  runs: Pick<RunService, "create" | "waitForEnd">;
+  /** Final values of a run that is over, as JSON text. */
+  finalResult(run: { run_id: string; thread_id: string }): Promise<string>;
+  /** Removes a thread, stopping what runs on it. */
+  removeThread(workspaceId: string, threadId: string): Promise<void>;
+  version: string;
+};
+
+export type McpCaller = {
+  workspaceId: string;
+  /** What the caller's headers bring to a run's configuration. */
+  configurable: Record<string, unknown>;
+  /** Fires when the client has gone. */
+  signal: AbortSignal;
+};
+
+const initializeParams = z.looseObject({ protocolVersion: z.string() });
+const listParams = z.looseObject({ cursor: z.string().nullish() });
+const callParams = z.looseObject({
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()).nullish(),
+});
+
+/** The Model Context Protocol without sessions: every assistant is a tool, every call a run of its own. */
+export class McpService {
+  readonly #options: McpServiceOptions;
+
+  constructor(options: McpServiceOptions) {
+    this.#options = options;
+  }
+
+  async handle({ method, params }: RpcRequest, caller: McpCaller): Promise<unknown> {
+    switch (method) {
+      case "initialize":
+        return this.#initialize(readParams(initializeParams, params).protocolVersion);
+      case "ping":
+        return {};
+      case "tools/list":
+        return this.#list(caller.workspaceId, readParams(listParams, params).cursor ?? undefined);
+      case "tools/call": {
+        const call = readParams(callParams, params);
+        return this.#call(caller, call.name, call.arguments ?? {});
+      }
+      default:
+        throw methodNotFound(method, methods);
+    }
+  }
+
+  #initialize(wanted: string) {
+    const known = protocolVersions.find((version) => version === wanted);
+    return {
+      protocolVersion: known ?? protocolVersions[0],
+      capabilities: { tools: { listChanged: false } },
+      serverInfo: { name: "treadle", title: "Treadle", version: this.#options.version },
+      instructions: "Every tool runs one assistant of this server from its input to its final state.",
+    };
+  }
+
+  async #tools(workspaceId: string): Promise<Map<string, AssistantName>> {
+    const { assistants, database, graphs } = this.#options;
+    await assistants.ensureDefaults(workspaceId);
+    const all = await listAssistantNames(database.sql, workspaceId);
+    const loaded = new Set(graphs.ids);
+    const defaultIds = new Set(graphs.ids.map(defaultAssistantId));
+    return nameTools(
+      all.filter((each) => loaded.has(each.graph_id)),
+      (each) => defaultIds.has(each.assistant_id),
+    );
+  }
+
+  async #list(
+    workspaceId: string,
+    cursor: string | undefined,
+  ): Promise<{ tools: McpTool[]; nextCursor?: string }> {
+    const offset = cursor === undefined ? 0 : readCursor(cursor);
+    const all = [...(await this.#tools(workspaceId))];
+    const page = all.slice(offset, offset + pageSize);
+    const tools = await Promise.all(page.map(([name, assistant]) => this.#describe(name, assistant)));
+    const next = offset + page.length;
+    return next < all.length ? { tools, nextCursor: String(next) } : { tools };
+  }
+
+  async #describe(name: string, assistant: AssistantName): Promise<McpTool> {
+    const { graphs, assistants } = this.#options;
+    const { input_schema } = await assistants.schemasOfGraph(assistant.graph_id);
+    const description = assistant.description ?? graphs.get(assistant.graph_id).description;
+    return {
+      name,
+      title: assistant.name,
+      description: description ?? `Runs the assistant "${assistant.name}".`,
+      inputSchema: toInputSchema(input_schema),
+    };
+  }
+
+  async #call(caller: McpCaller, name: string, input: Record<string, unknown>): Promise<ToolResult> {
+    const assistant = (await this.#tools(caller.workspaceId)).get(name);
+    if (!assistant) throw invalidParams(`Unknown tool: "${name}". tools/list names the tools there are.`);
+    const { assistant_id } = assistant;
+    const request = toRunRequest(runCreateBody.parse({ assistant_id, input }), "given");
+    const created = await this.#options.runs.create(caller.workspaceId, null, {
+      ...request,
+      callerConfigurable: caller.configurable,
+    });
+    const { thread_id } = created.run;
+    try {
+      return toToolResult(name, await this.#resultOf(created, caller.signal));
+    } finally {
+      // Not a thread that goes with its run: it must last until its result was read, whichever process ran it.
+      await this.#options.removeThread(caller.workspaceId, thread_id).catch((error: unknown) => {
+        this.#options.logger.warn({ err: error, thread_id }, "the thread of a tool call could not be removed");
+      });
+    }
+  }
+
+  async #resultOf({ run, result }: CreatedRun, gone: AbortSignal): Promise<string> {
+    const left = Promise.withResolvers<never>();
+    const leave = () => left.reject(gone.reason);
+    gone.addEventListener("abort", leave, { once: true });
+    if (gone.aborted) leave();
+    const finished = async () => {
+      const local = await result;
+      if (local) return local.resultJson;
+      await this.#options.runs.waitForEnd(run.thread_id, run.run_id, gone);
+      return this.#options.finalResult(run);
+    };
+    try {
+      return await Promise.race([finished(), left.promise]);
+    } finally {
+      gone.removeEventListener("abort", leave);
+    }
+  }
+}
+
+function readCursor(cursor: string): number {
+  if (!/^\d{1,9}$/.test(cursor)) {
+    throw invalidParams("Invalid params: cursor: not one that tools/list gave out");
+  }
+  return Number(cursor);
+}

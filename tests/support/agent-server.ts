@@ -1,0 +1,70 @@
+import { Client } from "@langchain/langgraph-sdk";
+import { type AgentServer, type AgentServerOptions, createAgentServer } from "../../src/agent-server/agent-server.ts";
+import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import type { Caller } from "../../src/platform/http/caller.ts";
+import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { listen } from "../../src/platform/http/server.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { testGraphs } from "./test-graphs.ts";
+
+export type TestAgentServer = {
+  url: string;
+  client: Client;
+  database: Database;
+  server: AgentServer;
+  stop(graceMs?: number): Promise<void>;
+};
+
+const caller: Caller = {
+  organizationId: "00000000-0000-4000-8000-000000000001",
+  workspaceId: "00000000-0000-4000-8000-000000000002",
+  userId: "00000000-0000-4000-8000-000000000003",
+  role: "admin",
+  via: "loopback",
+};
+
+/** An agent server over graphs made for tests, on a database that several of them may share. */
+export async function startTestAgentServer(
+  databaseUrl: string,
+  overrides: Partial<AgentServerOptions> = {},
+): Promise<TestAgentServer> {
+  const logger = createLogger({ level: "silent" });
+  const database = openDatabase({ url: databaseUrl, poolSize: 8, logger });
+  const server = createAgentServer({
+    database,
+    logger,
+    graphs: new GraphRegistry(await testGraphs()),
+    version: "test",
+    runConcurrency: 100,
+    runLeaseMs: 2_000,
+    runTimeoutMs: 60_000,
+    publicUrl: () => "http://127.0.0.1",
+    ...overrides,
+  });
+  await server.start();
+  const http = createHttpApp({
+    routes: server.routes,
+    authenticator: { authenticate: async () => null, loopbackCaller: async () => caller },
+    agentAuthRequired: false,
+    logger,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    documents: [],
+    validateResponses: true,
+  });
+  const running = await listen(http, { host: "127.0.0.1", port: 0, logger });
+  return {
+    url: running.url,
+    client: new Client({ apiUrl: running.url, callerOptions: { maxRetries: 0 } }),
+    database,
+    server,
+    async stop(graceMs = 0) {
+      await running.close({ graceMs });
+      await server.stop(graceMs);
+      await database.close();
+    },
+  };
+}
