@@ -195,7 +195,7 @@ create table trace_examples (
 create index trace_examples_of_dataset on trace_examples (dataset_id, position);
 
 -- The pairs of a payload: dotted paths, array indices dropped, one per leaf, values as text.
-create function trace_pairs(payload text) returns table (k text, v text) language sql immutable parallel safe as $$
+create function trace_pairs(payload text) returns table (k text, v text) language sql immutable as $$
   with recursive walk (path, node) as (
     select '', jsonb_or_null(payload)
     union all

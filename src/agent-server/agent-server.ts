@@ -81,7 +81,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     onEnd: async (run) => {
       if (run.temporary) await temporary.add(run.thread_id);
     },
-    onRollback: (run) => service.rollback(run),
+    onRollback: (run, result) => service.rollback(run, result),
   });
   const service = new RunService({
     database,

@@ -15,7 +15,8 @@ export type ClassicMessage = {
 
 type ToolCallPiece = { id?: string; name?: string; args?: string; index?: number };
 type Piece =
-  | { kind: "text" | "reasoning"; key: string; text: string }
+  | { kind: "text"; key: string; text: string }
+  | { kind: "reasoning"; key: string; text: string }
   | { kind: "tool_call"; key: string; id?: string; name?: string; args: string }
   | { kind: "whole"; key: string; block: ContentBlock };
 type OpenBlock = { key: string; index: number; content: Record<string, unknown> };

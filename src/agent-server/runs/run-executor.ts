@@ -4,9 +4,12 @@ import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { readThreadState, type StateReader } from "../graphs/graph-state.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
+import { type ProtocolRow, toProtocolRow } from "../protocol/protocol-event.ts";
+import { ProtocolEventMapper } from "../protocol/protocol-events.ts";
+import { lifecycleOf, speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import type { StoreFactory } from "../store/graph-store.ts";
 import type { EventLog } from "../streaming/event-log.ts";
-import { type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
+import { forStreamModes, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
@@ -20,6 +23,8 @@ export type RunResult = {
   outcome: RunOutcome;
   /** JSON text of the last values, with `__interrupt__` when the run stopped at one. */
   resultJson: string;
+  /** What clients of the streaming protocol hear last, numbered just before `lastSeq`; null where there are none. */
+  terminal: ProtocolRow | null;
   lastSeq: number;
 };
 
@@ -50,16 +55,22 @@ export class RunExecutor {
       stop.abort("lease_lost" satisfies StopReason),
     );
     this.#options.feed.open(run.thread_id, run.last_seq);
-    const progress: Progress = { values: undefined, valuesJson: null, interrupted: false };
+    const protocol = speaksProtocol(run) ? new ProtocolEventMapper(run.graph_id, Date.now) : undefined;
+    const progress: Progress = { values: undefined, valuesJson: null, interrupted: false, protocol };
     let outcome: RunOutcome;
     try {
       outcome = await this.#runGraph(run, writer, stop.signal, progress);
     } catch (error) {
       outcome = await this.#failed(run, writer, stop.signal, progress, error);
     }
+    for (const event of protocol?.finish(lifecycleOf(outcome.status)) ?? [])
+      writer.writeRow("protocol", toProtocolRow(event));
     await writer.settled();
+    const terminal = protocol ? terminalRow(run, outcome, Date.now()) : null;
+    if (terminal) writer.nextSeq();
     return {
       outcome,
+      terminal,
       resultJson: outcome.error
         ? JSON.stringify({ __error__: outcome.error })
         : (progress.resultJson ?? progress.valuesJson ?? "{}"),
@@ -74,6 +85,8 @@ export class RunExecutor {
     progress: Progress,
   ): Promise<RunOutcome> {
     writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
+    const { protocol } = progress;
+    if (protocol) writer.writeRow("protocol", toProtocolRow(protocol.start()));
     const loaded = this.#options.graphs.get(run.graph_id);
     const graphRun = await this.#prepare(run, loaded, signal);
     progress.graphRun = graphRun;
@@ -82,8 +95,10 @@ export class RunExecutor {
     for await (const chunk of streamGraph(graphRun)) {
       if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0)
         progress.values = chunk.payload;
-      for (const event of mapper.map(chunk))
+      const asked = forStreamModes(chunk, run.kwargs);
+      for (const event of asked ? mapper.map(asked) : [])
         writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
+      for (const event of protocol?.map(chunk) ?? []) writer.writeRow("protocol", toProtocolRow(event));
       await writer.room();
     }
     signal.throwIfAborted();
@@ -109,6 +124,7 @@ export class RunExecutor {
       saver,
       store: this.#options.stores.forWorkspace(kit, run.workspace_id),
       signal,
+      protocol: speaksProtocol(run),
       resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
     };
   }
@@ -118,6 +134,8 @@ export class RunExecutor {
     const state = await readThreadState(graphRun, run.thread_id);
     progress.values = state.values;
     writer.write("run", "values", "", JSON.stringify(toWire(state.values)));
+    for (const event of progress.protocol?.snapshot(state.values) ?? [])
+      writer.writeRow("protocol", toProtocolRow(event));
   }
 
   async #succeeded(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
@@ -204,6 +222,8 @@ type Progress = {
   resultJson?: string;
   interrupted: boolean;
   graphRun?: GraphRun;
+  /** Present while clients of the streaming protocol listen. */
+  protocol: ProtocolEventMapper | undefined;
 };
 
 const nothingDone: RunOutcome = {

@@ -16,6 +16,7 @@ import { buildKwargs, type RunRequest, runMetadata } from "./run-request.ts";
 import {
   type ActiveRunFilter,
   deleteRuns,
+  endRolledBackRun,
   findActiveRuns,
   findRunById,
   findRunStatus,
@@ -248,10 +249,11 @@ export class RunService {
   }
 
   /** Called by the worker when a run was cancelled with `rollback`: as if it had never been. */
-  async rollback(run: ClaimedRun): Promise<void> {
+  async rollback(run: ClaimedRun, end: Pick<RunResult, "lastSeq" | "terminal">): Promise<void> {
     await this.#options.forgetCheckpoints(run);
     await this.#options.database.transaction(async (tx) => {
       await deleteRuns(tx, [run.run_id]);
+      await endRolledBackRun(tx, run, end);
       await settleThread(tx, run.thread_id);
     });
   }

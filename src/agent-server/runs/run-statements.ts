@@ -147,14 +147,17 @@ export const releaseRuns: Statement = {
     returning run_id`,
 };
 
-/** Ends runs, brings their threads up to date and writes each log's last entry, fenced on the attempt. */
+/**
+ * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what
+ * clients of the streaming protocol hear last, where there are any, and the end itself.
+ */
 export const finishRuns: Statement = {
-  name: "runs_finish_1",
+  name: "runs_finish_2",
   text: `with q as (
       select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-        $9::text[])
+        $9::text[], $10::text[], $11::text[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
-        end_json, ordinal)
+        end_json, terminal_name, terminal_json, ordinal)
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
         lease_owner = null, lease_expires_at = null, cancel_action = null
@@ -180,6 +183,9 @@ export const finishRuns: Statement = {
       insert into thread_events (thread_id, seq, run_id, family, name, data)
       select d.thread_id, q.last_seq, q.run_id, 'control', 'end', q.end_json
       from q join done d on d.run_id = q.run_id
+      union all
+      select d.thread_id, q.last_seq - 1, q.run_id, 'protocol', q.terminal_name, q.terminal_json
+      from q join done d on d.run_id = q.run_id where q.terminal_json is not null
     )
     select q.ordinal::int as ordinal, d.run_id is not null as accepted, coalesce(w.more, false) as more
     from q left join done d on d.run_id = q.run_id left join waiting w on w.run_id = q.run_id

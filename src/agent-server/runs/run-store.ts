@@ -155,7 +155,14 @@ export async function releaseLeases(database: Database, runIds: string[], owner:
   await database.query(releaseRuns, [runIds, owner]);
 }
 
-export type FinishedRun = { runId: string; attempt: number; lastSeq: number; outcome: RunOutcome };
+export type FinishedRun = {
+  runId: string;
+  attempt: number;
+  lastSeq: number;
+  outcome: RunOutcome;
+  /** For clients of the streaming protocol, numbered just before `lastSeq`. */
+  terminal: { name: string; data: string } | null;
+};
 
 export async function finishRunRows(
   database: Database,
@@ -171,7 +178,26 @@ export async function finishRunRows(
     rows.map((row) => row.outcome.interruptsJson),
     rows.map((row) => row.lastSeq),
     rows.map((row) => JSON.stringify({ status: row.outcome.status, error: row.outcome.error })),
+    rows.map((row) => row.terminal?.name ?? null),
+    rows.map((row) => row.terminal?.data ?? null),
   ]);
+}
+
+/**
+ * The end of a run that is taken back. Its numbers stay used, although its events are gone: a client that has
+ * heard them knows later ones apart only by their number.
+ */
+export async function endRolledBackRun(
+  sql: Sql,
+  run: Pick<Run, "run_id" | "thread_id">,
+  end: Pick<FinishedRun, "lastSeq" | "terminal">,
+): Promise<void> {
+  await raw`update threads set last_seq = greatest(last_seq, ${end.lastSeq}::bigint)
+    where thread_id = ${run.thread_id}`.execute(sql);
+  if (!end.terminal) return;
+  await raw`insert into thread_events (thread_id, seq, run_id, family, name, data)
+    values (${run.thread_id}, ${end.lastSeq - 1}, ${run.run_id}, 'protocol', ${end.terminal.name},
+      ${end.terminal.data})`.execute(sql);
 }
 
 export async function findRunById(

@@ -2,6 +2,7 @@ import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import { leaseLost } from "../streaming/event-log.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts } from "./run.ts";
@@ -207,6 +208,7 @@ export class RunWorker {
       attempt: run.attempt,
       lastSeq: result.lastSeq,
       outcome: result.outcome,
+      terminal: result.terminal,
     });
     if (!accepted) throw leaseLost(run.run_id);
     this.publishEnd(run, result);
@@ -214,11 +216,13 @@ export class RunWorker {
   }
 
   publishEnd(run: ClaimedRun, result: RunResult): void {
+    const { terminal, lastSeq } = result;
+    const ofRun = { threadId: run.thread_id, runId: run.run_id };
     this.#options.feed.publish([
+      ...(terminal ? [{ ...ofRun, ...terminal, seq: lastSeq - 1, family: "protocol" as const }] : []),
       {
-        threadId: run.thread_id,
-        seq: result.lastSeq,
-        runId: run.run_id,
+        ...ofRun,
+        seq: lastSeq,
         family: "control",
         name: "end",
         namespace: "",
@@ -298,7 +302,9 @@ export class RunWorker {
         valuesJson: null,
         interruptsJson: "{}",
       } as const;
-      const result = { outcome, resultJson: JSON.stringify({ __error__: error }), lastSeq: run.last_seq + 1 };
+      const terminal = speaksProtocol(run) ? terminalRow(run, outcome, Date.now()) : null;
+      const resultJson = JSON.stringify({ __error__: error });
+      const result = { outcome, resultJson, terminal, lastSeq: run.last_seq + (terminal ? 2 : 1) };
       await this.#finish(run, result);
       await this.#options.onEnd(run, result);
     }

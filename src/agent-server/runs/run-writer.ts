@@ -43,6 +43,10 @@ export class RunWriter {
       });
   }
 
+  writeRow(family: EventFamily, row: { name: string; namespace: string; data: string }): void {
+    this.write(family, row.name, row.namespace, row.data);
+  }
+
   /** Back-pressure: returns at once while there is room. */
   async room(): Promise<void> {
     while (this.#outstanding > maxOutstanding) await this.#change();

@@ -22,6 +22,8 @@ export type GraphRun = {
   saver: BaseCheckpointSaver | undefined;
   store: BaseStore | undefined;
   signal: AbortSignal;
+  /** Clients of the streaming protocol listen: everything is told, at every level. */
+  protocol: boolean;
   /** Go on from the last checkpoint instead of applying the input again. */
   resume: boolean;
 };
@@ -30,12 +32,13 @@ export type GraphRun = {
 export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
   const { graph, kwargs } = run;
   const input = run.resume ? null : graphInput(run.kit, kwargs);
-  const options = { ...graphConfig(run), streamMode: graphModes(kwargs), subgraphs: kwargs.subgraphs };
+  const subgraphs = kwargs.subgraphs || run.protocol;
+  const options = { ...graphConfig(run), streamMode: graphModes(run), subgraphs };
   if (kwargs.stream_mode.includes("events")) {
     const events = graph.streamEvents(input as never, { ...options, version: "v2" } as never);
     for await (const event of events as unknown as AsyncIterable<CallbackEvent>) {
       if (event.event === "on_chain_stream" && event.run_id === run.runId) {
-        const chunk = toChunk(event.data?.chunk, kwargs.subgraphs);
+        const chunk = toChunk(event.data?.chunk, subgraphs);
         if (chunk) yield chunk;
       } else if (!event.tags?.includes("langsmith:hidden")) {
         yield { kind: "event", event };
@@ -43,11 +46,28 @@ export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
     }
     return;
   }
-  const stream = await graph.stream(input as never, options as never);
+  // Version 3 speaks of messages in content blocks; a client of the older modes wants message chunks.
+  const speaksBlocks = run.protocol && !kwargs.stream_mode.some((mode) => mode.startsWith("messages"));
+  const version = speaksBlocks ? { version: "v3" } : {};
+  const stream = await graph.stream(input as never, { ...options, ...version } as never);
   for await (const part of stream as AsyncIterable<unknown>) {
-    const chunk = toChunk(part, kwargs.subgraphs);
+    const chunk = toChunk(part, subgraphs);
     if (chunk) yield chunk;
   }
+}
+
+/**
+ * The chunk as the run's own stream modes would have it. A run that also speaks the streaming protocol says
+ * more than they asked for: without `subgraphs` they hear of the state of the root alone, and of messages,
+ * tools and custom events without where they happened.
+ */
+export function forStreamModes(
+  chunk: GraphChunk,
+  kwargs: Pick<RunKwargs, "subgraphs">,
+): GraphChunk | undefined {
+  if (chunk.kind === "event" || kwargs.subgraphs || chunk.namespace.length === 0) return chunk;
+  const anywhere = chunk.mode === "messages" || chunk.mode === "tools" || chunk.mode === "custom";
+  return anywhere ? { ...chunk, namespace: [] } : undefined;
 }
 
 type CallbackEvent = { event: string; run_id: string; tags?: string[]; data?: { chunk?: unknown } };
@@ -62,8 +82,10 @@ function toChunk(part: unknown, subgraphs: boolean): GraphChunk | undefined {
   return { kind: "chunk", namespace: [], mode, payload };
 }
 
-function graphModes(kwargs: RunKwargs): GraphMode[] {
-  const modes = new Set<GraphMode>(["values"]);
+const protocolModes: readonly GraphMode[] = ["values", "updates", "messages", "tools", "custom", "tasks"];
+
+function graphModes({ kwargs, protocol }: Pick<GraphRun, "kwargs" | "protocol">): GraphMode[] {
+  const modes = new Set<GraphMode>(protocol ? protocolModes : ["values"]);
   for (const mode of kwargs.stream_mode) {
     if (mode === "messages-tuple") modes.add("messages");
     else if (mode !== "events") modes.add(mode);

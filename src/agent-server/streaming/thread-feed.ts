@@ -74,6 +74,8 @@ export class ThreadFeed {
     if (!channel) return;
     channel.local = false;
     this.#release(threadId, channel);
+    // Another process may have gone on with the thread while its announcements did not matter here.
+    wakeAll(channel);
   }
 
   /** Hands committed events to local readers and tells other processes where to look. */

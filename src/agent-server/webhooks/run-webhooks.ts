@@ -24,6 +24,8 @@ export const webhookJobKind = "agent.webhook";
 /** With the queue's doubling waits: about 40 minutes. */
 const maxAttempts = 12;
 const timeoutMs = 15_000;
+/** The end of the run is written right after the job; who looks at once would only have to look again. */
+const headStartMs = 250;
 
 export type RunWebhooksOptions = {
   database: Database;
@@ -90,6 +92,7 @@ export class RunWebhooks {
     const job = await enqueue(sql, {
       kind: webhookJobKind,
       payload,
+      runAt: new Date(this.#options.clock.now().getTime() + headStartMs),
       idempotencyKey: run.run_id,
       workspaceId: run.workspace_id,
       maxAttempts,

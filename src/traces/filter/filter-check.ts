@@ -49,7 +49,8 @@ function checkSearch(name: SyntaxName | null, value: SyntaxValue): Filter {
   const tokens = readText(value)
     .split(/\s+/)
     .filter((token) => token !== "");
-  if (tokens.length === 0) throw new FilterFault(value.offset, "There is nothing to search for.", "some text");
+  if (tokens.length === 0)
+    throw new FilterFault(value.offset, "There is nothing to search for.", "some text");
   return { kind: "search", field, tokens };
 }
 

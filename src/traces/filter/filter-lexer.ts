@@ -78,7 +78,11 @@ export class FilterLexer {
     if (character !== "u") return escapes[character] ?? `\\${character}`;
     const digits = this.#text.slice(this.#offset, this.#offset + 4);
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
-      throw new FilterFault(this.#offset - 2, "The escape is incomplete.", "four hexadecimal digits after \\u");
+      throw new FilterFault(
+        this.#offset - 2,
+        "The escape is incomplete.",
+        "four hexadecimal digits after \\u",
+      );
     }
     this.#offset += 4;
     return String.fromCharCode(Number.parseInt(digits, 16));

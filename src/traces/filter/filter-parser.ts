@@ -65,7 +65,8 @@ class FilterParser {
   #expression(depth: number): SyntaxNode {
     const { offset, text, kind } = this.#token;
     if (kind !== "word") throw this.#unexpected("an operator such as eq(field, value)");
-    if (depth > maxDepth) throw new FilterFault(offset, `The filter is nested deeper than ${maxDepth} levels.`);
+    if (depth > maxDepth)
+      throw new FilterFault(offset, `The filter is nested deeper than ${maxDepth} levels.`);
     const op = aliases.get(text) ?? text;
     const isGroup = op === "and" || op === "or";
     if (!isGroup && op !== "not" && op !== "search" && !operators.has(op)) {
@@ -147,7 +148,9 @@ class FilterParser {
       return value === null ? { kind: "null", offset, value } : { kind: "boolean", offset, value };
     }
     if (token.kind === "[" && !inList) return this.#list(offset);
-    throw this.#unexpected(inList ? "a value" : "a value: quoted text, a number, true, false, null or a [list]");
+    throw this.#unexpected(
+      inList ? "a value" : "a value: quoted text, a number, true, false, null or a [list]",
+    );
   }
 
   #list(offset: number): SyntaxValue {

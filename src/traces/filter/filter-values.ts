@@ -4,7 +4,13 @@ import type { SyntaxValue } from "./filter-parser.ts";
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 function wrongType(value: SyntaxValue, expected: string): FilterFault {
-  const found = { string: "text", number: "a number", boolean: "true or false", null: "null", list: "a list" };
+  const found = {
+    string: "text",
+    number: "a number",
+    boolean: "true or false",
+    null: "null",
+    list: "a list",
+  };
   return new FilterFault(value.offset, `The value is ${found[value.kind]}.`, expected);
 }
 

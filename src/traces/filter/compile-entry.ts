@@ -1,0 +1,145 @@
+import { raw } from "../../platform/db/raw.ts";
+import { maxValueChars, pairTerm, type TermSource } from "../runs/term.ts";
+import { columnOf } from "./compile-field.ts";
+import type { Comparison, PairFamily } from "./filter.ts";
+import type { EntryTest, PartTest } from "./pair-groups.ts";
+import { all, any, type Condition, negate, never, testOrdered, testText } from "./sql-text.ts";
+
+/**
+ * Tests on one key/value entry. A key that must be there binds the rest to its entry. A key that must not
+ * be there frees the rest: what must hold may hold in any entry, what must not may hold in none.
+ */
+export function compileEntry(entry: EntryTest, alias: string): Condition {
+  const { key, rest } = entry;
+  if (key === null) return loneTest(entry.family, rest[0]!, alias);
+  if (!key.negated) return someEntry(entry.family, [key, ...rest], alias);
+  const wanted = rest.filter((test) => !test.negated);
+  const unwanted = [key, ...rest.filter((test) => test.negated)];
+  return all([
+    ...unwanted.map((test) => negate(someEntry(entry.family, [{ ...test, negated: false }], alias))),
+    ...(wanted.length === 0 ? [] : [someEntry(entry.family, wanted, alias)]),
+  ]);
+}
+
+function loneTest(family: PairFamily, test: PartTest, alias: string): Condition {
+  // A null test asks whether any entry has something there at all.
+  const isNullTest = test.test.kind === "compare" && test.test.value === null;
+  if (isNullTest) {
+    const present = someEntry(family, [{ ...test, negated: true }], alias);
+    return test.negated ? present : negate(present);
+  }
+  const found = someEntry(family, [{ ...test, negated: false }], alias);
+  return test.negated ? negate(found) : found;
+}
+
+function someEntry(family: PairFamily, tests: readonly PartTest[], alias: string): Condition {
+  const conditions = tests.map((test) => {
+    const condition = testPart(family, test);
+    return test.negated ? negate(condition) : condition;
+  });
+  if (family === "feedback") {
+    return raw`exists (select 1 from trace_feedback feedback
+      where feedback.run_id = ${columnOf("id", alias)}
+        and feedback.workspace_id = ${columnOf("workspace_id", alias)} and ${all(conditions)})`;
+  }
+  const exact = raw`exists (select 1 from trace_pairs(${payloadOf(family, alias)}) as pair
+    where ${all(conditions)})`;
+  return all([...narrowing(family, tests, alias), exact]);
+}
+
+const sources = { metadata: "metadata", input: "inputs", output: "outputs" } as const;
+
+function payloadOf(family: Exclude<PairFamily, "feedback">, alias: string): Condition {
+  const column = columnOf(sources[family], alias);
+  return family === "metadata" ? raw`${column}::text` : column;
+}
+
+const feedbackParts: Record<string, Condition> = {
+  key: raw`feedback.key`,
+  score: raw`feedback.score`,
+  value: raw`coalesce(jsonb_or_null(feedback.value) #>> '{}', feedback.value)`,
+  comment: raw`feedback.comment`,
+  source: raw`feedback.feedback_source ->> 'type'`,
+};
+
+function testPart(family: PairFamily, { part, test }: PartTest): Condition {
+  if (family === "feedback") {
+    const expression = feedbackParts[part]!;
+    return part === "score"
+      ? testOrdered(expression, test as Comparison, raw`float8`)
+      : testText(expression, test);
+  }
+  if (part === "key") return testText(raw`pair.k`, test);
+  return testText(raw`pair.v`, test.kind === "compare" ? cutValue(test) : test);
+}
+
+/** Entries hold the beginning of their values only, so equality is asked of the beginning. */
+function cutValue(test: Comparison): Comparison {
+  if (test.op !== "eq" && test.op !== "in") return test;
+  const cut = wanted(test).map((text) => Array.from(text).slice(0, maxValueChars).join(""));
+  return { ...test, op: "in", value: cut };
+}
+
+function wanted(test: Comparison): string[] {
+  return (Array.isArray(test.value) ? test.value : [test.value]) as string[];
+}
+
+/** Conditions that hold wherever the exact one does, and that an index or a cheap look can answer. */
+function narrowing(
+  family: Exclude<PairFamily, "feedback">,
+  tests: readonly PartTest[],
+  alias: string,
+): Condition[] {
+  const keys = equalities(tests, "key");
+  const values = equalities(tests, "value");
+  if (keys && values) {
+    const terms = keys.flatMap((key) => values.map((value) => termOf(sources[family], key, value)));
+    return [raw`${columnOf("terms", alias)} && ${terms}::int[]`];
+  }
+  if (family === "metadata")
+    return keys ? [raw`${columnOf("metadata", alias)} ?| ${keys.flatMap(topLevelKeys)}::text[]`] : [];
+  const column = columnOf(sources[family], alias);
+  return tests.flatMap((test) => (test.negated ? [] : mayHold(column, test)));
+}
+
+function termOf(source: TermSource, key: string, value: string): number {
+  return pairTerm(source, key, value.slice(0, maxValueChars));
+}
+
+function equalities(tests: readonly PartTest[], part: string): string[] | undefined {
+  for (const { part: tested, test, negated } of tests) {
+    if (tested !== part || negated || test.kind === "search") continue;
+    if (test.op === "eq" || test.op === "in") return wanted(test);
+  }
+  return undefined;
+}
+
+/** A dotted path begins with a key of the object, and that may hold dots itself. */
+function topLevelKeys(key: string): string[] {
+  const segments = key.split(".");
+  return ["", ...segments.map((_, index) => segments.slice(0, index + 1).join("."))];
+}
+
+/**
+ * The payload's text must hold the plain letters looked for, unless it spells characters as \u escapes.
+ * Worth asking first: unfolding a payload costs a hundred times as much.
+ */
+function mayHold(column: Condition, { part, test }: PartTest): Condition[] {
+  if (test.kind === "search") return [];
+  const literals = test.op === "like" ? [longestLiteral(String(test.value))] : wanted(test);
+  const fragments = part === "key" ? literals.map((key) => key.slice(key.lastIndexOf(".") + 1)) : literals;
+  if (fragments.length === 0) return [never];
+  if (!fragments.every(isPlain)) return [];
+  const held = fragments.map((fragment) => raw`strpos(${column}, ${fragment}) > 0`);
+  return [any([...held, raw`strpos(${column}, '\\u') > 0`])];
+}
+
+/** Letters JSON never needs to escape; digits alone may be written in other ways (100 as 1e2). */
+function isPlain(fragment: string): boolean {
+  return /^[A-Za-z0-9 _:@-]{2,250}$/.test(fragment) && /[A-DF-Za-df-z _:@]/.test(fragment);
+}
+
+function longestLiteral(pattern: string): string {
+  const literals = pattern.split(/[%_]|\\./s);
+  return literals.reduce((longest, literal) => (literal.length > longest.length ? literal : longest), "");
+}

@@ -1,0 +1,128 @@
+import { type ModelPrice, priceOf } from "./model-prices.ts";
+
+/** Null costs are unknown, not free. */
+export type RunUsage = {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  promptCost: number | null;
+  completionCost: number | null;
+  totalCost: number | null;
+  /** Parts of the prompt that providers bill at other rates. */
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+};
+
+type Node = Record<string, unknown>;
+
+/** The usage a run reports, wherever its library put it. Only model calls and explicit blocks count. */
+export function readUsage(input: { runType: string | undefined; outputs: unknown; extra: unknown }): RunUsage | undefined {
+  const metadata = objectAt(objectAt(input.extra, "metadata"), "usage_metadata");
+  if (metadata) return usageOf(metadata);
+  // A chain's outputs often carry the messages of the model below it, which reports for itself.
+  if (input.runType !== undefined && input.runType !== "llm" && input.runType !== "embedding") return undefined;
+  const block = findUsageBlock(input.outputs);
+  return block && usageOf(block);
+}
+
+function findUsageBlock(outputs: unknown): Node | undefined {
+  if (!isNode(outputs)) return undefined;
+  const direct = objectAt(outputs, "usage_metadata") ?? objectAt(outputs, "usage");
+  if (direct) return direct;
+  const output = objectAt(outputs, "output") ?? objectAt(outputs, "message");
+  const ofOutput = output && (objectAt(output, "usage_metadata") ?? objectAt(output, "usage"));
+  if (ofOutput) return ofOutput;
+  const generation = firstGeneration(outputs.generations);
+  const message = objectAt(generation, "message");
+  const fromMessage = objectAt(objectAt(message, "kwargs"), "usage_metadata") ?? objectAt(message, "usage_metadata");
+  if (fromMessage) return fromMessage;
+  const llmOutput = objectAt(outputs, "llm_output") ?? objectAt(outputs, "llmOutput");
+  return objectAt(llmOutput, "token_usage") ?? objectAt(llmOutput, "tokenUsage") ?? objectAt(llmOutput, "usage");
+}
+
+function firstGeneration(value: unknown): unknown {
+  const first = Array.isArray(value) ? value[0] : undefined;
+  return Array.isArray(first) ? first[0] : first;
+}
+
+function usageOf(block: Node): RunUsage | undefined {
+  const inputDetails = objectAt(block, "input_token_details") ?? objectAt(block, "prompt_tokens_details");
+  const prompt = numberIn(block, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens");
+  const completion = numberIn(block, "output_tokens", "completion_tokens", "outputTokens", "completionTokens");
+  const total = numberIn(block, "total_tokens", "totalTokens");
+  const promptCost = costIn(block, "input_cost", "prompt_cost");
+  const completionCost = costIn(block, "output_cost", "completion_cost");
+  const totalCost = costIn(block, "total_cost");
+  if ([prompt, completion, total, promptCost, completionCost, totalCost].every((each) => each === null)) return undefined;
+  const promptTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
+  const completionTokens = completion ?? Math.max(0, (total ?? 0) - promptTokens);
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: total ?? promptTokens + completionTokens,
+    promptCost,
+    completionCost,
+    totalCost: totalCost ?? (promptCost === null && completionCost === null ? null : (promptCost ?? 0) + (completionCost ?? 0)),
+    cacheReadTokens: numberIn(inputDetails, "cache_read", "cached_tokens") ?? 0,
+    cacheWriteTokens: numberIn(inputDetails, "cache_creation") ?? 0,
+  };
+}
+
+/** Costs a client stated stand; the others follow from the price of the model, where it is known. */
+export function withCosts(usage: RunUsage, model: { provider: string | null; name: string } | undefined): RunUsage {
+  if (usage.totalCost !== null || model === undefined) return usage;
+  const price = priceOf(model.provider, model.name);
+  return price ? priced(usage, price) : usage;
+}
+
+function priced(usage: RunUsage, price: ModelPrice): RunUsage {
+  const plain = Math.max(0, usage.promptTokens - usage.cacheReadTokens - usage.cacheWriteTokens);
+  const promptCost =
+    (plain * price.input +
+      usage.cacheReadTokens * (price.cacheRead ?? price.input) +
+      usage.cacheWriteTokens * (price.cacheWrite ?? price.input)) /
+    1e6;
+  const completionCost = (usage.completionTokens * price.output) / 1e6;
+  return { ...usage, promptCost, completionCost, totalCost: promptCost + completionCost };
+}
+
+/** Which model answered: the standard metadata first, then what was asked for. */
+export function readModel(extra: unknown): { provider: string | null; name: string } | undefined {
+  const metadata = objectAt(extra, "metadata");
+  const invocation = objectAt(extra, "invocation_params") ?? objectAt(metadata, "invocation_params");
+  const name = textIn(metadata, "ls_model_name") ?? textIn(invocation, "model") ?? textIn(invocation, "model_name");
+  return name === null ? undefined : { provider: textIn(metadata, "ls_provider"), name };
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function objectAt(value: unknown, key: string): Node | undefined {
+  const inner = isNode(value) ? value[key] : undefined;
+  return isNode(inner) ? inner : undefined;
+}
+
+const maxTokens = 1e12;
+
+function numberIn(node: Node | undefined, ...keys: string[]): number | null {
+  for (const key of keys) {
+    const value = node?.[key];
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return Math.min(Math.round(value), maxTokens);
+  }
+  return null;
+}
+
+function costIn(node: Node, ...keys: string[]): number | null {
+  for (const key of keys) {
+    const value = node[key];
+    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    if (typeof number === "number" && Number.isFinite(number) && number >= 0) return number;
+  }
+  return null;
+}
+
+function textIn(node: Node | undefined, key: string): string | null {
+  const value = node?.[key];
+  return typeof value === "string" && value !== "" ? value : null;
+}
