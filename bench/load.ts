@@ -58,9 +58,16 @@ export function formatTable(rows: Record<string, string | number>[]): string {
   if (rows.length === 0) return "";
   const names = Object.keys(rows[0]!);
   const cells = rows.map((row) => names.map((name) => format(row[name]!)));
-  const widths = names.map((name, index) => Math.max(name.length, ...cells.map((line) => line[index]!.length)));
-  const line = (parts: string[]) => `| ${parts.map((part, index) => part.padEnd(widths[index]!)).join(" | ")} |`;
-  return [line(names), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...cells.map(line)].join("\n");
+  const widths = names.map((name, index) =>
+    Math.max(name.length, ...cells.map((line) => line[index]!.length)),
+  );
+  const line = (parts: string[]) =>
+    `| ${parts.map((part, index) => part.padEnd(widths[index]!)).join(" | ")} |`;
+  return [
+    line(names),
+    `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`,
+    ...cells.map(line),
+  ].join("\n");
 }
 
 function format(value: string | number): string {

@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
 import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import type { Config } from "./config.ts";
 import { providerKeys } from "./config.ts";
+import { migrationsFolder, version } from "./package-facts.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
+import { Closers } from "./platform/closers.ts";
 import type { Database } from "./platform/db/database.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./platform/db/embedded-postgres.ts";
 import { migrate } from "./platform/db/migrate.ts";
@@ -22,6 +22,7 @@ import { every, pruneJob } from "./platform/jobs/job-schedule.ts";
 import { createJobWorker, type JobWorker } from "./platform/jobs/job-worker.ts";
 import { createLogger, type Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
+import { createNetworkGuard } from "./platform/network-guard.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
@@ -48,30 +49,6 @@ export type App = {
   fetch(request: Request, env?: ServerEnv): Response | Promise<Response>;
   readonly routes: Route[];
 };
-
-export const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-
-export function version(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-/** Runs what was pushed onto it, last first; every step gets its chance even if an earlier one fails. */
-class Closers {
-  readonly #steps: (() => Promise<unknown>)[] = [];
-
-  push(step: () => Promise<unknown>): void {
-    this.#steps.push(step);
-  }
-
-  async run(): Promise<void> {
-    const failures: unknown[] = [];
-    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
-      await step().catch((error: unknown) => failures.push(error));
-    }
-    if (failures.length > 0) throw new AggregateError(failures, "Not everything could be closed in order.");
-  }
-}
 
 /** What areas are made of. */
 export type Ground = {
@@ -108,6 +85,12 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     runLeaseMs: config.runLeaseMs,
     runTimeoutMs: config.runTimeoutMs,
     publicUrl: ground.publicUrl,
+    clock,
+    network: createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses }),
+    webhookSecret: config.webhookSecret,
+    streamKeepMs: config.streamKeepMs,
+    protocolEvents: config.protocolEvents,
+    testHooks: config.testHooks,
   });
   const idempotency = createIdempotencyStore({
     sql: database.sql,
@@ -124,12 +107,15 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       await deleteExpiredKeys(database.sql, clock.now());
     },
   });
-  const recurring = [pruneJob({ database, clock }), sweepKeys];
+  const recurring = [pruneJob({ database, clock }), sweepKeys, ...agentServer.recurring];
   const jobs = createJobWorker({
     database,
     clock,
     logger,
-    handlers: Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
+    handlers: {
+      ...agentServer.jobHandlers,
+      ...Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
+    },
   });
   const system = systemRoutes({
     database,
@@ -231,7 +217,9 @@ export async function createApp(
     async start() {
       preparing ??= prepare();
       const { databaseUrl, notes, identity } = await preparing;
-      server = await listen(prepared(areas).http, { host: config.host, port: config.port, logger });
+      const { http, agentServer } = prepared(areas);
+      const onUpgrade = agentServer.onUpgrade(http.authorize);
+      server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade });
       await writeCredentials(config.dataDir, {
         url: publicUrl(),
         workspaceId: identity.workspaceId,

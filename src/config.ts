@@ -1,15 +1,22 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { AppError } from "./platform/errors.ts";
+import { type AgentConfig, parseAgentConfig } from "./agent-config.ts";
+import {
+  commaList,
+  flag,
+  isLoopbackHost,
+  maskSetting,
+  parseSettings,
+  publicUrlIsLoopback,
+} from "./settings.ts";
+
+export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
+export { isLoopbackHost } from "./settings.ts";
 
 /**
  * Every setting Treadle has, in one place: the only reader of `process.env`.
  * `npm run generate` turns this table into docs/configuration.md.
  */
-const flag = z
-  .enum(["1", "0", "true", "false", "yes", "no"])
-  .transform((text) => text === "1" || text === "true" || text === "yes");
-
 const settings = z.object({
   TREADLE_PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Port to listen on."),
   PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Used when TREADLE_PORT is not set."),
@@ -98,6 +105,26 @@ const settings = z.object({
     .max(604_800)
     .default(86_400)
     .describe("Longest time one run may take."),
+  TREADLE_WEBHOOK_SECRET: z
+    .string()
+    .min(16, "must have 16 or more characters")
+    .optional()
+    .describe(
+      "Signs the webhooks of runs (HMAC-SHA256, header x-treadle-signature); without it they are unsigned.",
+    ),
+  RESUMABLE_STREAM_TTL_SECONDS: z.coerce
+    .number()
+    .min(1)
+    .max(86_400)
+    .default(120)
+    .describe("How long the stream of a run can be joined again after the run has ended."),
+  TREADLE_PROTOCOL_EVENTS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(1_000_000)
+    .default(20_000)
+    .describe("Events of the streaming protocol each thread keeps for replay."),
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
@@ -128,34 +155,19 @@ export type Config = {
   runConcurrency: number;
   runLeaseMs: number;
   runTimeoutMs: number;
+  webhookSecret: string | undefined;
+  /** How long the stream of a run can be joined again after its end. */
+  streamKeepMs: number;
+  protocolEvents: number;
   validateResponses: boolean;
   testHooks: boolean;
 };
 
 export const defaultPort = 8124;
-const secretSettings = new Set(["TREADLE_API_KEY", "TREADLE_SECRET_KEY", "TREADLE_PREVIOUS_SECRET_KEY"]);
 
 /** Reads and checks the environment; a bad value names the variable and what it must be. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const given = Object.fromEntries(
-    settingNames
-      .map((name) => [name, environment[name]])
-      .filter(([, value]) => value !== undefined && value !== ""),
-  );
-  const parsed = settings.safeParse(given);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      const value = secretSettings.has(name) ? "" : ` (it is "${maskSetting(name, given[name] ?? "")}")`;
-      return `${name}: ${issue.message}${value}`;
-    });
-    throw new AppError({
-      code: "config.invalid",
-      kind: "invalid",
-      message: `The environment has settings Treadle cannot use:\n  ${lines.join("\n  ")}`,
-    });
-  }
-  const env = parsed.data;
+  const env = parseSettings(settings, environment);
   const loopback = isLoopbackHost(env.TREADLE_HOST) && publicUrlIsLoopback(env.TREADLE_PUBLIC_URL);
   return {
     port: env.TREADLE_PORT ?? env.PORT ?? defaultPort,
@@ -170,9 +182,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     edition: env.TREADLE_EDITION,
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
-    corsOrigins: env.TREADLE_CORS_ORIGINS.split(",")
-      .map((origin) => origin.trim())
-      .filter(Boolean),
+    corsOrigins: commaList(env.TREADLE_CORS_ORIGINS),
     allowPrivateAddresses:
       env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
     logLevel: env.TREADLE_LOG_LEVEL,
@@ -180,6 +190,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     runConcurrency: env.TREADLE_RUN_CONCURRENCY,
     runLeaseMs: env.TREADLE_RUN_LEASE_SECONDS * 1000,
     runTimeoutMs: env.TREADLE_RUN_TIMEOUT_SECONDS * 1000,
+    webhookSecret: env.TREADLE_WEBHOOK_SECRET,
+    streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
+    protocolEvents: env.TREADLE_PROTOCOL_EVENTS,
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     testHooks: env.TREADLE_TEST_HOOKS,
   };
@@ -199,7 +212,9 @@ export function readSetting(name: (typeof settingNames)[number]): string | undef
 }
 
 /** Name, default and meaning of each setting of a schema. */
-export function describeSettings(schema: z.ZodObject): { name: string; fallback: string; description: string }[] {
+export function describeSettings(
+  schema: z.ZodObject,
+): { name: string; fallback: string; description: string }[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const fallback = (field as z.ZodType).safeParse(undefined);
     const value = fallback.success && fallback.data !== undefined ? String(fallback.data) : "";
@@ -223,28 +238,6 @@ export function describeConfig(environment: NodeJS.ProcessEnv = process.env) {
   });
 }
 
-function maskSetting(name: string, value: string): string {
-  if (value === "") return "";
-  if (secretSettings.has(name)) return "********";
-  if (name === "DATABASE_URL") {
-    return value
-      .replace(/(\/\/[^:/@]*):.*@/, "$1:********@")
-      .replace(/([?&](?:ssl)?password=)[^&]*/gi, "$1********");
-  }
-  return value;
-}
-
-export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
-  return (
-    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name)
-  );
-}
-
-function publicUrlIsLoopback(url: string | undefined): boolean {
-  return url === undefined || isLoopbackHost(new URL(url).hostname);
-}
-
 /** Keys of model providers, for the built-in agent; nothing else of the environment reaches it. */
 export function providerKeys(
   environment: NodeJS.ProcessEnv = process.env,
@@ -252,4 +245,24 @@ export function providerKeys(
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => /^[A-Z0-9_]+_API_KEY$/.test(name)),
   );
+}
+
+/** Settings of `treadle agent`; options of the command line come first. */
+export function readAgentConfig(
+  configPath: string,
+  overrides: Record<string, string | undefined> = {},
+  environment: NodeJS.ProcessEnv = process.env,
+): AgentConfig {
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  return parseAgentConfig(configPath, { ...environment, ...Object.fromEntries(given) });
+}
+
+/** The environment as it is, for a project's own code and file. */
+export function currentEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+/** Sets variables where a project's code looks for them; what is set already stays. */
+export function applyEnvironment(values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
 }

@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from "commander";
+import { register as registerAgent } from "./cli/agent.ts";
 import { register as registerConfig } from "./cli/config.ts";
 import { register as registerDoctor } from "./cli/doctor.ts";
 import { exitCodes } from "./cli/exit-codes.ts";
@@ -10,6 +11,7 @@ import { register as registerUp } from "./cli/up.ts";
 /** One file per command. A command imports what it needs when it runs, so that `--help` stays quick. */
 const commands: ((program: Command) => void)[] = [
   registerUp,
+  registerAgent,
   registerKeys,
   registerMigrate,
   registerConfig,

@@ -1,25 +1,43 @@
+import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
+import type { Authorize } from "../platform/http/access.ts";
+import type { Caller } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
+import type { OnUpgrade } from "../platform/http/server.ts";
 import { newId } from "../platform/ids.ts";
+import type { RecurringJob } from "../platform/jobs/job-schedule.ts";
+import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
-import { DefaultAssistants } from "./assistants/default-assistants.ts";
+import { createNetworkGuard, type NetworkGuard } from "../platform/network-guard.ts";
+import { resolveAssistantId } from "./assistants/assistant.ts";
+import { DefaultAssistants, type DefaultConfig } from "./assistants/default-assistants.ts";
+import type { AgentGuard } from "./auth/agent-guard.ts";
+import { guardRoutes } from "./auth/route-guard.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { SaverFactory } from "./checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
 import { ServerProcesses } from "./processes.ts";
+import { createProtocol } from "./protocol/protocol.ts";
+import { callerConfigurable, type HeaderRule } from "./runs/caller-configurable.ts";
 import { RunExecutor } from "./runs/run-executor.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
 import { statelessRunRoutes } from "./runs/stateless-run-routes.ts";
 import { EventLog } from "./streaming/event-log.ts";
+import { eventPruneJob } from "./streaming/event-pruner.ts";
 import { ThreadFeed } from "./streaming/thread-feed.ts";
 import { forgetRunCheckpoints } from "./threads/forget-run.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { StateService } from "./threads/state-service.ts";
+import type { ThreadTtl } from "./threads/thread.ts";
 import { threadRoutes } from "./threads/thread-routes.ts";
-import { temporaryThreads, ThreadService } from "./threads/thread-service.ts";
+import { ThreadService, temporaryThreads } from "./threads/thread-service.ts";
 import { finalResultOf } from "./threads/thread-store.ts";
+import { threadSweepJob } from "./threads/thread-sweeper.ts";
+import { truncateRoutes } from "./truncate-routes.ts";
+import { RunWebhooks, webhookJobKind } from "./webhooks/run-webhooks.ts";
+import { defaultWebhookConfig, type WebhookConfig } from "./webhooks/webhook-config.ts";
 
 export type AgentServerOptions = {
   database: Database;
@@ -30,10 +48,42 @@ export type AgentServerOptions = {
   runLeaseMs: number;
   runTimeoutMs: number;
   publicUrl(): string;
+  clock?: Clock;
+  /** For requests whose target a caller chose; by default no private addresses. */
+  network?: NetworkGuard;
+  webhookSecret?: string | undefined;
+  /** How long the stream of a run can be joined again after its end. */
+  streamKeepMs?: number;
+  /** Events of the streaming protocol a thread keeps. */
+  protocolEvents?: number;
+  testHooks?: boolean;
+  /** What a project's own file asks for; the built-in graphs have none. */
+  project?: ProjectOptions;
 };
+
+export type ProjectOptions = {
+  guard?: AgentGuard | undefined;
+  webhooks?: WebhookConfig;
+  configurableHeaders?: HeaderRule | undefined;
+  defaultConfigs?: Readonly<Record<string, DefaultConfig>>;
+  threadTtl?: ThreadTtl | null;
+  sweepIntervalMs?: number | undefined;
+  sweepLimit?: number | undefined;
+};
+
+const defaultSweepMs = 5 * 60_000;
+const defaultSweepLimit = 1_000;
+const defaultStreamKeepMs = 120_000;
+const defaultProtocolEvents = 20_000;
+const defaultProject: ProjectOptions = {};
 
 export type AgentServer = {
   routes: Route[];
+  /** WebSockets, which do not pass through routes. */
+  onUpgrade(authorize: Authorize): OnUpgrade;
+  /** For the job worker of the process. */
+  jobHandlers: Record<string, JobHandler>;
+  recurring: RecurringJob[];
   start(): Promise<void>;
   /** Lets runs finish, returns the rest to the queue and names them. */
   stop(graceMs: number): Promise<{ interrupted: string[] }>;
@@ -41,13 +91,22 @@ export type AgentServer = {
 
 /** Area C: assistants, threads, runs, state, store and crons, over one registry of graphs. */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { database, logger, graphs } = options;
+  const { database, logger, graphs, clock = systemClock, project = defaultProject } = options;
+  const { guard, threadTtl: defaultTtl = null } = project;
   const processId = newId();
   const feed = new ThreadFeed(database);
   const events = new EventLog(database, feed);
   const checkpoints = new CheckpointStore(database);
   const savers = new SaverFactory(checkpoints);
-  const defaults = new DefaultAssistants(database, graphs.allIds);
+  const defaults = new DefaultAssistants(database, graphs.allIds, project.defaultConfigs);
+  const webhooks = new RunWebhooks({
+    database,
+    clock,
+    logger,
+    network: options.network ?? createNetworkGuard({ allowPrivateAddresses: false }),
+    config: project.webhooks ?? defaultWebhookConfig,
+    secret: options.webhookSecret,
+  });
   const processes = new ServerProcesses({
     database,
     logger,
@@ -78,6 +137,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     concurrency: options.runConcurrency,
     leaseMs: options.runLeaseMs,
     runTimeoutMs: options.runTimeoutMs,
+    beforeEnd: (run, result) => webhooks.announce(run, result),
     onEnd: async (run) => {
       if (run.temporary) await temporary.add(run.thread_id);
     },
@@ -90,27 +150,66 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     worker,
     processId,
     ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
+    guard,
+    webhooks,
+    defaultTtl,
     forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
   });
   const answers = {
     service,
     feed,
     finalResult: (run: { thread_id: string; run_id: string }) => finalResultOf(database, run),
+    callerOf: (caller: Caller, headers: Headers) => ({
+      caller,
+      callerConfigurable: callerConfigurable(headers, project.configurableHeaders ?? {}),
+    }),
   };
 
   const threads = new ThreadService({
     database,
-    defaultTtl: null,
+    defaultTtl,
     stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
   });
   const states = new StateService({ database, graphs, savers });
+  const protocol = createProtocol({
+    database,
+    logger,
+    feed,
+    runs: service,
+    states,
+    callerOf: answers.callerOf,
+    ...(guard ? { admit: (caller, threadId) => admitToThread(guard, caller, threadId) } : {}),
+  });
+
+  const routes = [
+    ...threadRoutes({ database, threads, states }),
+    ...stateRoutes(states),
+    ...runRoutes({ ...answers, database }),
+    ...statelessRunRoutes(answers),
+    ...protocol.routes,
+    ...(options.testHooks ? truncateRoutes(database) : []),
+  ];
+  const assistantIdOf = (id: string) => (graphs.has(id) ? resolveAssistantId(graphs, id) : id);
 
   return {
-    routes: [
-      ...threadRoutes({ database, threads, states }),
-      ...stateRoutes(states),
-      ...runRoutes({ ...answers, database }),
-      ...statelessRunRoutes(answers),
+    routes: guard ? guardRoutes(routes, { guard, database, assistantIdOf }) : routes,
+    onUpgrade: protocol.onUpgrade,
+    jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },
+    recurring: [
+      threadSweepJob({
+        database,
+        clock,
+        logger,
+        intervalMs: project.sweepIntervalMs ?? defaultSweepMs,
+        limit: project.sweepLimit ?? defaultSweepLimit,
+      }),
+      eventPruneJob({
+        database,
+        clock,
+        logger,
+        keepMs: options.streamKeepMs ?? defaultStreamKeepMs,
+        protocolEvents: options.protocolEvents ?? defaultProtocolEvents,
+      }),
     ],
     async start() {
       await feed.start();
@@ -125,4 +224,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       return { interrupted };
     },
   };
+}
+
+/** A WebSocket passes by no guarded route, so the project's authorization is asked here. */
+async function admitToThread(guard: AgentGuard, caller: Caller, threadId: string): Promise<Caller> {
+  const rowFilter = await guard.check(caller, "threads", "read", { thread_id: threadId });
+  return rowFilter ? { ...caller, rowFilter } : caller;
 }

@@ -53,7 +53,9 @@ type Fields = Record<string, unknown>;
 /** A tool that called `interrupt()` "fails" with the list of what it asks for. */
 function isPause(message: unknown): boolean {
   const asked = typeof message === "string" ? tryParse(message) : undefined;
-  return Array.isArray(asked) && asked.every((item) => item !== null && typeof item === "object" && "id" in item);
+  return (
+    Array.isArray(asked) && asked.every((item) => item !== null && typeof item === "object" && "id" in item)
+  );
 }
 
 function parseInput(input: unknown): unknown {
@@ -73,7 +75,10 @@ function tryParse(text: string): unknown {
 export function toJson(value: unknown): unknown {
   if (isBaseMessage(value)) {
     const { lc_direct_tool_output, ...fields } = value.lc_kwargs;
-    return { ...(toJson({ ...fields, content: value.content, id: value.id }) as Fields), type: value.getType() };
+    return {
+      ...(toJson({ ...fields, content: value.content, id: value.id }) as Fields),
+      type: value.getType(),
+    };
   }
   if (Array.isArray(value)) return value.map(toJson);
   if (value instanceof Error) return { name: value.name, message: value.message };

@@ -10,6 +10,8 @@ export const exitCodes = {
   databaseUnreachable: { code: 7, meaning: "the database does not answer, or did not start" },
   schemaMismatch: { code: 8, meaning: "the database belongs to another version of Treadle" },
   wrongEncryptionKey: { code: 9, meaning: "the encryption key does not open the stored secrets" },
+  projectUnusable: { code: 10, meaning: "the project file, its auth or its HTTP application cannot be used" },
+  blocked: { code: 11, meaning: "a graph blocked the process, and the watchdog ended it" },
 } as const;
 
 export type ExitName = keyof typeof exitCodes;
@@ -29,6 +31,9 @@ const byErrorCode: Record<string, ExitName> = {
   "migration.changed": "schemaMismatch",
   "secret.wrong_key": "wrongEncryptionKey",
   "secret.key_file": "wrongEncryptionKey",
+  "graph.config_missing": "projectUnusable",
+  "graph.config_invalid": "projectUnusable",
+  "graph.part_unusable": "projectUnusable",
 };
 
 export function exitCodeFor(errorCode: string): number {

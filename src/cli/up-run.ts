@@ -2,8 +2,9 @@ import type { App } from "../app.ts";
 import { type Config, environmentWith, readConfig } from "../config.ts";
 import { prepareDataFolder, removeRuntimeFile, writeRuntimeFile } from "../platform/data-folder.ts";
 import { lockDataFolder } from "../platform/data-folder-lock.ts";
-import { createLogger, type Logger } from "../platform/logger.ts";
+import { createLogger } from "../platform/logger.ts";
 import { formatBanner } from "./banner.ts";
+import { watchCrash } from "./crash.ts";
 import { checkAddress, explainListenError } from "./listen-probe.ts";
 import { createLogLines } from "./log-lines.ts";
 import { announceWait, createOutput, type Output } from "./output.ts";
@@ -105,16 +106,4 @@ async function stop(app: App, config: Config, output: Output, reason: StopReason
   } finally {
     done();
   }
-}
-
-/** A defect nobody caught: the state is unknown, so stop in order and end with a failure. */
-function watchCrash(logger: Logger): Promise<StopReason> {
-  return new Promise((resolve) => {
-    const crash = (error: unknown) => {
-      logger.fatal({ err: error }, "unexpected error; stopping");
-      resolve({ name: "an unexpected error", exitCode: 1, clean: false });
-    };
-    process.on("uncaughtException", crash);
-    process.on("unhandledRejection", crash);
-  });
 }

@@ -55,7 +55,12 @@ export async function startTestAgentServer(
     documents: [],
     validateResponses: true,
   });
-  const running = await listen(http, { host: "127.0.0.1", port: 0, logger });
+  const running = await listen(http, {
+    host: "127.0.0.1",
+    port: 0,
+    logger,
+    onUpgrade: server.onUpgrade(http.authorize),
+  });
   return {
     url: running.url,
     client: new Client({ apiUrl: running.url, callerOptions: { maxRetries: 0 } }),

@@ -11,7 +11,9 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 async function create(body: Record<string, unknown> = {}): Promise<AssistantView> {
-  const answer = await app.call<AssistantView>("POST", "/assistants", { body: { graph_id: "echo", ...body } });
+  const answer = await app.call<AssistantView>("POST", "/assistants", {
+    body: { graph_id: "echo", ...body },
+  });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   return answer.body;
 }
@@ -43,7 +45,12 @@ describe("200", () => {
   test("create keeps all it is given, also what configurable holds", async () => {
     const given = {
       assistant_id: randomUUID(),
-      config: { tags: ["a"], recursion_limit: 7, configurable: { model_name: "offline" }, own: { deep: [1] } },
+      config: {
+        tags: ["a"],
+        recursion_limit: 7,
+        configurable: { model_name: "offline" },
+        own: { deep: [1] },
+      },
       context: { tone: "dry" },
       metadata: { owner: "ada" },
       name: "Dry wit",
@@ -144,14 +151,22 @@ describe("200", () => {
   test("search filters, sorts, pages and selects; count agrees", async () => {
     const group = randomUUID();
     for (const name of ["Beta 100%", "alpha", "Gamma_x"]) {
-      await create({ name, metadata: { group, nested: { name } }, graph_id: name === "alpha" ? "agent" : "echo" });
+      await create({
+        name,
+        metadata: { group, nested: { name } },
+        graph_id: name === "alpha" ? "agent" : "echo",
+      });
     }
     const search = (body: Record<string, unknown>) =>
       app.call<AssistantView[]>("POST", "/assistants/search", { body: { metadata: { group }, ...body } });
     const names = async (body: Record<string, unknown>) => (await search(body)).body.map((each) => each.name);
 
     expect(await names({})).toEqual(["Gamma_x", "alpha", "Beta 100%"]);
-    expect(await names({ sort_by: "created_at", sort_order: "asc" })).toEqual(["Beta 100%", "alpha", "Gamma_x"]);
+    expect(await names({ sort_by: "created_at", sort_order: "asc" })).toEqual([
+      "Beta 100%",
+      "alpha",
+      "Gamma_x",
+    ]);
     expect(await names({ name: "ALPH" })).toEqual(["alpha"]);
     expect(await names({ name: "%" })).toEqual(["Beta 100%"]);
     expect(await names({ name: "_" })).toEqual(["Gamma_x"]);
@@ -197,7 +212,10 @@ describe("200", () => {
   });
 
   test("subgraphs by namespace, with all the schema keys", async () => {
-    const { body } = await app.call<Record<string, object>>("GET", "/assistants/agent/subgraphs?recurse=true");
+    const { body } = await app.call<Record<string, object>>(
+      "GET",
+      "/assistants/agent/subgraphs?recurse=true",
+    );
     const [namespace] = Object.keys(body);
     expect(namespace).toBeDefined();
     expect(Object.keys(body[namespace!]!)).toEqual([

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { metadataCondition } from "../auth/auth-filter.ts";
 import { paginationHeaders } from "../threads/thread-routes.ts";
 import { type AssistantField, untitled } from "./assistant.ts";
 import {
@@ -53,6 +54,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
           name: body.name ?? untitled,
           description: body.description ?? null,
           ifExists: body.if_exists ?? "raise",
+          condition: metadataCondition(caller.rowFilter),
         });
         return json(200, toAssistantView(made));
       },
@@ -70,7 +72,8 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
       },
       async ({ caller, body }) => {
         await assistants.ensureDefaults(caller.workspaceId);
-        const filter = { ...body, workspaceId: caller.workspaceId };
+        const condition = metadataCondition(caller.rowFilter);
+        const filter = { ...body, workspaceId: caller.workspaceId, condition };
         const { rows, total } = await searchAssistants(database.sql, filter, body);
         return json(
           200,
@@ -92,7 +95,9 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
       },
       async ({ caller, body }) => {
         await assistants.ensureDefaults(caller.workspaceId);
-        return json(200, await countAssistants(database.sql, { ...body, workspaceId: caller.workspaceId }));
+        const condition = metadataCondition(caller.rowFilter);
+        const filter = { ...body, workspaceId: caller.workspaceId, condition };
+        return json(200, await countAssistants(database.sql, filter));
       },
     ),
     route(
@@ -151,6 +156,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
       async ({ caller, params, query }) => {
         const id = await assistants.remove(caller.workspaceId, params.assistant_id, {
           deleteThreads: query.delete_threads,
+          condition: metadataCondition(caller.rowFilter),
         });
         return json(200, [id]);
       },

@@ -1,4 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
+import type { RawBuilder } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/graph-drawing.ts";
@@ -62,6 +63,8 @@ export class AssistantService {
     request: Omit<NewAssistant, "workspaceId" | "assistant_id"> & {
       assistantId: string | undefined;
       ifExists: "raise" | "do_nothing";
+      /** What an existing assistant must fulfil to be the caller's. */
+      condition?: RawBuilder<unknown> | undefined;
     },
   ): Promise<Assistant> {
     const { database } = this.#options;
@@ -74,7 +77,10 @@ export class AssistantService {
       return row;
     });
     if (made) return made;
-    if (request.ifExists === "do_nothing") return this.get(workspaceId, assistantId);
+    if (request.ifExists === "do_nothing") {
+      const existing = await findAssistant(database.sql, workspaceId, assistantId, request.condition);
+      if (existing) return existing;
+    }
     throw new AppError({
       code: "assistant.exists",
       kind: "conflict",
@@ -129,13 +135,18 @@ export class AssistantService {
     });
   }
 
-  async remove(workspaceId: string, id: string, options: { deleteThreads: boolean }): Promise<string> {
+  /** `condition` says which threads are the caller's to delete. */
+  async remove(
+    workspaceId: string,
+    id: string,
+    options: { deleteThreads: boolean; condition?: RawBuilder<unknown> | undefined },
+  ): Promise<string> {
     const { database } = this.#options;
     const { assistant_id } = await this.get(workspaceId, id);
     this.#refuseDefault(assistant_id);
     await this.#stopRuns(workspaceId, assistant_id);
     if (options.deleteThreads) {
-      const threadIds = await findThreadsOf(database.sql, workspaceId, assistant_id);
+      const threadIds = await findThreadsOf(database.sql, workspaceId, assistant_id, options.condition);
       if (threadIds.length > 0) await this.#options.removeThreads(workspaceId, threadIds);
     }
     const gone = await database.transaction((tx) => deleteAssistant(tx, workspaceId, assistant_id));

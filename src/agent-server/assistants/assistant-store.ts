@@ -40,9 +40,10 @@ export async function findAssistant(
   sql: Sql,
   workspaceId: string,
   assistantId: string,
+  condition: RawBuilder<unknown> = raw`true`,
 ): Promise<Assistant | null> {
   const { rows } = await raw<Assistant>`select ${columns} from assistants
-    where workspace_id = ${workspaceId} and assistant_id = ${assistantId}`.execute(sql);
+    where workspace_id = ${workspaceId} and assistant_id = ${assistantId} and ${condition}`.execute(sql);
   return rows[0] ?? null;
 }
 
@@ -80,6 +81,8 @@ export async function saveAssistant(
 
 export type AssistantFilter = Pick<AssistantSearch, "metadata" | "graph_id" | "name"> & {
   workspaceId: string;
+  /** Conditions of a custom auth handler, already as SQL. */
+  condition?: RawBuilder<unknown> | undefined;
 };
 
 function whereOf(filter: AssistantFilter): RawBuilder<unknown> {
@@ -90,6 +93,7 @@ function whereOf(filter: AssistantFilter): RawBuilder<unknown> {
   if (filter.graph_id) parts.push(raw`graph_id = ${filter.graph_id}`);
   // Not `like`: a name may well hold % and _.
   if (filter.name) parts.push(raw`position(lower(${filter.name}) in lower(name)) > 0`);
+  if (filter.condition) parts.push(filter.condition);
   return raw.join(parts, raw` and `);
 }
 
@@ -117,9 +121,13 @@ export async function countAssistants(sql: Sql, filter: AssistantFilter): Promis
 export type AssistantName = Pick<Assistant, "assistant_id" | "graph_id" | "name" | "description">;
 
 /** All assistants of a workspace, oldest first. */
-export async function listAssistantNames(sql: Sql, workspaceId: string): Promise<AssistantName[]> {
+export async function listAssistantNames(
+  sql: Sql,
+  workspaceId: string,
+  condition: RawBuilder<unknown> = raw`true`,
+): Promise<AssistantName[]> {
   const { rows } = await raw<AssistantName>`select assistant_id, graph_id, name, description from assistants
-    where workspace_id = ${workspaceId} order by created_at, assistant_id`.execute(sql);
+    where workspace_id = ${workspaceId} and ${condition} order by created_at, assistant_id`.execute(sql);
   return rows;
 }
 
@@ -162,10 +170,15 @@ export async function findActiveRunsOf(
 }
 
 /** Threads an assistant was the last to run on. */
-export async function findThreadsOf(sql: Sql, workspaceId: string, assistantId: string): Promise<string[]> {
+export async function findThreadsOf(
+  sql: Sql,
+  workspaceId: string,
+  assistantId: string,
+  condition: RawBuilder<unknown> = raw`true`,
+): Promise<string[]> {
   const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
-    where workspace_id = ${workspaceId}
-      and metadata @> ${jsonb({ assistant_id: assistantId })}`.execute(sql);
+    where workspace_id = ${workspaceId} and metadata @> ${jsonb({ assistant_id: assistantId })}
+      and ${condition}`.execute(sql);
   return rows.map((row) => row.thread_id);
 }
 

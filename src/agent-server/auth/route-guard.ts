@@ -24,7 +24,10 @@ export function guardRoutes(routes: readonly Route[], options: RouteGuardOptions
   return routes.map((route) => {
     const rule = ruleFor(route.spec);
     if (!rule) return route;
-    return { spec: route.spec, handle: async (request) => route.handle(await permit(request, rule, options)) };
+    return {
+      spec: route.spec,
+      handle: async (request) => route.handle(await permit(request, rule, options)),
+    };
   });
 }
 

@@ -16,7 +16,7 @@ import {
   type SaverConfig,
   settleAll,
 } from "./checkpoint-tuple.ts";
-import { createMessageCodec } from "./message-codec.ts";
+import { createMessageCodec, createWireCodec } from "./message-codec.ts";
 
 export type SaverKit = Pick<GraphKit, "BaseCheckpointSaver" | "serde" | "messages">;
 
@@ -25,6 +25,8 @@ export type SaverOptions = {
   fence?: Fence;
   /** Added to the metadata of every checkpoint written. */
   metadata?: Record<string, unknown>;
+  /** Gives values as wire JSON instead of message objects: for reading only. */
+  wire?: boolean;
 };
 
 /** A saver of the graph's own copy of the library, writing to our tables. */
@@ -39,7 +41,8 @@ export function createCheckpointSaver(
   store: CheckpointStore,
   options: SaverOptions = {},
 ): CheckpointSaver {
-  const codec = createMessageCodec(kit);
+  const messages = createMessageCodec(kit);
+  const codec = options.wire ? createWireCodec(messages) : messages;
 
   class TreadleCheckpointSaver extends kit.BaseCheckpointSaver {
     readonly #options: SaverOptions;

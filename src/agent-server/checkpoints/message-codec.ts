@@ -1,5 +1,6 @@
 import type { GraphKit } from "../graphs/graph-kit.ts";
 import type { Payload } from "./checkpoint.ts";
+import { toMarkedWire } from "./message-wire.ts";
 
 export type CodecKit = Pick<GraphKit, "serde" | "messages">;
 
@@ -228,4 +229,19 @@ function aliasedFields(messageClass: MessageClass): Set<string> {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * For reading states that only go out over HTTP: values become wire JSON at once, without ever being
+ * message objects. A graph does not look into them to tell what comes next.
+ */
+export function createWireCodec(base: Codec): Codec {
+  return {
+    encode: (value) => base.encode(value),
+    decode(payload) {
+      // Records of values JSON does not have, such as delta snapshots, mean something to the graph's channels.
+      if (payload.type !== "json" || payload.text.includes('"lc":2')) return base.decode(payload);
+      return toMarkedWire(JSON.parse(payload.text));
+    },
+  };
 }

@@ -11,6 +11,16 @@ const typeByClass: Readonly<Record<string, string>> = {
   RemoveMessage: "remove",
 };
 
+/** On objects that are wire JSON already, so that they are not walked again; JSON does not show symbols. */
+const wireMark = Symbol("wire");
+
+/** `toWire` for a value that will be asked for again, perhaps as part of another one. */
+export function toMarkedWire(value: unknown): Wire {
+  const wire = toWire(value);
+  if (typeof wire === "object" && wire !== null) Object.defineProperty(wire, wireMark, { value: true });
+  return wire;
+}
+
 /**
  * Any state, update or event as wire JSON. Takes living objects (message instances of any copy of the
  * library, Sets, errors …) as well as parsed checkpoint JSON in which they are `lc` records.
@@ -35,6 +45,7 @@ function convert(value: unknown, ancestors: object[]): Wire | undefined {
       return undefined;
   }
   if (value === null) return null;
+  if (wireMark in value) return value as Wire;
   if (ancestors.includes(value)) return "[Circular]";
   ancestors.push(value);
   const converted = Array.isArray(value) ? convertList(value, ancestors) : convertObject(value, ancestors);

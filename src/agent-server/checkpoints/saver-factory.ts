@@ -9,17 +9,28 @@ type RunLease = { run_id: string; attempt: number };
 export class SaverFactory {
   readonly #store: CheckpointStore;
   readonly #byKit = new Map<GraphKit, CheckpointSaver>();
+  readonly #readersByKit = new Map<GraphKit, CheckpointSaver>();
 
   constructor(store: CheckpointStore) {
     this.#store = store;
   }
 
-  /** For reading, and for writes that belong to no run. */
+  /** For writes that belong to no run, and for what they read. */
   forKit(kit: GraphKit): CheckpointSaver {
     let saver = this.#byKit.get(kit);
     if (!saver) {
       saver = createCheckpointSaver(kit, this.#store);
       this.#byKit.set(kit, saver);
+    }
+    return saver;
+  }
+
+  /** For states that go out over HTTP and nowhere else: several times as fast. */
+  forReading(kit: GraphKit): CheckpointSaver {
+    let saver = this.#readersByKit.get(kit);
+    if (!saver) {
+      saver = createCheckpointSaver(kit, this.#store, { wire: true });
+      this.#readersByKit.set(kit, saver);
     }
     return saver;
   }

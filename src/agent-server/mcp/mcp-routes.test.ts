@@ -66,7 +66,9 @@ describe("200", () => {
     await app.call("POST", "/assistants", { body: made });
     const { result } = await ask("tools/list");
     const tools = result?.tools as Tool[];
-    expect(tools.map((tool) => tool.name)).toEqual(expect.arrayContaining(["agent", "echo", "approval", "My_gate"]));
+    expect(tools.map((tool) => tool.name)).toEqual(
+      expect.arrayContaining(["agent", "echo", "approval", "My_gate"]),
+    );
     const gate = tools.find((tool) => tool.name === "My_gate");
     expect(gate).toMatchObject({ title: "My gate", description: "Asks first." });
     expect(gate?.inputSchema).toMatchObject({

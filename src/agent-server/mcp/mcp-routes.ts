@@ -4,15 +4,17 @@ import { json, type Route, route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type RpcResponse, readMessage, rpcCodes, rpcFailure, rpcResponse } from "../json-rpc/json-rpc.ts";
 import { accepts, answerRequest, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
-import { callerConfigurable } from "../runs/caller-configurable.ts";
+import type { RunAnswers } from "../runs/run-responses.ts";
 import { type McpCaller, type McpService, protocolVersions } from "./mcp-service.ts";
 
 const tag = "MCP";
 const maxBatch = 50;
 const answer = z.union([rpcResponse, z.array(rpcResponse)]);
 
+export type McpRoutesOptions = { mcp: McpService; logger: Logger } & Pick<RunAnswers, "callerOf">;
+
 /** Streamable HTTP without sessions. There is no GET: this server never speaks first. */
-export function mcpRoutes({ mcp, logger }: { mcp: McpService; logger: Logger }): Route[] {
+export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] {
   return [
     route(
       {
@@ -36,11 +38,7 @@ export function mcpRoutes({ mcp, logger }: { mcp: McpService; logger: Logger }):
         if (refusal) return refusal;
         const body = await readRpcBody(c.req.raw);
         if ("refusal" in body) return body.refusal;
-        const from: McpCaller = {
-          workspaceId: caller.workspaceId,
-          configurable: callerConfigurable(headers),
-          signal,
-        };
+        const from: McpCaller = { caller, origin: callerOf(caller, headers), signal };
         return Array.isArray(body.value)
           ? answerBatch(mcp, logger, body.value, from)
           : answerOne(mcp, logger, body.value, from);

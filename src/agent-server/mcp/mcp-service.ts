@@ -1,11 +1,14 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { defaultAssistantId } from "../assistants/assistant.ts";
 import type { AssistantService } from "../assistants/assistant-service.ts";
 import { type AssistantName, listAssistantNames } from "../assistants/assistant-store.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { invalidParams, methodNotFound, type RpcRequest, readParams } from "../json-rpc/json-rpc.ts";
+import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
+import type { RunRequest } from "../runs/run-request.ts";
 import { runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { CreatedRun, RunService } from "../runs/run-service.ts";
 import { type McpTool, nameTools, type ToolResult, toInputSchema, toToolResult } from "./mcp-tool.ts";
@@ -21,6 +24,7 @@ export type McpServiceOptions = {
   logger: Logger;
   graphs: GraphRegistry;
   assistants: AssistantService;
+  permits: RpcPermits;
   runs: Pick<RunService, "create" | "waitForEnd">;
   /** Final values of a run that is over, as JSON text. */
   finalResult(run: { run_id: string; thread_id: string }): Promise<string>;
@@ -30,9 +34,9 @@ export type McpServiceOptions = {
 };
 
 export type McpCaller = {
-  workspaceId: string;
-  /** What the caller's headers bring to a run's configuration. */
-  configurable: Record<string, unknown>;
+  caller: Caller;
+  /** What a run takes from the request that starts it. */
+  origin: Pick<RunRequest, "caller" | "callerConfigurable">;
   /** Fires when the client has gone. */
   signal: AbortSignal;
 };
@@ -52,17 +56,17 @@ export class McpService {
     this.#options = options;
   }
 
-  async handle({ method, params }: RpcRequest, caller: McpCaller): Promise<unknown> {
+  async handle({ method, params }: RpcRequest, from: McpCaller): Promise<unknown> {
     switch (method) {
       case "initialize":
         return this.#initialize(readParams(initializeParams, params).protocolVersion);
       case "ping":
         return {};
       case "tools/list":
-        return this.#list(caller.workspaceId, readParams(listParams, params).cursor ?? undefined);
+        return this.#list(from.caller, readParams(listParams, params).cursor ?? undefined);
       case "tools/call": {
         const call = readParams(callParams, params);
-        return this.#call(caller, call.name, call.arguments ?? {});
+        return this.#call(from, call.name, call.arguments ?? {});
       }
       default:
         throw methodNotFound(method, methods);
@@ -79,10 +83,11 @@ export class McpService {
     };
   }
 
-  async #tools(workspaceId: string): Promise<Map<string, AssistantName>> {
-    const { assistants, database, graphs } = this.#options;
-    await assistants.ensureDefaults(workspaceId);
-    const all = await listAssistantNames(database.sql, workspaceId);
+  async #tools(caller: Caller): Promise<Map<string, AssistantName>> {
+    const { assistants, database, graphs, permits } = this.#options;
+    await assistants.ensureDefaults(caller.workspaceId);
+    const condition = await permits.assistantCondition(caller);
+    const all = await listAssistantNames(database.sql, caller.workspaceId, condition);
     const loaded = new Set(graphs.ids);
     const defaultIds = new Set(graphs.ids.map(defaultAssistantId));
     return nameTools(
@@ -92,11 +97,11 @@ export class McpService {
   }
 
   async #list(
-    workspaceId: string,
+    caller: Caller,
     cursor: string | undefined,
   ): Promise<{ tools: McpTool[]; nextCursor?: string }> {
     const offset = cursor === undefined ? 0 : readCursor(cursor);
-    const all = [...(await this.#tools(workspaceId))];
+    const all = [...(await this.#tools(caller))];
     const page = all.slice(offset, offset + pageSize);
     const tools = await Promise.all(page.map(([name, assistant]) => this.#describe(name, assistant)));
     const next = offset + page.length;
@@ -115,22 +120,23 @@ export class McpService {
     };
   }
 
-  async #call(caller: McpCaller, name: string, input: Record<string, unknown>): Promise<ToolResult> {
-    const assistant = (await this.#tools(caller.workspaceId)).get(name);
+  async #call(from: McpCaller, name: string, input: Record<string, unknown>): Promise<ToolResult> {
+    const { workspaceId } = from.caller;
+    const assistant = (await this.#tools(from.caller)).get(name);
     if (!assistant) throw invalidParams(`Unknown tool: "${name}". tools/list names the tools there are.`);
     const { assistant_id } = assistant;
     const request = toRunRequest(runCreateBody.parse({ assistant_id, input }), "given");
-    const created = await this.#options.runs.create(caller.workspaceId, null, {
-      ...request,
-      callerConfigurable: caller.configurable,
-    });
+    const created = await this.#options.runs.create(workspaceId, null, { ...request, ...from.origin });
     const { thread_id } = created.run;
     try {
-      return toToolResult(name, await this.#resultOf(created, caller.signal));
+      return toToolResult(name, await this.#resultOf(created, from.signal));
     } finally {
       // Not a thread that goes with its run: it must last until its result was read, whichever process ran it.
-      await this.#options.removeThread(caller.workspaceId, thread_id).catch((error: unknown) => {
-        this.#options.logger.warn({ err: error, thread_id }, "the thread of a tool call could not be removed");
+      await this.#options.removeThread(workspaceId, thread_id).catch((error: unknown) => {
+        this.#options.logger.warn(
+          { err: error, thread_id },
+          "the thread of a tool call could not be removed",
+        );
       });
     }
   }

@@ -61,7 +61,10 @@ export class MessageEvents {
         namespace: [...namespace],
         timestamp: this.#now(),
         ...(typeof node === "string" ? { node } : {}),
-        data: data.event === "message-start" ? { ...completeStart(data, metadata), ...runId } : { ...data, ...runId },
+        data:
+          data.event === "message-start"
+            ? { ...completeStart(data, metadata), ...runId }
+            : { ...data, ...runId },
       },
     };
   }
@@ -73,7 +76,11 @@ function completeStart(data: MessagesData, metadata: Metadata): MessagesData {
   if (typeof metadata.ls_provider === "string") about.provider = metadata.ls_provider;
   if (typeof metadata.ls_model_name === "string") about.model = metadata.ls_model_name;
   if (typeof metadata.ls_model_type === "string") about.model_type = metadata.ls_model_type;
-  return { role: "ai", ...(Object.keys(about).length > 0 ? { metadata: about } : {}), ...data } as MessagesData;
+  return {
+    role: "ai",
+    ...(Object.keys(about).length > 0 ? { metadata: about } : {}),
+    ...data,
+  } as MessagesData;
 }
 
 function isClassic(value: unknown): value is ClassicMessage {

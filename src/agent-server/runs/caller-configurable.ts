@@ -33,6 +33,9 @@ function isShown(name: string, { includes, excludes }: HeaderRule): boolean {
 }
 
 function matches(pattern: string, name: string): boolean {
-  const parts = pattern.toLowerCase().split("*").map(RegExp.escape);
+  const parts = pattern
+    .toLowerCase()
+    .split("*")
+    .map((part) => part.replaceAll(/[^\w-]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(name);
 }

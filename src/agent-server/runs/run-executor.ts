@@ -208,7 +208,7 @@ export class RunExecutor {
  */
 async function addressAnswer(kwargs: RunKwargs, reader: StateReader, threadId: string): Promise<RunKwargs> {
   const answer = kwargs.command?.resume;
-  if (answer === undefined || answer === null || Boolean(answer)) return kwargs;
+  if (answer === undefined || answer === null || answer) return kwargs;
   const state = await readThreadState(reader, threadId);
   const pending = Object.values(interruptsByTask(state)).flat() as { id?: string }[];
   const id = pending[0]?.id;

@@ -1,8 +1,10 @@
+import type { Caller } from "../../platform/http/caller.ts";
 import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Run, StreamMode } from "./run.ts";
 import { isActive } from "./run.ts";
+import type { RunRequest } from "./run-request.ts";
 import type { CreatedRun, RunService } from "./run-service.ts";
 
 /** A client hears something at least this often while it waits for a result. */
@@ -13,6 +15,8 @@ export type RunAnswers = {
   feed: ThreadFeed;
   /** Final values of a run that is over, as JSON text. */
   finalResult(run: Pick<Run, "run_id" | "thread_id">): Promise<string>;
+  /** What a run takes from the request that starts it. */
+  callerOf(caller: Caller, headers: Headers): Pick<RunRequest, "caller" | "callerConfigurable">;
 };
 
 export function runLocation(

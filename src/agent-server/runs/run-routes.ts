@@ -3,7 +3,6 @@ import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { callerConfigurable } from "./caller-configurable.ts";
 import { cancelActions, runStatuses, type StreamMode, streamModes } from "./run.ts";
 import { type RunAnswers, runLocation, streamRun, waitForRun } from "./run-responses.ts";
 import { runCreateBody, runView, toRunRequest, toRunView } from "./run-schemas.ts";
@@ -40,7 +39,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async ({ caller, params, body, c }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          callerConfigurable: callerConfigurable(c.req.raw.headers),
+          ...options.callerOf(caller, c.req.raw.headers),
         };
         const { run } = await service.create(caller.workspaceId, params.thread_id, request);
         return json(200, toRunView(run), {
@@ -64,7 +63,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async ({ caller, params, body, c }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          callerConfigurable: callerConfigurable(c.req.raw.headers),
+          ...options.callerOf(caller, c.req.raw.headers),
         };
         const { run, afterSeq } = await service.create(caller.workspaceId, params.thread_id, request);
         return streamRun(options, run, {
@@ -91,7 +90,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async ({ caller, params, body, c }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          callerConfigurable: callerConfigurable(c.req.raw.headers),
+          ...options.callerOf(caller, c.req.raw.headers),
         };
         const created = await service.create(caller.workspaceId, params.thread_id, request);
         return waitForRun(options, created, {

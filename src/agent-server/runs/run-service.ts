@@ -2,9 +2,9 @@ import type { Database } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { resolveAssistantId } from "../assistants/assistant.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
-import { resolveAssistantId } from "../assistants/assistant.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
@@ -224,11 +224,7 @@ export class RunService {
       await database.notify(runsChannel, `cancel:${run.run_id}:${action}`);
   }
 
-  async cancelMany(
-    workspaceId: string,
-    filter: ActiveRunFilter,
-    action: CancelAction,
-  ): Promise<number> {
+  async cancelMany(workspaceId: string, filter: ActiveRunFilter, action: CancelAction): Promise<number> {
     const found = await findActiveRuns(this.#options.database.sql, workspaceId, filter);
     for (const { run_id } of found) {
       const run = await findRunById(this.#options.database, workspaceId, run_id);

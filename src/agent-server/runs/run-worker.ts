@@ -30,6 +30,8 @@ export type RunWorkerOptions = {
   concurrency: number;
   leaseMs: number;
   runTimeoutMs: number;
+  /** Called before the end of a run is written; what it throws leaves the run to another attempt. */
+  beforeEnd(run: ClaimedRun, result: RunResult): Promise<void>;
   /** Called when a run ended and everything about it is committed; nobody waits for it but a stop. */
   onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
   /** Takes back a run that was cancelled with `rollback`; called instead of finishing it. */
@@ -175,7 +177,9 @@ export class RunWorker {
       if (result) await this.#options.onEnd(run, result);
     });
     const tracked = followed
-      .catch((error: unknown) => this.#options.logger.error({ runId: run.run_id, err: error }, "after-run work failed"))
+      .catch((error: unknown) =>
+        this.#options.logger.error({ runId: run.run_id, err: error }, "after-run work failed"),
+      )
       .finally(() => this.#following.delete(tracked));
     this.#following.add(tracked);
   }
@@ -203,6 +207,7 @@ export class RunWorker {
   }
 
   async #finish(run: ClaimedRun, result: RunResult): Promise<void> {
+    await this.#options.beforeEnd(run, result);
     const { accepted, more } = await this.#finishes.add({
       runId: run.run_id,
       attempt: run.attempt,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import { queryList } from "../../platform/http/query.ts";
 import {
   json,
@@ -9,7 +10,7 @@ import {
   type RouteSpec,
   route,
 } from "../../platform/http/route.ts";
-import { callerConfigurable } from "./caller-configurable.ts";
+import { metadataCondition } from "../auth/auth-filter.ts";
 import { cancelActions } from "./run.ts";
 import { type RunAnswers, streamRun, waitForRun } from "./run-responses.ts";
 import { parseModes } from "./run-routes.ts";
@@ -24,13 +25,10 @@ const maxBatch = 100;
 /** Runs that bring their own thread, which goes with them unless it is to be kept. */
 export function statelessRunRoutes(answers: RunAnswers): Route[] {
   const { service } = answers;
-  const create = (
-    request: Pick<RouteRequest<RouteSpec>, "c"> & { caller: { workspaceId: string } },
-    body: RunCreateBody,
-  ) =>
+  const create = (request: Pick<RouteRequest<RouteSpec>, "c"> & { caller: Caller }, body: RunCreateBody) =>
     service.create(request.caller.workspaceId, null, {
       ...toRunRequest(body, "own"),
-      callerConfigurable: callerConfigurable(request.c.req.raw.headers),
+      ...answers.callerOf(request.caller, request.c.req.raw.headers),
     });
   return [
     route(
@@ -141,6 +139,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
             ...(body.status ? { status: body.status } : {}),
             ...(body.thread_id ? { threadId: body.thread_id } : {}),
             ...(body.run_ids ? { runIds: body.run_ids } : {}),
+            threadCondition: metadataCondition(caller.rowFilter),
           },
           query.action,
         );

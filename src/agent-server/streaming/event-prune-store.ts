@@ -2,8 +2,8 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
 /**
- * Deletes what runs that ended before `endedBefore` said in their own streams, oldest first; events younger than
- * `from` only, when it is given. Events of active runs stay, however old.
+ * Deletes what runs that ended before `endedBefore` said in their own streams, and what threads that are
+ * gone left behind; events younger than `from` only, when it is given. Events of active runs stay, however old.
  */
 export async function deleteEndedRunEvents(
   sql: Sql,
@@ -11,7 +11,8 @@ export async function deleteEndedRunEvents(
 ): Promise<number> {
   const { rows } = await raw<{ deleted: number }>`with old as (
       select e.thread_id, e.seq from thread_events e
-      where e.created_at < ${query.endedBefore} and e.family <> 'protocol'
+      where e.created_at < ${query.endedBefore}
+        and (e.family <> 'protocol' or not exists (select 1 from threads t where t.thread_id = e.thread_id))
         and e.created_at >= coalesce(${query.from}::timestamptz, '-infinity')
         and not exists (
           select 1 from runs r where r.run_id = e.run_id

@@ -120,7 +120,9 @@ export class StateService {
       { configurable: { thread_id: thread.thread_id, graph_id: graphId } },
       access,
     );
-    return { graph, kit: loaded.kit, saver: this.#options.savers.forKit(loaded.kit) };
+    const { savers } = this.#options;
+    const saver = access === "threads.read" ? savers.forReading(loaded.kit) : savers.forKit(loaded.kit);
+    return { graph, kit: loaded.kit, saver };
   }
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { metadataCondition } from "../auth/auth-filter.ts";
 import { measureThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
 import { jsonObject } from "../runs/run-schemas.ts";
 import type { StateService } from "./state-service.ts";
@@ -52,6 +53,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
           metadata: body.metadata ?? {},
           ttl: ttlOf(body.ttl) ?? null,
           ifExists: body.if_exists ?? "raise",
+          condition: metadataCondition(caller.rowFilter),
         });
         if (!created || !body.supersteps?.length) return json(200, toThreadView(row));
         await states.fill(row, body.supersteps as Parameters<StateService["fill"]>[1]);
@@ -70,7 +72,8 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         responses: { 200: { description: "Threads.", schema: z.array(threadView.partial()) } },
       },
       async ({ caller, body }) => {
-        const filter = { ...body, workspaceId: caller.workspaceId };
+        const condition = metadataCondition(caller.rowFilter);
+        const filter = { ...body, workspaceId: caller.workspaceId, condition };
         const { rows, total } = await searchThreads(database.sql, filter, body);
         return json(
           200,
@@ -91,7 +94,14 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         responses: { 200: { description: "The number.", schema: z.int() } },
       },
       async ({ caller, body }) =>
-        json(200, await countThreads(database.sql, { ...body, workspaceId: caller.workspaceId })),
+        json(
+          200,
+          await countThreads(database.sql, {
+            ...body,
+            workspaceId: caller.workspaceId,
+            condition: metadataCondition(caller.rowFilter),
+          }),
+        ),
     ),
     route(
       {
@@ -107,8 +117,11 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         }),
         responses: { 200: { description: "Done.", schema: z.object({ pruned_count: z.int() }) } },
       },
-      async ({ caller, body }) =>
-        json(200, { pruned_count: await threads.prune(caller.workspaceId, body.thread_ids, body.strategy) }),
+      async ({ caller, body }) => {
+        const condition = metadataCondition(caller.rowFilter);
+        const count = await threads.prune(caller.workspaceId, body.thread_ids, body.strategy, condition);
+        return json(200, { pruned_count: count });
+      },
     ),
     route(
       {

@@ -1,5 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import type { RawBuilder } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { copyThreadCheckpoints, keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
@@ -49,6 +50,8 @@ export class ThreadService {
       metadata: Record<string, unknown>;
       ttl: ThreadTtl | null;
       ifExists: "raise" | "do_nothing";
+      /** What an existing thread must fulfil to be the caller's. */
+      condition?: RawBuilder<unknown> | undefined;
     },
   ): Promise<{ row: ThreadRow; created: boolean }> {
     const threadId = request.threadId ?? newId();
@@ -61,7 +64,9 @@ export class ThreadService {
     });
     if (row) return { row, created: true };
     const existing =
-      request.ifExists === "do_nothing" ? await findThreadById(database, workspaceId, threadId) : null;
+      request.ifExists === "do_nothing"
+        ? await findThreadById(database, workspaceId, threadId, request.condition)
+        : null;
     if (existing) return { row: existing, created: false };
     throw new AppError({
       code: "thread.exists",
@@ -104,9 +109,14 @@ export class ThreadService {
     return this.get(workspaceId, copyId);
   }
 
-  async prune(workspaceId: string, threadIds: string[], strategy: TtlStrategy): Promise<number> {
+  async prune(
+    workspaceId: string,
+    threadIds: string[],
+    strategy: TtlStrategy,
+    condition?: RawBuilder<unknown>,
+  ): Promise<number> {
     const { database } = this.#options;
-    const own = await ownThreadIds(database.sql, workspaceId, threadIds);
+    const own = await ownThreadIds(database.sql, workspaceId, threadIds, condition);
     if (strategy === "delete") {
       for (const threadId of own) await this.#options.stopRuns(workspaceId, threadId);
       if (own.length > 0) await deleteThreads(database, own);

@@ -54,7 +54,13 @@ export async function findThreadById(
   database: Database,
   workspaceId: string,
   threadId: string,
+  condition?: RawBuilder<unknown>,
 ): Promise<ThreadRow | null> {
+  if (condition) {
+    const { rows } = await raw<ThreadRow>`select ${columns} from threads
+      where thread_id = ${threadId} and workspace_id = ${workspaceId} and ${condition}`.execute(database.sql);
+    return rows[0] ?? null;
+  }
   const [row] = await database.query<ThreadRow>(findThread, [threadId, workspaceId]);
   return row ?? null;
 }
@@ -152,9 +158,14 @@ export async function hasActiveRun(sql: Sql, threadId: string): Promise<boolean>
 }
 
 /** Those of the ids that belong to the workspace. */
-export async function ownThreadIds(sql: Sql, workspaceId: string, threadIds: string[]): Promise<string[]> {
+export async function ownThreadIds(
+  sql: Sql,
+  workspaceId: string,
+  threadIds: string[],
+  condition: RawBuilder<unknown> = raw`true`,
+): Promise<string[]> {
   const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
-    where workspace_id = ${workspaceId} and thread_id = any(${threadIds}::uuid[])`.execute(sql);
+    where workspace_id = ${workspaceId} and thread_id = any(${threadIds}::uuid[]) and ${condition}`.execute(sql);
   return rows.map((row) => row.thread_id);
 }
 
@@ -168,8 +179,8 @@ export async function deleteThreadEvents(sql: Sql, threadIds: readonly string[])
   await raw`delete from thread_events where thread_id = any(${threadIds})`.execute(sql);
 }
 
-/** Threads whose time is up and which have nothing to do. */
-export async function findExpiredThreads(
+/** Threads whose time is up and which have nothing to do, locked until they are dealt with. */
+export async function lockExpiredThreads(
   sql: Sql,
   limit: number,
 ): Promise<{ thread_id: string; ttl_strategy: "delete" | "keep_latest" | null }[]> {
@@ -177,7 +188,7 @@ export async function findExpiredThreads(
     select thread_id, ttl_strategy from threads t
     where expires_at <= now() and not exists (
       select 1 from runs r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))
-    order by expires_at limit ${limit}`.execute(sql);
+    order by expires_at limit ${limit} for update skip locked`.execute(sql);
   return rows;
 }
 

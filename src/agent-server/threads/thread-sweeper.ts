@@ -3,7 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
-import { clearExpiry, deleteThreadRows, lockExpiredThreads } from "./thread-store.ts";
+import { clearExpiry, deleteThreadEvents, deleteThreadRows, lockExpiredThreads } from "./thread-store.ts";
 
 export type ThreadSweeperOptions = {
   database: Database;
@@ -55,7 +55,10 @@ function sweepBatch(database: Database, limit: number): Promise<{ deleted: numbe
     const reduced = expired.filter((thread) => thread.ttl_strategy === "keep_latest");
     const deleted = expired.filter((thread) => thread.ttl_strategy !== "keep_latest");
     const ids = (threads: { thread_id: string }[]) => threads.map((thread) => thread.thread_id);
-    if (deleted.length > 0) await deleteThreadRows(tx, ids(deleted));
+    if (deleted.length > 0) {
+      await deleteThreadRows(tx, ids(deleted));
+      await deleteThreadEvents(tx, ids(deleted));
+    }
     if (reduced.length > 0) {
       await keepLatestCheckpoints(tx, ids(reduced));
       // Its next run sets a new time.

@@ -5,6 +5,17 @@ export type CorsRules = {
   origins: string[];
   /** While the server is open on loopback, pages on this machine may call it. */
   allowLoopback: boolean;
+  /** Further origins, as a whole. */
+  originPattern?: RegExp;
+  /** Request headers a page may send besides the usual ones; `*` admits all. */
+  headers?: readonly string[];
+  /** Methods besides the usual ones; `*` changes nothing, because the usual ones are all there are. */
+  methods?: readonly string[];
+  /** Answer headers a page may read besides the usual ones. */
+  exposed?: readonly string[];
+  /** Whether a page may send cookies. */
+  credentials?: boolean;
+  maxAgeSeconds?: number;
 };
 
 export type Cors = {
@@ -37,7 +48,11 @@ export function createCors(rules: CorsRules): Cors {
   const origins = new Set(rules.origins.map((origin) => origin.replace(/\/+$/, "").toLowerCase()));
   const anyOrigin = origins.has("*");
   const isTrusted = (origin: string) =>
-    origins.has(origin.toLowerCase()) || (rules.allowLoopback && isLoopbackOrigin(origin));
+    origins.has(origin.toLowerCase()) ||
+    rules.originPattern?.test(origin) === true ||
+    (rules.allowLoopback && isLoopbackOrigin(origin));
+  const exposedHeaders = [exposed, ...(rules.exposed ?? [])].join(", ");
+  const methods = [allowedMethods, ...(rules.methods ?? []).filter((name) => name !== "*")].join(", ");
   const allowedOrigin = (origin: string) => (isTrusted(origin) ? origin : anyOrigin ? "*" : null);
   return {
     allowedOrigin,
@@ -47,16 +62,19 @@ export function createCors(rules: CorsRules): Cors {
       const allowed = allowedOrigin(origin);
       if (allowed === null) return;
       headers.set("access-control-allow-origin", allowed);
-      headers.set("access-control-expose-headers", exposed);
+      headers.set("access-control-expose-headers", exposedHeaders);
+      // Never with `*`: browsers refuse that, and rightly.
+      if (rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
     },
     preflight(request) {
       const headers = new Headers({ vary: "Origin, Access-Control-Request-Headers" });
       const allowed = allowedOrigin(request.headers.get("origin") ?? "");
       if (allowed !== null) {
         headers.set("access-control-allow-origin", allowed);
-        headers.set("access-control-allow-methods", allowedMethods);
-        headers.set("access-control-allow-headers", allowedHeaders);
-        headers.set("access-control-max-age", "600");
+        headers.set("access-control-allow-methods", methods);
+        headers.set("access-control-allow-headers", headersFor(request, rules));
+        headers.set("access-control-max-age", String(rules.maxAgeSeconds ?? 600));
+        if (rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
         if (request.headers.get("access-control-request-private-network") === "true") {
           headers.set("access-control-allow-private-network", "true");
         }
@@ -64,4 +82,10 @@ export function createCors(rules: CorsRules): Cors {
       return new Response(null, { status: 204, headers });
     },
   };
+}
+
+function headersFor(request: Request, rules: CorsRules): string {
+  const more = rules.headers ?? [];
+  const asked = more.includes("*") ? request.headers.get("access-control-request-headers") : null;
+  return [allowedHeaders, ...more.filter((name) => name !== "*"), ...(asked ? [asked] : [])].join(", ");
 }

@@ -23,7 +23,11 @@ export type HttpApp = {
 
 /** Every request: id, routing, access, validation, handler, error shape, headers, log; one closure per route. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const cors = createCors({ origins: options.corsOrigins, allowLoopback: !options.agentAuthRequired });
+  const cors = createCors({
+    ...options.cors,
+    origins: options.corsOrigins,
+    allowLoopback: !options.agentAuthRequired,
+  });
   const authorize = createAuthorize({
     authenticator: options.authenticator,
     agentAuthRequired: options.agentAuthRequired,

@@ -4,7 +4,7 @@ import type { HttpMetrics } from "../metrics.ts";
 import type { Authorize } from "./access.ts";
 import type { AccessLog } from "./access-log.ts";
 import type { Authenticator } from "./caller.ts";
-import type { Cors } from "./cors.ts";
+import type { Cors, CorsRules } from "./cors.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { ApiDocument } from "./openapi.ts";
 import type { Route } from "./route.ts";
@@ -16,6 +16,8 @@ export type HttpAppOptions = {
   logger: Logger;
   metrics: HttpMetrics;
   corsOrigins: string[];
+  /** Finer rules, where a project has some. */
+  cors?: Omit<CorsRules, "origins" | "allowLoopback">;
   /** Served at their own paths, and browsable at /docs. */
   documents: ApiDocument[];
   /** Check every answer against the route's published schemas. */

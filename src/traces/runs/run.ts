@@ -77,8 +77,8 @@ export const runTypes = ["tool", "chain", "llm", "retriever", "embedding", "prom
 
 /** `pending` until the run has an end; then its error decides. */
 export function statusOf(run: { end_time: string | null; error: string | null }): RunStatus {
-  if (run.error !== null) return "error";
-  return run.end_time === null ? "pending" : "success";
+  if (run.end_time === null) return "pending";
+  return run.error === null ? "success" : "error";
 }
 
 /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`, as every answer writes times: the driver's dates would lose microseconds. */

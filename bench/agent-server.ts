@@ -1,0 +1,242 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { HttpClient } from "./http-client.ts";
+import { formatTable, load, median, percentile } from "./load.ts";
+
+/**
+ * How fast is the agent server, beside the open in-memory server on the same graphs and the same load?
+ *   node bench/agent-server.ts              ours and the peer, then the peer and ours; medians
+ *   node bench/agent-server.ts --ours       ours alone
+ */
+const root = fileURLToPath(new URL("..", import.meta.url));
+const project = join(root, "bench/fixtures/agents");
+const peerPackage = "@langchain/langgraph-cli@1.5.1";
+const seconds = Number(process.env.BENCH_SECONDS ?? 4);
+
+type Subject = { name: string; start(port: number): ChildProcess };
+type Figures = Record<string, number>;
+
+const ours: Subject = {
+  name: "treadle",
+  start: (port) => {
+    const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
+    return spawn(
+      join(root, "node_modules/.bin/node"),
+      [
+        join(root, "bin/treadle.js"),
+        "agent",
+        "--config",
+        join(project, "langgraph.json"),
+        "--port",
+        String(port),
+      ],
+      {
+        env: { ...process.env, TREADLE_DATA_DIR: data, TREADLE_LOG_LEVEL: "warn" },
+        stdio: "ignore",
+        detached: true,
+      },
+    );
+  },
+};
+
+const peer: Subject = {
+  name: "peer",
+  start: (port) => {
+    const folder = installPeer();
+    return spawn(
+      join(folder, "node_modules/.bin/langgraphjs"),
+      ["dev", "--no-browser", "--port", String(port), "--config", join(folder, "langgraph.json")],
+      { cwd: folder, env: { ...process.env, LANGSMITH_TRACING: "false" }, stdio: "ignore", detached: true },
+    );
+  },
+};
+
+/** The open server in a folder of its own, with the same graphs. */
+function installPeer(): string {
+  const folder = join(tmpdir(), "treadle-bench-peer");
+  mkdirSync(folder, { recursive: true });
+  if (!existsSync(join(folder, "node_modules/.bin/langgraphjs"))) {
+    writeFileSync(join(folder, "package.json"), readFileSync(join(project, "package.json")));
+    const packages = [peerPackage, "@langchain/langgraph@1.4.18", "@langchain/core@1.2.13"];
+    execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", ...packages], {
+      cwd: folder,
+    });
+  }
+  for (const file of ["graphs.mjs", "langgraph.json"]) cpSync(join(project, file), join(folder, file));
+  return folder;
+}
+
+async function measure(subject: Subject): Promise<Figures> {
+  const port = await freePort();
+  const began = performance.now();
+  const child = subject.start(port);
+  try {
+    const http = new HttpClient(port, 64);
+    await untilHealthy(http);
+    const figures: Figures = { "start to /ok ms": performance.now() - began };
+    figures["memory at start MB"] = memoryOf(child.pid!);
+    for (const clients of [1, 8, 32]) {
+      const result = await load({
+        clients,
+        seconds,
+        request: async () => void (await http.call("POST", "/threads", {})),
+      });
+      figures[`POST /threads per s, ${clients}`] = result.perSecond;
+    }
+    for (const clients of [1, 8, 32]) {
+      const result = await load({ clients, seconds, request: () => echoRun(http) });
+      figures[`echo runs/wait per s, ${clients}`] = result.perSecond;
+      if (clients === 32) figures["echo runs/wait p99 ms, 32"] = result.p99Ms;
+    }
+    Object.assign(figures, await measureStreams(http), await measureState(http));
+    figures["memory at the end MB"] = memoryOf(child.pid!);
+    http.close();
+    return figures;
+  } finally {
+    process.kill(-child.pid!, "SIGTERM");
+    await Promise.race([new Promise((resolve) => child.once("exit", resolve)), delay(10_000)]);
+  }
+}
+
+async function echoRun(http: HttpClient): Promise<void> {
+  await http.call("POST", `/threads/${randomUUID()}/runs/wait`, {
+    assistant_id: "echo",
+    if_not_exists: "create",
+    input: { messages: [{ role: "user", content: "hello there" }] },
+  });
+}
+
+async function measureStreams(http: HttpClient): Promise<Figures> {
+  const firsts: number[] = [];
+  const ends: number[] = [];
+  const totals: number[] = [];
+  for (let round = 0; round < 20; round += 1) {
+    const body = (content: string, mode: string) => ({
+      assistant_id: "tokens",
+      if_not_exists: "create",
+      stream_mode: [mode],
+      input: { messages: [{ role: "user", content }] },
+    });
+    const start = performance.now();
+    let first = 0;
+    await http.stream("POST", `/threads/${randomUUID()}/runs/stream`, body("10", "messages-tuple"), () => {
+      first ||= performance.now() - start;
+    });
+    firsts.push(first);
+    if (round % 4 !== 0) continue;
+    const longStart = performance.now();
+    let last = 0;
+    await http.stream("POST", `/threads/${randomUUID()}/runs/stream`, body("1000", "messages-tuple"), () => {
+      last = performance.now();
+    });
+    totals.push(last - longStart);
+    ends.push(performance.now() - last);
+  }
+  firsts.sort((a, b) => a - b);
+  return {
+    "first event p50 ms": percentile(firsts, 50),
+    "first event p99 ms": percentile(firsts, 99),
+    "1000 tokens ms": median(totals),
+    "last event to end ms": median(ends),
+  };
+}
+
+/** A thread of about 100 checkpoints and 200 messages. */
+async function measureState(http: HttpClient): Promise<Figures> {
+  const threadId = randomUUID();
+  for (let run = 0; run < 34; run += 1) {
+    const messages = Array.from({ length: 5 }, (_, index) => ({
+      role: "user",
+      content: `message ${run}.${index} ${"lorem ipsum dolor sit amet ".repeat(14)}`,
+    }));
+    await http.call("POST", `/threads/${threadId}/runs/wait`, {
+      assistant_id: "echo",
+      if_not_exists: "create",
+      input: { messages },
+    });
+  }
+  const time = async (path: string) => {
+    const times: number[] = [];
+    for (let round = 0; round < 15; round += 1) {
+      const start = performance.now();
+      await http.call("GET", path);
+      times.push(performance.now() - start);
+    }
+    return median(times);
+  };
+  return {
+    "GET state ms": await time(`/threads/${threadId}/state`),
+    "history of 100 ms": await time(`/threads/${threadId}/history?limit=100`),
+  };
+}
+
+async function untilHealthy(http: HttpClient): Promise<void> {
+  const until = performance.now() + 60_000;
+  for (;;) {
+    try {
+      await http.call("GET", "/ok");
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await delay(20);
+    }
+  }
+}
+
+/** Of the process and its children, without Postgres. */
+function memoryOf(pid: number): number {
+  const table = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,comm="]).toString().trim().split("\n");
+  const rows = table
+    .map((line) => line.trim().split(/\s+/))
+    .map(([id, parent, rss, name]) => ({
+      id: Number(id),
+      parent: Number(parent),
+      rss: Number(rss),
+      name: name!,
+    }));
+  const family = new Set([pid]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const row of rows)
+      if (family.has(row.parent) && !family.has(row.id)) grown = Boolean(family.add(row.id));
+  }
+  return (
+    rows
+      .filter((row) => family.has(row.id) && row.name !== "postgres")
+      .reduce((sum, row) => sum + row.rss, 0) / 1024
+  );
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];
+const results = new Map<string, Figures[]>();
+for (const subject of subjects) {
+  const figures = await measure(subject);
+  results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
+}
+const names = [...results.keys()];
+const questions = Object.keys(results.get(names[0]!)![0]!);
+console.log(
+  formatTable(
+    questions.map((question) => ({
+      question,
+      ...Object.fromEntries(
+        names.map((name) => [name, median(results.get(name)!.map((figures) => figures[question]!))]),
+      ),
+    })),
+  ),
+);

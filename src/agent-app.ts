@@ -1,0 +1,234 @@
+import { createAgentServer } from "./agent-server/agent-server.ts";
+import { AgentGuard } from "./agent-server/auth/agent-guard.ts";
+import { createProjectAuthenticator } from "./agent-server/auth/project-authenticator.ts";
+import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
+import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
+import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
+import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
+import { withCustomApp } from "./agent-server/http-app/custom-app.ts";
+import { behindAuth } from "./agent-server/http-app/custom-route-auth.ts";
+import { withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
+import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
+import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
+import { type AgentConfig, applyEnvironment, currentEnvironment } from "./config.ts";
+import { migrationsFolder, version } from "./package-facts.ts";
+import { type Clock, systemClock } from "./platform/clock.ts";
+import { Closers } from "./platform/closers.ts";
+import type { Database } from "./platform/db/database.ts";
+import { startEmbeddedPostgres } from "./platform/db/embedded-postgres.ts";
+import { migrate } from "./platform/db/migrate.ts";
+import { openDatabase } from "./platform/db/open-database.ts";
+import { AppError } from "./platform/errors.ts";
+import { createHttpApp } from "./platform/http/http-app.ts";
+import type { ServerEnv } from "./platform/http/pipeline.ts";
+import { listen } from "./platform/http/server.ts";
+import { systemRoutes } from "./platform/http/system-routes.ts";
+import { pruneJob } from "./platform/jobs/job-schedule.ts";
+import { createJobWorker } from "./platform/jobs/job-worker.ts";
+import type { Logger } from "./platform/logger.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import { createNetworkGuard } from "./platform/network-guard.ts";
+
+export type StartedAgent = {
+  url: string;
+  port: number;
+  databaseUrl: string;
+  graphs: string[];
+  /** Graph to the reason it is not served. */
+  broken: Record<string, string>;
+  notes: string[];
+};
+
+export type AgentApp = {
+  start(): Promise<StartedAgent>;
+  stop(): Promise<{ interrupted: string[] }>;
+};
+
+/** Composes one agent server for one project: the sibling of `app.ts`, for `treadle agent`. */
+export function createAgentApp(config: AgentConfig, options: { logger: Logger; clock?: Clock }): AgentApp {
+  const { logger, clock = systemClock } = options;
+  const closers = new Closers();
+  const interrupted: string[] = [];
+
+  return {
+    async start() {
+      const project = await loadProject({
+        configPath: config.configPath,
+        environment: currentEnvironment(),
+        applyEnvironment,
+      });
+      closers.push(() => project.close());
+      refuseToStandOpen(config, project);
+      const notes = [...project.warnings];
+      const { url: databaseUrl, notes: databaseNotes } = await openPostgres(config, logger, closers);
+      await migrate({ url: databaseUrl, directory: migrationsFolder, logger });
+      const database = openDatabase({
+        url: databaseUrl,
+        poolSize: config.databasePool,
+        logger,
+        applicationName: "treadle agent",
+      });
+      closers.push(() => database.close());
+      let url = config.publicUrl ?? "";
+      const parts = compose({ config, project, database, clock, logger, publicUrl: () => url });
+      await parts.agentServer.start();
+      closers.push(async () => {
+        const runs = await parts.agentServer.stop(config.shutdownGraceMs);
+        interrupted.push(...runs.interrupted);
+      });
+      for (const job of parts.recurring) await job.start();
+      await parts.jobs.start();
+      closers.push(() => parts.jobs.stop({ graceMs: Math.min(config.shutdownGraceMs, 10_000) }));
+      const server = await listen({ fetch: parts.fetch }, { host: config.host, port: config.port, logger });
+      closers.push(async () => {
+        const requests = await server.close({ graceMs: config.shutdownGraceMs });
+        interrupted.push(...requests.interrupted);
+      });
+      url = config.publicUrl ?? server.url;
+      for (const [graphId, error] of project.broken) {
+        logger.error({ graphId, reason: error.message }, "a graph cannot be served; the others are");
+      }
+      return {
+        url,
+        port: server.port,
+        databaseUrl,
+        graphs: [...project.graphs.keys()],
+        broken: Object.fromEntries([...project.broken].map(([id, error]) => [id, error.message])),
+        notes: [...notes, ...databaseNotes],
+      };
+    },
+    async stop() {
+      await closers.run();
+      return { interrupted };
+    },
+  };
+}
+
+type Ground = {
+  config: AgentConfig;
+  project: LoadedProject;
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  publicUrl(): string;
+};
+
+function compose({ config, project, database, clock, logger, publicUrl }: Ground) {
+  const { file } = project.config;
+  const metrics = createMetrics();
+  metrics.poolGauges(() => database.poolStats());
+  const own = createSingleWorkspace({
+    workspaceId: config.workspaceId,
+    apiKey: config.apiKey,
+    checkTenant: config.workspaceGiven,
+  });
+  const authenticator = project.auth
+    ? createProjectAuthenticator({ auth: project.auth, logger, own, ownRequired: config.authRequired })
+    : own;
+  const webhooks = readWebhookConfig(file, currentEnvironment());
+  const ttl = file.checkpointer?.ttl;
+  const agentServer = createAgentServer({
+    database,
+    logger,
+    clock,
+    graphs: new GraphRegistry(project.graphs, project.broken),
+    version: version(),
+    runConcurrency: config.runConcurrency,
+    runLeaseMs: config.runLeaseMs,
+    runTimeoutMs: config.runTimeoutMs,
+    publicUrl,
+    network: createNetworkGuard({
+      allowPrivateAddresses: config.allowPrivateAddresses && !webhooks.denyPrivate,
+    }),
+    webhookSecret: config.webhookSecret,
+    streamKeepMs: config.streamKeepMs,
+    protocolEvents: config.protocolEvents,
+    testHooks: config.testHooks,
+    project: {
+      guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
+      webhooks,
+      configurableHeaders: file.http?.configurable_headers ?? undefined,
+      defaultConfigs: config.defaultConfigs,
+      threadTtl: ttl?.default_ttl ? { minutes: ttl.default_ttl, strategy: ttl.strategy ?? "delete" } : null,
+      sweepIntervalMs: ttl?.sweep_interval_minutes ? ttl.sweep_interval_minutes * 60_000 : undefined,
+      sweepLimit: ttl?.sweep_limit ?? undefined,
+    },
+  });
+  const recurring = [pruneJob({ database, clock }), ...agentServer.recurring];
+  const jobs = createJobWorker({
+    database,
+    clock,
+    logger,
+    handlers: {
+      ...agentServer.jobHandlers,
+      ...Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
+    },
+  });
+  const system = systemRoutes({
+    database,
+    metrics,
+    info: {
+      version: version(),
+      graphLibraryVersion: project.kit.version,
+      flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: true },
+    },
+  });
+  const routes = servedRoutes([...system, ...agentServer.routes], file.http);
+  const title = "Treadle agent server";
+  const description = `The graphs of ${project.config.path}.`;
+  const document = { path: "/openapi.json", title, version: version(), description, routes } as const;
+  const { origins, ...cors } = readCorsRules(file);
+  const http = createHttpApp({
+    routes,
+    authenticator,
+    agentAuthRequired: config.authRequired,
+    logger,
+    metrics,
+    corsOrigins: config.corsOrigins.length > 0 ? config.corsOrigins : origins,
+    cors,
+    documents: file.http?.disable_meta ? [] : [document],
+    validateResponses: config.validateResponses,
+  });
+  const fetch = frontDoor({ config, project, logger, http });
+  return { agentServer, recurring, jobs, fetch };
+}
+
+type FrontDoor = Pick<Ground, "config" | "project" | "logger"> & { http: ReturnType<typeof createHttpApp> };
+
+/** The prefix, then the project's own application, then ours. */
+function frontDoor({ config, project, logger, http }: FrontDoor) {
+  const { file } = project.config;
+  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
+  const { httpApp: custom } = project;
+  let fetch: typeof http.fetch = (request, env) => http.fetch(request, env);
+  if (custom) {
+    const mixed = withCustomApp<ServerEnv>({ custom, own: http.fetch, logger });
+    fetch = file.http?.enable_custom_route_auth
+      ? behindAuth(mixed, { authorize: http.authorize, logger })
+      : mixed;
+  }
+  if (!prefix) return fetch;
+  return (request: Request, env?: ServerEnv) => fetch(withoutPrefix(request, prefix), env);
+}
+
+function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {
+  if (!config.needsGuard || project.auth) return;
+  throw new AppError({
+    code: "config.invalid",
+    kind: "invalid",
+    message:
+      "Callers are to be asked for a key, but there is none: set TREADLE_API_KEY to a text of 16 or more characters, " +
+      `give ${config.configPath} an "auth" of its own, listen on 127.0.0.1 without LANGGRAPH_AUTH_TYPE, or say TREADLE_AGENT_AUTH=open.`,
+  });
+}
+
+async function openPostgres(
+  config: AgentConfig,
+  logger: Logger,
+  closers: Closers,
+): Promise<{ url: string; notes: string[] }> {
+  if (config.databaseUrl !== undefined) return { url: config.databaseUrl, notes: [] };
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+  closers.push(() => postgres.stop());
+  return { url: postgres.url, notes: postgres.notes };
+}

@@ -1,0 +1,86 @@
+import type { SseFrame } from "../../platform/http/sse.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { isObject, type RpcId, rpcResult } from "../json-rpc/json-rpc.ts";
+import { describeFailure } from "../json-rpc/rpc-exchange.ts";
+import { isActive, type Run } from "../runs/run.ts";
+import { runFrames } from "../streaming/run-stream.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import {
+  agentMessage,
+  type TaskRun,
+  type TaskStatus,
+  textOfContent,
+  toArtifact,
+  toStatus,
+} from "./a2a-task.ts";
+
+export type TaskStreamOptions = {
+  /** The request that every event answers. */
+  rpcId: RpcId;
+  taskId: string;
+  run: Run;
+  /** Events of the run come after this number. */
+  afterSeq: number;
+  feed: ThreadFeed;
+  logger: Logger;
+  isOver(): Promise<boolean>;
+  /** The task as it is now. */
+  find(): Promise<TaskRun>;
+};
+
+/** A task as it goes: what the agent says while it works, then what it made, then how it ended. */
+export async function* taskFrames(
+  options: TaskStreamOptions,
+  signal: AbortSignal,
+): AsyncGenerator<SseFrame[]> {
+  const { taskId, run, feed, isOver } = options;
+  const frame = (result: unknown): SseFrame => ({
+    event: "message",
+    data: JSON.stringify(rpcResult(options.rpcId, result)),
+  });
+  const ids = { taskId, contextId: run.thread_id };
+  const status = (value: TaskStatus, final: boolean) =>
+    frame({ kind: "status-update", ...ids, status: value, final });
+  const source = {
+    feed,
+    threadId: run.thread_id,
+    runId: run.run_id,
+    afterSeq: options.afterSeq,
+    withIds: false,
+    signal,
+    isOver,
+  };
+  try {
+    if (isActive(run.status)) {
+      yield [status(toStatus({ taskId, run, isNewest: true, values: {}, interrupts: [] }), false)];
+      for await (const page of runFrames(source)) {
+        const said = page.flatMap(spokenIn);
+        if (said.length === 0) continue;
+        yield said.map(({ id, text }) => {
+          const message = agentMessage(options, id ?? run.run_id, [{ kind: "text", text }]);
+          return status({ state: "working", timestamp: run.updated_at.toISOString(), message }, false);
+        });
+      }
+    }
+    if (signal.aborted) return;
+    const ended = await options.find();
+    const artifact = toArtifact(ended);
+    const made = artifact
+      ? [frame({ kind: "artifact-update", ...ids, artifact, append: false, lastChunk: true })]
+      : [];
+    yield [...made, status(toStatus(ended), true)];
+  } catch (error) {
+    const failure = describeFailure(error, options.logger, "message/stream");
+    const answer = { jsonrpc: "2.0", id: options.rpcId, error: failure };
+    yield [{ event: "message", data: JSON.stringify(answer) }];
+  }
+}
+
+/** What the agent said in one event of the run, if anything. */
+function spokenIn(frame: SseFrame): { id: string | undefined; text: string }[] {
+  if (frame.event !== "messages") return [];
+  const [message] = JSON.parse(frame.data) as unknown[];
+  if (!isObject(message) || (message.type !== "ai" && message.type !== "AIMessageChunk")) return [];
+  const text = textOfContent(message.content);
+  return text === "" ? [] : [{ id: typeof message.id === "string" ? message.id : undefined, text }];
+}

@@ -1,0 +1,37 @@
+import type { Assistant } from "../assistants/assistant.ts";
+
+export const a2aProtocolVersion = "0.3.0";
+
+/** What an assistant tells other agents about itself. */
+export function toAgentCard(
+  assistant: Pick<Assistant, "assistant_id" | "graph_id" | "name" | "version" | "description">,
+  details: { url: string; graphDescription: string | undefined; takesMessages: boolean },
+) {
+  const description =
+    assistant.description ?? details.graphDescription ?? `The assistant "${assistant.name}".`;
+  const inputModes = details.takesMessages ? ["text/plain", "application/json"] : ["application/json"];
+  const outputModes = ["text/plain", "application/json"];
+  return {
+    protocolVersion: a2aProtocolVersion,
+    name: assistant.name,
+    description,
+    url: details.url,
+    preferredTransport: "JSONRPC",
+    version: String(assistant.version),
+    capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false },
+    defaultInputModes: inputModes,
+    defaultOutputModes: outputModes,
+    skills: [
+      {
+        id: assistant.assistant_id,
+        name: assistant.name,
+        description,
+        tags: ["assistant", assistant.graph_id],
+        inputModes,
+        outputModes,
+      },
+    ],
+    securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-Api-Key" } },
+    supportsAuthenticatedExtendedCard: false,
+  };
+}

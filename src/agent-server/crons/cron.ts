@@ -1,0 +1,79 @@
+import type { RunRequest } from "../runs/run-request.ts";
+import { type RunCreateBody, toRunRequest } from "../runs/run-schemas.ts";
+
+export type OnRunCompleted = "delete" | "keep";
+
+/** A schedule that starts runs: on its thread, or each on a thread of its own. */
+export type Cron = {
+  cron_id: string;
+  workspace_id: string;
+  assistant_id: string;
+  thread_id: string | null;
+  user_id: string | null;
+  schedule: string;
+  timezone: string | null;
+  end_time: Date | null;
+  on_run_completed: OnRunCompleted;
+  enabled: boolean;
+  payload: CronPayload;
+  metadata: Record<string, unknown>;
+  next_run_date: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The body of the runs. */
+export const payloadFields = [
+  "input",
+  "metadata",
+  "config",
+  "context",
+  "webhook",
+  "interrupt_before",
+  "interrupt_after",
+  "multitask_strategy",
+  "stream_mode",
+  "stream_subgraphs",
+  "stream_resumable",
+  "durability",
+  "checkpoint_during",
+] as const;
+export type PayloadField = (typeof payloadFields)[number];
+export type CronPayload = { assistant_id: string } & Partial<Pick<RunCreateBody, PayloadField>>;
+
+/** What the body says of the runs, without what it leaves out. */
+export function payloadPart(body: Record<string, unknown>): Partial<CronPayload> {
+  return Object.fromEntries(
+    payloadFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
+  );
+}
+
+/** A due time that was taken; its run is started once. */
+export type Firing = { firing_id: string; due_at: Date; attempts: number; cron: Cron };
+
+/** The thread of a firing is known before its run is, so that one can be found by the other after a crash. */
+export function threadOf(firing: Firing): string {
+  return firing.cron.thread_id ?? firing.firing_id;
+}
+
+export function toFiredRequest({ cron, firing_id }: Firing): RunRequest {
+  const ownThread = cron.thread_id === null;
+  return {
+    ...toRunRequest(cron.payload, ownThread ? "own" : "given"),
+    metadata: { ...cron.payload.metadata, cron_id: cron.cron_id, cron_firing_id: firing_id },
+    if_not_exists: ownThread ? "create" : "reject",
+    temporary: ownThread && cron.on_run_completed === "delete",
+    ...(ownThread ? { threadMetadata: { cron_id: cron.cron_id } } : {}),
+  };
+}
+
+export const cronSortFields = [
+  "cron_id",
+  "assistant_id",
+  "thread_id",
+  "next_run_date",
+  "end_time",
+  "created_at",
+  "updated_at",
+] as const;
+export type CronSortField = (typeof cronSortFields)[number];

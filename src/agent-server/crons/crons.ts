@@ -1,0 +1,37 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Route } from "../../platform/http/route.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { cronRoutes } from "./cron-routes.ts";
+import { CronService, type ResolveAssistant } from "./cron-service.ts";
+import { CronWorker, type StartRun } from "./cron-worker.ts";
+
+export type CronsOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  /** Starts a run; with `if_not_exists: "create"` also its thread, under the given id. */
+  startRun: StartRun;
+  resolveAssistant: ResolveAssistant;
+};
+
+export type Crons = {
+  routes: Route[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Starts everything that is due now, without waiting for the timer. */
+  fireDue(): Promise<void>;
+};
+
+/** Runs on a schedule. */
+export function createCrons(options: CronsOptions): Crons {
+  const { database, clock, logger, startRun, resolveAssistant } = options;
+  const service = new CronService({ database, clock, logger, resolveAssistant });
+  const worker = new CronWorker({ database, clock, logger, service, startRun });
+  return {
+    routes: cronRoutes(service, clock),
+    start: () => worker.start(),
+    stop: () => worker.stop(),
+    fireDue: () => worker.fireDue(),
+  };
+}

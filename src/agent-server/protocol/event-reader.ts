@@ -1,0 +1,58 @@
+import type { Caller } from "../../platform/http/caller.ts";
+import type { ThreadEvent } from "../streaming/thread-event.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { namespaceOf } from "./protocol-event.ts";
+import { type EventFilter, matchesFilter } from "./subscription-filter.ts";
+import type { ThreadAccess } from "./thread-access.ts";
+
+export type EventReaderOptions = { feed: ThreadFeed; access: ThreadAccess };
+
+/** Reads a thread's protocol events out of its log: what is there, in order, and then what comes. */
+export class EventReader {
+  readonly #feed: ThreadFeed;
+  readonly #access: ThreadAccess;
+
+  constructor(options: EventReaderOptions) {
+    this.#feed = options.feed;
+    this.#access = options.access;
+  }
+
+  /** Pages of protocol events after `afterSeq`, until the signal fires. `seq` is how far the log was read. */
+  async *follow(
+    caller: Caller,
+    threadId: string,
+    afterSeq: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ events: ThreadEvent[]; seq: number }> {
+    let admitted = false;
+    for await (const page of this.#feed.read(threadId, afterSeq, signal)) {
+      if (page.length === 0) continue;
+      // The thread may have been made, by whomever, after this reader came.
+      if (!admitted) await this.#access.find(caller, threadId);
+      admitted = true;
+      yield { events: protocolEvents(page), seq: page.at(-1)!.seq };
+    }
+  }
+
+  /** Pages of protocol events in (afterSeq, throughSeq], without waiting for more. */
+  async *replay(threadId: string, afterSeq: number, throughSeq: number): AsyncGenerator<ThreadEvent[]> {
+    let cursor = afterSeq;
+    while (cursor < throughSeq) {
+      const page = await this.#feed.page(threadId, cursor);
+      if (page.length === 0) return;
+      cursor = page.at(-1)!.seq;
+      yield protocolEvents(page).filter((event) => event.seq <= throughSeq);
+    }
+  }
+}
+
+function protocolEvents(page: readonly ThreadEvent[]): ThreadEvent[] {
+  return page.filter((event) => event.family === "protocol");
+}
+
+export function selectEvents(events: readonly ThreadEvent[], filters: readonly EventFilter[]): ThreadEvent[] {
+  return events.filter((event) => {
+    const seen = { name: event.name, namespace: namespaceOf(event) };
+    return filters.some((filter) => matchesFilter(seen, filter));
+  });
+}

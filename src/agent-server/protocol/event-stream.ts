@@ -1,0 +1,37 @@
+import type { Caller } from "../../platform/http/caller.ts";
+import type { SseFrame } from "../../platform/http/sse.ts";
+import type { ThreadEvent } from "../streaming/thread-event.ts";
+import { type EventReader, selectEvents } from "./event-reader.ts";
+import { gapEnvelope } from "./protocol-error.ts";
+import { methodOf, toWireText } from "./protocol-event.ts";
+import type { EventFilter } from "./subscription-filter.ts";
+
+export type EventStreamOptions = {
+  reader: EventReader;
+  caller: Caller;
+  threadId: string;
+  filter: EventFilter;
+  /** Absent: everything the log still holds. */
+  since: number | undefined;
+  prunedSeq: number;
+  signal: AbortSignal;
+};
+
+/** The frames of one subscription over SSE: replay, then live, for as long as the connection lasts. */
+export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<SseFrame[]> {
+  const { reader, caller, threadId, filter, since, prunedSeq, signal } = options;
+  // The first, empty batch sends the headers: a client that subscribes before any run must not wait for one.
+  yield since !== undefined && since < prunedSeq ? [gapFrame(since, prunedSeq)] : [];
+  for await (const { events } of reader.follow(caller, threadId, since ?? 0, signal)) {
+    const frames = selectEvents(events, [filter]).map(toFrame);
+    if (frames.length > 0) yield frames;
+  }
+}
+
+function toFrame(event: ThreadEvent): SseFrame {
+  return { event: methodOf(event.name), data: toWireText(event), id: String(event.seq) };
+}
+
+function gapFrame(since: number, prunedSeq: number): SseFrame {
+  return { event: "error", data: JSON.stringify(gapEnvelope(since, prunedSeq)) };
+}

@@ -1,0 +1,221 @@
+import type { ReconnectResult, ResultData, SubscribeResult } from "@langchain/protocol";
+import type { Database } from "../../platform/db/database.ts";
+import { lastSeqOf } from "../streaming/event-store.ts";
+import type { ThreadEvent } from "../streaming/thread-event.ts";
+import { flattenTree } from "./agent-tree.ts";
+import { type CommandEnvelope, type CommandParams, commandEnvelope, readParams } from "./commands.ts";
+import { type EventReader, selectEvents } from "./event-reader.ts";
+import { errorEnvelope, gapEnvelope, ProtocolError } from "./protocol-error.ts";
+import { toWireText } from "./protocol-event.ts";
+import { idOf, malformedEnvelope } from "./protocol-routes.ts";
+import type { ProtocolService } from "./protocol-service.ts";
+import { countEventsAfter } from "./protocol-store.ts";
+import type { CommandContext } from "./run-commands.ts";
+import type { EventFilter } from "./subscription-filter.ts";
+import { filterOfId, toSubscriptionId } from "./subscription-id.ts";
+import type { ThreadAccess } from "./thread-access.ts";
+
+export type ProtocolConnectionOptions = {
+  database: Database;
+  service: ProtocolService;
+  reader: EventReader;
+  access: ThreadAccess;
+  context: CommandContext;
+  /** Resolves when there is room for more. */
+  send(text: string): Promise<void>;
+  /** Fires when the connection is gone. */
+  signal: AbortSignal;
+};
+
+/**
+ * One connection that carries commands, answers and events. Everything that is sent goes through one line of
+ * work: an answer precedes the replay it announces, and live events never overtake a replay.
+ */
+export class ProtocolConnection {
+  readonly #options: ProtocolConnectionOptions;
+  readonly #filters = new Map<string, EventFilter>();
+  #line: Promise<void> = Promise.resolve();
+  #nextNumber = 1;
+  /** How far the log was read for live events; undefined before the first subscription. */
+  #cursor: number | undefined;
+  /** Set by a reconnect: what the client has already processed is not replayed again. */
+  #floor = 0;
+
+  constructor(options: ProtocolConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** One message of the client. Never rejects because of what it says. */
+  async receive(text: string): Promise<void> {
+    const value = parseJson(text);
+    const command = commandEnvelope.safeParse(value);
+    if (!command.success) {
+      await this.#queue(() => this.#answer(errorEnvelope(idOf(value), malformedEnvelope())));
+      return;
+    }
+    const { method } = command.data;
+    if (method.startsWith("subscription.")) {
+      await this.#queue(() => this.#subscription(command.data));
+      return;
+    }
+    const answer = await this.#options.service.execute(this.#options.context, command.data);
+    await this.#queue(() => this.#answer(answer));
+  }
+
+  async #subscription(command: CommandEnvelope): Promise<void> {
+    const { id, method, params } = command;
+    try {
+      switch (method) {
+        case "subscription.subscribe":
+          return await this.#subscribe(id, readParams(method, params));
+        case "subscription.unsubscribe":
+          return await this.#unsubscribe(id, readParams(method, params));
+        case "subscription.reconnect":
+          return await this.#reconnect(id, readParams(method, params));
+        default:
+          throw new ProtocolError("unknown_command", `There is no command ${method.slice(0, 60)}.`);
+      }
+    } catch (thrown) {
+      if (this.#options.signal.aborted) return;
+      await this.#answer(errorEnvelope(id, this.#options.service.toError(thrown, method)));
+    }
+  }
+
+  async #subscribe(id: number, params: CommandParams<"subscription.subscribe">): Promise<void> {
+    const { access, context } = this.#options;
+    const thread = await access.open(context.caller, context.threadId);
+    const through = await this.#startLive();
+    const filter: EventFilter = {
+      channels: params.channels,
+      ...(params.namespaces ? { namespaces: params.namespaces } : {}),
+      ...(params.depth === undefined || params.depth === null ? {} : { depth: params.depth }),
+    };
+    const since = params.since ?? this.#floor;
+    const subscriptionId = toSubscriptionId(this.#nextNumber++, filter);
+    const result: SubscribeResult = {
+      subscription_id: subscriptionId,
+      replayed_events: await this.#count(filter, since, through),
+    };
+    await this.#succeed(id, result, through);
+    const prunedSeq = thread?.pruned_seq ?? 0;
+    if (since > 0 && since < prunedSeq) await this.#answer(gapEnvelope(since, prunedSeq));
+    for await (const page of this.#replay(since, through)) await this.#events(page, [filter]);
+    this.#filters.set(subscriptionId, filter);
+  }
+
+  async #unsubscribe(id: number, params: CommandParams<"subscription.unsubscribe">): Promise<void> {
+    if (!this.#filters.delete(params.subscription_id)) throw noSuchSubscription(params.subscription_id);
+    await this.#succeed(id, {}, this.#cursor ?? 0);
+  }
+
+  /** Goes on where a dropped connection stopped, with the subscriptions it had. */
+  async #reconnect(id: number, params: CommandParams<"subscription.reconnect">): Promise<void> {
+    const { access, context, database, service } = this.#options;
+    const since = readEventId(params.last_event_id);
+    const run = await service.findRun(context, params.run_id);
+    const thread = await access.open(context.caller, context.threadId);
+    const restored = (params.subscriptions ?? []).map((subscriptionId) => {
+      const filter = filterOfId(subscriptionId);
+      if (!filter) throw noSuchSubscription(subscriptionId);
+      return [subscriptionId, filter] as const;
+    });
+    const through = await this.#startLive();
+    const result: ReconnectResult = {
+      restored: since >= (thread?.pruned_seq ?? 0),
+      missed_events: await countEventsAfter(database, context.threadId, run.run_id, since),
+      current_namespaces: flattenTree(await service.tree(context, run.run_id)),
+    };
+    await this.#succeed(id, result, through);
+    this.#floor = since;
+    const filters = restored.map(([, filter]) => filter);
+    if (filters.length > 0) {
+      for await (const page of this.#replay(since, through)) await this.#events(page, filters);
+    }
+    for (const [subscriptionId, filter] of restored) this.#filters.set(subscriptionId, filter);
+  }
+
+  /** Live events begin with the first subscription. Answers how far what was said before them goes. */
+  async #startLive(): Promise<number> {
+    if (this.#cursor !== undefined) return this.#cursor;
+    const { database, context } = this.#options;
+    const cursor = await lastSeqOf(database, context.threadId);
+    this.#cursor = cursor;
+    void this.#follow(cursor);
+    return cursor;
+  }
+
+  async #follow(afterSeq: number): Promise<void> {
+    const { reader, context, signal, service } = this.#options;
+    try {
+      for await (const { events, seq } of reader.follow(context.caller, context.threadId, afterSeq, signal)) {
+        // Waiting here is the back-pressure: the log is read no further than the client keeps up.
+        await this.#queue(async () => {
+          await this.#events(events, [...this.#filters.values()]);
+          this.#cursor = seq;
+        });
+      }
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = service.toError(thrown, "subscription.subscribe");
+      await this.#queue(() => this.#answer(errorEnvelope(null, error)));
+    }
+  }
+
+  #replay(since: number, through: number): AsyncGenerator<ThreadEvent[]> {
+    return this.#options.reader.replay(this.#options.context.threadId, since, through);
+  }
+
+  async #count(filter: EventFilter, since: number, through: number): Promise<number> {
+    let count = 0;
+    for await (const page of this.#replay(since, through)) count += selectEvents(page, [filter]).length;
+    return count;
+  }
+
+  async #events(page: readonly ThreadEvent[], filters: readonly EventFilter[]): Promise<void> {
+    for (const event of selectEvents(page, filters)) await this.#options.send(toWireText(event));
+  }
+
+  #succeed(id: number, result: ResultData, seq: number): Promise<void> {
+    const meta = { thread_id: this.#options.context.threadId, applied_through_seq: seq };
+    return this.#answer({ type: "success", id, result, meta });
+  }
+
+  #answer(answer: object): Promise<void> {
+    return this.#options.send(JSON.stringify(answer));
+  }
+
+  /** After what is already waiting to be sent; a connection that is gone ends the line. */
+  #queue(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#options;
+    this.#line = this.#line.then(async () => {
+      if (signal.aborted) return;
+      try {
+        await work();
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    });
+    return this.#line;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readEventId(text: string | null | undefined): number {
+  if (text === undefined || text === null) return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ProtocolError("invalid_argument", "last_event_id is the event_id of an event: a decimal number.");
+}
+
+function noSuchSubscription(id: string): ProtocolError {
+  return new ProtocolError(
+    "no_such_subscription",
+    `There is no subscription ${id.slice(0, 60)} on this connection.`,
+  );
+}

@@ -1,0 +1,48 @@
+import type { ErrorCode, ErrorResponse } from "@langchain/protocol";
+import { AppError } from "../../platform/errors.ts";
+
+/** A command that cannot be done, in the protocol's own words. */
+export class ProtocolError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.name = "ProtocolError";
+    this.code = code;
+  }
+}
+
+const codeByAppCode: Record<string, ErrorCode> = {
+  "checkpoint.not_found": "no_such_checkpoint",
+  "run.not_found": "no_such_run",
+  "thread.not_found": "no_such_run",
+};
+
+/** Undefined for a defect, whose text is for the log alone. */
+export function protocolErrorOf(thrown: unknown): ProtocolError | undefined {
+  if (thrown instanceof ProtocolError) return thrown;
+  if (!(thrown instanceof AppError)) return undefined;
+  const { code, kind } = thrown;
+  const known = codeByAppCode[code];
+  if (known) return new ProtocolError(known, thrown.message);
+  if (kind === "forbidden" || kind === "unauthenticated")
+    return new ProtocolError("permission_denied", thrown.message);
+  if (kind === "internal" || kind === "unavailable" || kind === "bad_gateway")
+    return new ProtocolError("unknown_error", thrown.message);
+  return new ProtocolError("invalid_argument", thrown.message);
+}
+
+export function errorEnvelope(id: number | null, error: ProtocolError): ErrorResponse {
+  return { type: "error", id, error: error.code, message: error.message };
+}
+
+/** Said first to a client that wants to go on from a number whose followers are partly gone. */
+export function gapEnvelope(since: number, prunedSeq: number): ErrorResponse {
+  return errorEnvelope(
+    null,
+    new ProtocolError(
+      "invalid_argument",
+      `Events ${since + 1} to ${prunedSeq} of this thread are not kept any more. What follows begins after them; read the thread's state to catch up.`,
+    ),
+  );
+}

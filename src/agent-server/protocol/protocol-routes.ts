@@ -1,0 +1,174 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import { invalidField } from "../../platform/errors.ts";
+import { queryList } from "../../platform/http/query.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { sseResponse } from "../../platform/http/sse.ts";
+import { threadNotFound } from "../runs/run-service.ts";
+import { lastSeqOf } from "../streaming/event-store.ts";
+import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { type ThreadStreamMode, threadFrames, threadStreamModes } from "../streaming/thread-stream.ts";
+import { findThreadById } from "../threads/thread-store.ts";
+import { commandEnvelope, eventStreamBody } from "./commands.ts";
+import type { EventReader } from "./event-reader.ts";
+import { eventFrames } from "./event-stream.ts";
+import { errorEnvelope, ProtocolError } from "./protocol-error.ts";
+import { commandAnswer, errorAnswer } from "./protocol-schemas.ts";
+import type { ProtocolService } from "./protocol-service.ts";
+import type { CallerOf } from "./run-commands.ts";
+import type { ThreadAccess } from "./thread-access.ts";
+
+export type ProtocolRoutesOptions = {
+  database: Database;
+  feed: ThreadFeed;
+  service: ProtocolService;
+  reader: EventReader;
+  access: ThreadAccess;
+  callerOf: CallerOf;
+};
+
+const params = z.object({ thread_id: z.guid().transform((id) => id.toLowerCase()) });
+const viewer = { kind: "agent", role: "viewer" } as const;
+const sse = { description: "Events of the thread.", contentType: "text/event-stream" };
+const tag = "Streaming protocol";
+
+/** Commands and events of the streaming protocol over HTTP, and the older stream over all runs of a thread. */
+export function protocolRoutes(options: ProtocolRoutesOptions): Route[] {
+  return [
+    commandRoute(options),
+    eventRoute(options, "/threads/{thread_id}/stream/events", "streamThreadEvents"),
+    eventRoute(options, "/threads/{thread_id}/stream", "streamThreadEventsShort"),
+    joinRoute(options),
+  ];
+}
+
+function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
+  return route(
+    {
+      method: "post",
+      path: "/threads/{thread_id}/commands",
+      operationId: "sendThreadCommand",
+      summary: "Send a command of the streaming protocol",
+      description:
+        "Answers 200 for success and for protocol errors alike. The thread is made by the first run.start.",
+      tag,
+      access: viewer,
+      params,
+      body: z.unknown().meta({ description: "`{id, method, params}`" }),
+      responses: {
+        200: { description: "The answer to the command.", schema: commandAnswer },
+        400: { description: "The envelope is malformed.", schema: errorAnswer },
+      },
+    },
+    async ({ caller, params: { thread_id: threadId }, body, c }) => {
+      const command = commandEnvelope.safeParse(body);
+      if (!command.success) return json(400, errorEnvelope(idOf(body), malformedEnvelope()));
+      const context = { ...callerOf(caller, c.req.raw.headers), threadId };
+      return json(200, await service.execute(context, command.data));
+    },
+  );
+}
+
+export function malformedEnvelope(): ProtocolError {
+  return new ProtocolError(
+    "invalid_argument",
+    "A command is an object with id (a whole number, 0 or more), method (text) and params (an object).",
+  );
+}
+
+/** The id of a command that is otherwise malformed, so that its sender knows which one it was. */
+export function idOf(command: unknown): number | null {
+  const parsed = commandEnvelope.shape.id.safeParse((command as { id?: unknown } | null)?.id);
+  return parsed.success ? parsed.data : null;
+}
+
+function eventRoute(
+  { access, reader }: ProtocolRoutesOptions,
+  path: `/${string}`,
+  operationId: string,
+): Route {
+  return route(
+    {
+      method: "post",
+      path,
+      operationId,
+      summary: "Subscribe to events of the streaming protocol",
+      description:
+        "Replays what the thread's log holds, then goes on live until the client leaves. May be opened before anything ran. When `since` names events that are not kept any more, the first frame is an error that says so.",
+      tag,
+      access: viewer,
+      params,
+      body: eventStreamBody,
+      responses: { 200: sse },
+      errors: [404],
+    },
+    async ({ caller, params: { thread_id: threadId }, body, c }) => {
+      const thread = await access.open(caller, threadId);
+      const filter = {
+        channels: body.channels,
+        namespaces: body.namespaces ?? undefined,
+        depth: body.depth ?? undefined,
+      };
+      const since = body.since ?? undefined;
+      const prunedSeq = thread?.pruned_seq ?? 0;
+      return sseResponse(
+        (signal) => eventFrames({ reader, caller, threadId, filter, since, prunedSeq, signal }),
+        { signal: c.get("shutdown") },
+      );
+    },
+  );
+}
+
+function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
+  return route(
+    {
+      method: "get",
+      path: "/threads/{thread_id}/stream",
+      operationId: "joinThreadStream",
+      summary: "Stream everything that runs on a thread",
+      description:
+        "Goes on after `Last-Event-ID`, from the beginning for `-`, and otherwise with what comes from now on.",
+      tag,
+      access: viewer,
+      params,
+      query: z.object({
+        stream_modes: queryList(z.string()).optional(),
+        stream_mode: queryList(z.string()).optional(),
+      }),
+      responses: { 200: sse },
+      errors: [404],
+    },
+    async ({ caller, params: { thread_id: threadId }, query, c }) => {
+      const find = () => findThreadById(database, caller.workspaceId, threadId);
+      if (!(await find())) throw threadNotFound(threadId);
+      const modes = parseThreadModes([...(query.stream_modes ?? []), ...(query.stream_mode ?? [])]);
+      const afterSeq = await startOf(database, threadId, c.req.header("last-event-id"));
+      const values = async () => (await find())?.values_json ?? "{}";
+      return sseResponse((signal) => threadFrames({ feed, threadId, afterSeq, modes, signal, values }), {
+        headers: { location: `/threads/${threadId}/stream` },
+        signal: c.get("shutdown"),
+      });
+    },
+  );
+}
+
+async function startOf(
+  database: Database,
+  threadId: string,
+  lastEventId: string | undefined,
+): Promise<number> {
+  if (lastEventId === "-" || lastEventId === "-1") return 0;
+  if (lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
+  return lastSeqOf(database, threadId);
+}
+
+function parseThreadModes(texts: string[]): ThreadStreamMode[] {
+  const names = texts.flatMap((text) => text.split(",")).filter(Boolean);
+  if (names.length === 0) return ["run_modes"];
+  return names.map((name) => {
+    const mode = threadStreamModes.find((known) => known === name);
+    if (mode) return mode;
+    const allowed = threadStreamModes.join(", ");
+    throw invalidField(["query", "stream_modes"], `stream_modes must be one of ${allowed}`, name);
+  });
+}

@@ -1,0 +1,75 @@
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import type { RunStatus, ThreadStatus } from "../runs/run.ts";
+
+export type ProtocolThread = {
+  thread_id: string;
+  status: ThreadStatus;
+  metadata: Record<string, unknown>;
+  interrupts_json: string;
+  pruned_seq: number;
+};
+
+/** Whose thread it is: `other` also when a project's authorization hides it from the caller. */
+export type Ownership = { kind: "own"; thread: ProtocolThread } | { kind: "other" } | { kind: "unknown" };
+
+export async function findOwnership(
+  sql: Sql,
+  workspaceId: string,
+  threadId: string,
+  condition: RawBuilder<unknown> | undefined,
+): Promise<Ownership> {
+  const { rows } = await raw<ProtocolThread & { own: boolean | null }>`
+    select thread_id, status, metadata, interrupts_json, pruned_seq,
+      workspace_id = ${workspaceId} and ${condition ?? raw`true`} as own
+    from threads where thread_id = ${threadId}`.execute(sql);
+  const [row] = rows;
+  if (!row) return { kind: "unknown" };
+  const { own, ...thread } = row;
+  return own === true
+    ? { kind: "own", thread: { ...thread, pruned_seq: Number(thread.pruned_seq) } }
+    : { kind: "other" };
+}
+
+/** From now on every run on the thread also speaks the streaming protocol. */
+export async function markProtocolThread(sql: Sql, threadId: string): Promise<void> {
+  await raw`update threads set protocol = true where thread_id = ${threadId} and not protocol`.execute(sql);
+}
+
+export type TreeRun = { run_id: string; graph_id: string; status: RunStatus };
+
+/** The run, or the newest of the thread; undefined when there is none. */
+export async function findTreeRun(
+  sql: Sql,
+  threadId: string,
+  runId: string | undefined,
+): Promise<TreeRun | undefined> {
+  const { rows } = await raw<TreeRun>`select run_id, graph_id, status from runs
+    where thread_id = ${threadId} and (${runId ?? null}::uuid is null or run_id = ${runId ?? null}::uuid)
+    order by started_at desc nulls last, created_at desc limit 1`.execute(sql);
+  return rows[0];
+}
+
+/** What the lifecycle channel said of a run, in order, as JSON text. */
+export async function readLifecycle(sql: Sql, threadId: string, runId: string): Promise<string[]> {
+  const { rows } = await raw<{ data: string }>`select data from thread_events
+    where thread_id = ${threadId} and run_id = ${runId} and family = 'protocol' and name = 'lifecycle'
+    order by seq`.execute(sql);
+  return rows.map((row) => row.data);
+}
+
+const countMissed: Statement = {
+  name: "protocol_count_missed_1",
+  text: `select count(*)::int as count from thread_events
+    where thread_id = $1 and run_id = $2 and seq > $3 and family = 'protocol'`,
+};
+
+export async function countEventsAfter(
+  database: Database,
+  threadId: string,
+  runId: string,
+  afterSeq: number,
+): Promise<number> {
+  const [row] = await database.query<{ count: number }>(countMissed, [threadId, runId, afterSeq]);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,66 @@
+import { writeSync } from "node:fs";
+import { type Debugger, Session } from "node:inspector";
+import { workerData } from "node:worker_threads";
+import type { WatchdogThreadData } from "./watchdog.ts";
+
+const { beats, timeoutMs, exitCode } = workerData as WatchdogThreadData;
+const counter = new Int32Array(beats);
+const looks = 20;
+/** How long the stuck thread may take to say where it is. */
+const patienceMs = 2_000;
+
+watch();
+
+/** Looks are counted, not time: a machine that slept has not been stuck. */
+function watch(): void {
+  let seen = Atomics.load(counter, 0);
+  let unchanged = 0;
+  const timer = setInterval(() => {
+    const now = Atomics.load(counter, 0);
+    unchanged = now === seen ? unchanged + 1 : 0;
+    seen = now;
+    if (unchanged < looks) return;
+    clearInterval(timer);
+    end();
+  }, timeoutMs / looks);
+}
+
+/**
+ * Interrupts the main thread as a debugger would: only that way it tells where it stands, and ends with a code
+ * of its own instead of a signal. What does not even answer to that is killed.
+ */
+function end(): void {
+  setTimeout(() => {
+    report("It does not say where.");
+    process.kill(process.pid, "SIGKILL");
+  }, patienceMs);
+  const session = new Session();
+  session.connectToMainThread();
+  const urls = new Map<string, string>();
+  session.on("Debugger.scriptParsed", ({ params }) => urls.set(params.scriptId, params.url));
+  session.on("Debugger.paused", ({ params }) => {
+    const [frame] = params.callFrames;
+    if (!frame) return;
+    report(`It is in ${describe(frame, urls)}.`);
+    session.post("Debugger.evaluateOnCallFrame", {
+      callFrameId: frame.callFrameId,
+      expression: `process.reallyExit(${exitCode})`,
+    });
+  });
+  session.post("Debugger.enable", () => session.post("Debugger.pause"));
+}
+
+function describe(frame: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
+  const { functionName, location } = frame;
+  const file = urls.get(location.scriptId) ?? frame.url;
+  return `${functionName || "an unnamed function"} (${file}:${location.lineNumber + 1})`;
+}
+
+/** Written at once: the main thread, which owns the streams, would never get to it. */
+function report(where: string): void {
+  writeSync(
+    2,
+    `treadle: the event loop has been blocked for ${timeoutMs / 1000} s, so this process ends. ${where} ` +
+      "A node must not compute for that long without awaiting something; TREADLE_WATCHDOG_SECONDS changes the limit.\n",
+  );
+}

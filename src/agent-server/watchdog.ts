@@ -1,0 +1,39 @@
+import { Worker } from "node:worker_threads";
+
+export type WatchdogOptions = {
+  /** How long the event loop may be blocked. */
+  timeoutMs: number;
+  /** What the process ends with. */
+  exitCode: number;
+};
+
+export type Watchdog = { stop(): Promise<void> };
+
+/** What the thread is given: a counter that rises as long as the event loop turns. */
+export type WatchdogThreadData = { beats: SharedArrayBuffer; timeoutMs: number; exitCode: number };
+
+/**
+ * Ends this process when its event loop stands still. A graph that computes without pause cannot be cancelled
+ * from within: no timer fires, no heartbeat is sent, and every other run of the process waits with it. A new
+ * process goes on from the last checkpoints.
+ */
+export function startWatchdog(options: WatchdogOptions): Watchdog {
+  const beats = new SharedArrayBuffer(4);
+  const counter = new Int32Array(beats);
+  const timer = setInterval(() => Atomics.add(counter, 0, 1), Math.min(1_000, options.timeoutMs / 10));
+  timer.unref();
+  // Built code has no types to strip and another extension.
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const thread = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), {
+    workerData: { beats, ...options } satisfies WatchdogThreadData,
+    // Loaders of the project's own code have no business in it.
+    execArgv: [],
+  });
+  thread.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await thread.terminate();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { ByteBuffer } from "./byte-buffer.ts";
+import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings, type Page } from "./column.ts";
+import { FlatColumn } from "./flat-column.ts";
+import { bitWidthOf, Levels } from "./levels.ts";
+import { TextRange } from "./value-range.ts";
+
+const maxEntries = 4_096;
+const maxEntryBytes = 256;
+
+/**
+ * Texts of which few differ: each is kept once per row group and rows name it by number. When there are too many
+ * different ones after all, what was taken so far is written out plainly and the rest of the row group with it.
+ */
+export class DictionaryColumn implements Column {
+  readonly spec: ColumnSpec;
+  readonly #options: { pageBytes: number; compress: Compress };
+  readonly #present = new Levels();
+  readonly #indexes = new Levels({ wide: true });
+  readonly #numbers = new Map<string, number>();
+  #entries: Buffer[] = [];
+  #entryBytes = 0;
+  #lastText = "";
+  #lastNumber = -1;
+  #plain: FlatColumn | undefined;
+
+  constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
+    this.spec = spec;
+    this.#options = options;
+  }
+
+  get chunkBytes(): number {
+    return this.#plain?.chunkBytes ?? this.#entryBytes + this.#indexes.count * 2;
+  }
+
+  append(source: Buffer, start: number, length: number): void {
+    if (this.#plain) return this.#plain.append(source, start, length);
+    const text = source.latin1Slice(start, start + length);
+    if (text === this.#lastText && this.#lastNumber >= 0) return this.#push(this.#lastNumber);
+    let number = this.#numbers.get(text);
+    if (number === undefined) {
+      if (this.#entries.length >= maxEntries || length > maxEntryBytes) {
+        this.#spill();
+        return this.#plain!.append(source, start, length);
+      }
+      number = this.#entries.length;
+      this.#numbers.set(text, number);
+      this.#entries.push(Buffer.from(source.subarray(start, start + length)));
+      this.#entryBytes += length + 4;
+    }
+    this.#lastText = text;
+    this.#lastNumber = number;
+    this.#push(number);
+  }
+
+  appendNull(): void {
+    if (this.#plain) return this.#plain.appendNull();
+    this.#present.push(0);
+  }
+
+  finishChunk(): ColumnChunk {
+    const chunk = this.#plain ? this.#plain.finishChunk() : this.#finishDictionary();
+    this.#plain = undefined;
+    this.#reset();
+    return chunk;
+  }
+
+  #push(number: number): void {
+    this.#present.push(1);
+    this.#indexes.push(number);
+  }
+
+  #finishDictionary(): ColumnChunk {
+    const pages: Page[] = [];
+    const range = new TextRange();
+    const dictionary = new ByteBuffer(this.#entryBytes);
+    for (const entry of this.#entries) {
+      dictionary.uint32(entry.length);
+      dictionary.bytes(entry, 0, entry.length);
+      range.add(entry, 0, entry.length);
+    }
+    pages.push(this.#page("dictionary", this.#entries.length, encodings.plain, dictionary));
+    const data = new ByteBuffer(1024 + this.#indexes.count * 2);
+    this.#present.encodeSized(data, 1);
+    // A width of nothing is allowed, and refused by some readers.
+    const width = Math.max(1, bitWidthOf(Math.max(0, this.#entries.length - 1)));
+    data.byte(width);
+    if (this.#indexes.count > 0) this.#indexes.encodeInto(data, width);
+    pages.push(this.#page("data", this.#present.count, encodings.rleDictionary, data));
+    const bounds = range.bounds();
+    return {
+      spec: this.spec,
+      pages,
+      values: this.#present.count,
+      nulls: this.#present.count - this.#indexes.count,
+      min: bounds?.min,
+      max: bounds?.max,
+    };
+  }
+
+  #page(kind: Page["kind"], values: number, encoding: number, bytes: ByteBuffer): Page {
+    return {
+      kind,
+      values,
+      encoding,
+      rawBytes: bytes.length,
+      body: this.#options.compress(bytes.view()),
+    };
+  }
+
+  #spill(): void {
+    const plain = new FlatColumn(this.spec, this.#options);
+    for (let row = 0, value = 0; row < this.#present.count; row++) {
+      if (this.#present.at(row) === 0) plain.appendNull();
+      else {
+        const entry = this.#entries[this.#indexes.at(value++)]!;
+        plain.append(entry, 0, entry.length);
+      }
+    }
+    this.#plain = plain;
+  }
+
+  #reset(): void {
+    this.#present.clear();
+    this.#indexes.clear();
+    this.#numbers.clear();
+    this.#entries = [];
+    this.#entryBytes = 0;
+    this.#lastNumber = -1;
+  }
+}

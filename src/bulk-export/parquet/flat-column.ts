@@ -1,0 +1,207 @@
+import { ByteBuffer } from "./byte-buffer.ts";
+import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings, type Page } from "./column.ts";
+import { Levels } from "./levels.ts";
+import { uuidText, uuidTextBytes } from "./uuid-text.ts";
+import { BoolRange, DoubleRange, Int64Range, type Range, TextRange } from "./value-range.ts";
+
+/** Microseconds from 1970 to 2000, where the database's times begin. */
+const databaseEpoch = 946_684_800_000_000n;
+
+/** A page of raw bytes is compressed and kept; its levels say which rows are null. */
+export class FlatColumn implements Column {
+  readonly spec: ColumnSpec;
+  readonly #compress: Compress;
+  readonly #pageBytes: number;
+  readonly #values: ByteBuffer;
+  readonly #levels = new Levels();
+  readonly #write: ValueWriter;
+  #pages: Page[] = [];
+  #rows = 0;
+  #nulls = 0;
+  #finishedBytes = 0;
+
+  constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
+    this.spec = spec;
+    this.#compress = options.compress;
+    this.#pageBytes = options.pageBytes;
+    this.#values = new ByteBuffer(4096);
+    this.#write = valueWriter(spec.kind, this.#values);
+  }
+
+  get chunkBytes(): number {
+    return this.#finishedBytes + this.#values.length;
+  }
+
+  append(source: Buffer, start: number, length: number): void {
+    this.#levels.push(1);
+    this.#rows++;
+    this.#write.append(source, start, length);
+    if (this.#values.length >= this.#pageBytes) this.#finishPage();
+  }
+
+  appendNull(): void {
+    this.#levels.push(0);
+    this.#rows++;
+    this.#nulls++;
+  }
+
+  finishChunk(): ColumnChunk {
+    if (this.#levels.count > 0) this.#finishPage();
+    const bounds = this.#write.range()?.bounds();
+    const chunk = {
+      spec: this.spec,
+      pages: this.#pages,
+      values: this.#rows,
+      nulls: this.#nulls,
+      min: bounds?.min,
+      max: bounds?.max,
+    };
+    this.#pages = [];
+    this.#rows = 0;
+    this.#nulls = 0;
+    this.#finishedBytes = 0;
+    this.#write.reset();
+    return chunk;
+  }
+
+  #finishPage(): void {
+    this.#write.flush();
+    const page = new ByteBuffer(this.#values.length + 32 + Math.ceil(this.#levels.count / 8));
+    this.#levels.encodeSized(page, 1);
+    page.bytes(this.#values.view(), 0, this.#values.length);
+    this.#finishedBytes += this.#values.length;
+    this.#pages.push({
+      kind: "data",
+      values: this.#levels.count,
+      encoding: encodings.plain,
+      rawBytes: page.length,
+      body: this.#compress(page.view()),
+    });
+    this.#levels.clear();
+    this.#values.length = 0;
+  }
+}
+
+type ValueWriter = {
+  append(source: Buffer, start: number, length: number): void;
+  flush(): void;
+  range(): Range | undefined;
+  reset(): void;
+};
+
+/** Columns whose values are documents: their smallest and largest tell a reader nothing. */
+const documents = new Set(["inputs", "outputs", "error", "extra", "events", "feedback_stats", "feedbacks"]);
+
+export function keepsRange(spec: ColumnSpec): boolean {
+  return !documents.has(spec.name);
+}
+
+function valueWriter(kind: ColumnSpec["kind"], out: ByteBuffer): ValueWriter {
+  switch (kind) {
+    case "uuid":
+      return uuidWriter(out);
+    case "int64":
+      return int64Writer(out, 0n);
+    case "timestamp":
+      return int64Writer(out, databaseEpoch);
+    case "double":
+      return doubleWriter(out);
+    case "bool":
+      return boolWriter(out);
+    default:
+      return textWriter(out);
+  }
+}
+
+const nothing = () => {};
+
+function textWriter(out: ByteBuffer): ValueWriter {
+  let range = new TextRange();
+  return {
+    append(source, start, length) {
+      out.uint32(length);
+      out.bytes(source, start, start + length);
+      range.add(source, start, start + length);
+    },
+    flush: nothing,
+    range: () => range,
+    reset() {
+      range = new TextRange();
+    },
+  };
+}
+
+function uuidWriter(out: ByteBuffer): ValueWriter {
+  let range = new TextRange();
+  return {
+    append(source, start) {
+      out.uint32(uuidTextBytes);
+      const target = out.reserve(uuidTextBytes);
+      uuidText(source, start, target, out.length);
+      range.add(target, out.length, out.length + uuidTextBytes);
+      out.length += uuidTextBytes;
+    },
+    flush: nothing,
+    range: () => range,
+    reset() {
+      range = new TextRange();
+    },
+  };
+}
+
+function int64Writer(out: ByteBuffer, offset: bigint): ValueWriter {
+  let range = new Int64Range();
+  return {
+    append(source, start) {
+      const value = source.readBigInt64BE(start) + offset;
+      out.int64(value);
+      range.add(value);
+    },
+    flush: nothing,
+    range: () => range,
+    reset() {
+      range = new Int64Range();
+    },
+  };
+}
+
+function doubleWriter(out: ByteBuffer): ValueWriter {
+  let range = new DoubleRange();
+  return {
+    append(source, start) {
+      const value = source.readDoubleBE(start);
+      out.float64(value);
+      range.add(value);
+    },
+    flush: nothing,
+    range: () => range,
+    reset() {
+      range = new DoubleRange();
+    },
+  };
+}
+
+/** Eight to a byte, the lowest bit first. */
+function boolWriter(out: ByteBuffer): ValueWriter {
+  let range = new BoolRange();
+  let pending = 0;
+  let bits = 0;
+  const flush = () => {
+    if (bits > 0) out.byte(pending);
+    pending = 0;
+    bits = 0;
+  };
+  return {
+    append(source, start) {
+      const value = source[start] === 1;
+      if (value) pending |= 1 << bits;
+      if (++bits === 8) flush();
+      range.add(value);
+    },
+    flush,
+    range: () => range,
+    reset() {
+      range = new BoolRange();
+    },
+  };
+}

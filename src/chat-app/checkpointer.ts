@@ -1,0 +1,24 @@
+import { type Checkpoint, type CheckpointMetadata, MemorySaver } from "@langchain/langgraph";
+
+type Config = Parameters<MemorySaver["put"]>[0];
+
+/** The library's in-memory checkpointer, which also notes with every checkpoint whose run wrote it. */
+export class ChatCheckpointer extends MemorySaver {
+  override put(config: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata): Promise<Config> {
+    const { assistant_id, run_id } = config.configurable ?? {};
+    return super.put(config, checkpoint, { ...metadata, assistant_id, run_id } as CheckpointMetadata);
+  }
+
+  threadIds(): string[] {
+    return Object.keys(this.storage).filter((id) => this.storage[id]?.[""] !== undefined);
+  }
+
+  /** How many checkpoints the thread has; without any there is no such thread. */
+  count(threadId: string): number {
+    return Object.keys(this.storage[threadId]?.[""] ?? {}).length;
+  }
+
+  has(threadId: string, checkpointId: string): boolean {
+    return this.storage[threadId]?.[""]?.[checkpointId] !== undefined;
+  }
+}

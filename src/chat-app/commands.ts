@@ -1,0 +1,198 @@
+import { Command } from "@langchain/langgraph";
+import { z } from "zod";
+import { newId } from "../platform/ids.ts";
+import { CommandError } from "./command-error.ts";
+import type { ThreadBook } from "./thread-book.ts";
+import type { MultitaskStrategy } from "./thread-runs.ts";
+
+/** One request of the protocol: `{ id, method, params }`. */
+export const envelopeShape = z.object({
+  id: z.int().nonnegative(),
+  method: z.string().min(1),
+  params: z.record(z.string(), z.unknown()).default({}),
+});
+export type Envelope = z.infer<typeof envelopeShape>;
+
+const json = z.record(z.string(), z.unknown());
+const configShape = z
+  .object({ configurable: json.default({}), recursion_limit: z.int().min(1).max(1000).optional() })
+  .prefault({});
+
+const runStart = z.object({
+  assistant_id: z.string(),
+  input: json.nullish(),
+  config: configShape,
+  metadata: json.nullish(),
+  multitaskStrategy: z.enum(["enqueue", "interrupt", "reject", "rollback"]).nullish(),
+});
+
+const response = z.object({
+  interrupt_id: z.string(),
+  response: z.unknown(),
+  namespace: z.unknown().optional(),
+});
+const inputRespond = z.object({
+  interrupt_id: z.string().optional(),
+  response: z.unknown(),
+  responses: z.array(response).min(1).optional(),
+  update: json.nullish(),
+  config: configShape,
+  metadata: json.nullish(),
+});
+
+const checkpointId = z.uuid();
+const stateGet = z.object({ keys: z.array(z.string()).optional() });
+const listCheckpoints = z.object({
+  limit: z.int().min(1).max(100).default(20),
+  before: checkpointId.optional(),
+});
+const stateFork = z.object({ checkpoint_id: checkpointId, input: json.nullish(), config: configShape });
+
+/** Carries out one command and returns its result. What cannot be done is a `CommandError`. */
+export async function runCommand(book: ThreadBook, threadId: string, command: Envelope): Promise<unknown> {
+  const { method, params } = command;
+  switch (method) {
+    case "run.start": {
+      const { input, ...given } = read(runStart, method, params);
+      return startRun(book, threadId, { ...given, input: input ?? null });
+    }
+    case "input.respond":
+      return answerInterrupts(book, threadId, read(inputRespond, method, params));
+    case "state.get": {
+      const { keys } = read(stateGet, method, params);
+      const { values, checkpoint } = await book.state(threadId);
+      const wanted = keys ? Object.fromEntries(keys.map((key) => [key, values[key]])) : values;
+      return { values: wanted, checkpoint: { id: checkpoint?.checkpoint_id, ns: checkpoint?.checkpoint_ns } };
+    }
+    case "state.listCheckpoints": {
+      const states = await book.history(threadId, read(listCheckpoints, method, params));
+      return {
+        checkpoints: states.map(({ checkpoint, created_at, metadata, parent_checkpoint }) => ({
+          id: checkpoint?.checkpoint_id,
+          parent_id: parent_checkpoint?.checkpoint_id,
+          timestamp: created_at,
+          step: metadata.step,
+          source: metadata.source,
+        })),
+      };
+    }
+    case "state.fork": {
+      const { checkpoint_id, input, config } = read(stateFork, method, params);
+      const { assistantId } = book.session(threadId);
+      const configurable = { ...config.configurable, checkpoint_id };
+      const run = { assistant_id: assistantId, input: input ?? null, config: { ...config, configurable } };
+      return { ...(await startRun(book, threadId, run)), thread_id: threadId };
+    }
+    default:
+      throw new CommandError("unknown_command", `This application has no command "${method.slice(0, 80)}".`);
+  }
+}
+
+type RunStart = Omit<z.infer<typeof runStart>, "input"> & { input: Record<string, unknown> | Command | null };
+
+async function startRun(book: ThreadBook, threadId: string, request: RunStart): Promise<{ run_id: string }> {
+  const found = book.assistant(request.assistant_id);
+  if (!found) {
+    throw new CommandError(
+      "invalid_argument",
+      `There is no assistant "${request.assistant_id}". GET /api/assistants lists them.`,
+    );
+  }
+  const { checkpoint_id, ...configurable } = ownSettings(request.config.configurable);
+  if (checkpoint_id !== undefined && !book.hasCheckpoint(threadId, String(checkpoint_id))) {
+    throw new CommandError("no_such_checkpoint", `The thread has no checkpoint ${String(checkpoint_id)}.`);
+  }
+  if (book.isFull(threadId)) {
+    throw new CommandError(
+      "invalid_argument",
+      "This thread holds as many steps as fit in memory. Start a new one.",
+    );
+  }
+  const strategy = strategyOf(request.multitaskStrategy);
+  if (!book.has(threadId)) await book.makeRoom();
+  const session = book.session(threadId);
+  const runId = newId();
+  // A branch begins: what was streamed on the one that is left must not be replayed into it.
+  if (checkpoint_id !== undefined && session.runs.activeRunId === null) session.log.clear();
+  session.assistantId = request.assistant_id;
+  session.runs.start(
+    {
+      runId,
+      assistantId: request.assistant_id,
+      graph: found.graph,
+      input: request.input,
+      config: {
+        configurable: {
+          ...found.assistant.settings,
+          ...configurable,
+          thread_id: threadId,
+          checkpoint_ns: "",
+          // What stands here is kept with every checkpoint, so each of them tells who wrote it.
+          run_id: runId,
+          assistant_id: request.assistant_id,
+          ...(checkpoint_id === undefined ? {} : { checkpoint_id }),
+        },
+        metadata: { ...request.metadata, run_id: runId, assistant_id: request.assistant_id },
+        ...(request.config.recursion_limit ? { recursionLimit: request.config.recursion_limit } : {}),
+      },
+    },
+    strategy,
+  );
+  return { run_id: runId };
+}
+
+/** A run that stopped at `interrupt()` goes on with the answers, by the graph that asked. */
+async function answerInterrupts(
+  book: ThreadBook,
+  threadId: string,
+  request: z.infer<typeof inputRespond>,
+): Promise<Record<string, never>> {
+  const answers = request.responses ?? [{ interrupt_id: request.interrupt_id, response: request.response }];
+  const { interrupts } = await book.state(threadId);
+  const pending = new Set(interrupts.map((interrupt) => (interrupt as { id?: string }).id));
+  for (const { interrupt_id } of answers) {
+    if (interrupt_id === undefined || !pending.has(interrupt_id)) {
+      throw new CommandError(
+        "no_such_interrupt",
+        `Nothing in this thread waits for the interrupt ${interrupt_id ?? "(none named)"}. Somebody may have answered it already.`,
+      );
+    }
+  }
+  const resume = Object.fromEntries(answers.map(({ interrupt_id, response }) => [interrupt_id, response]));
+  await startRun(book, threadId, {
+    assistant_id: book.session(threadId).assistantId,
+    input: new Command({ resume, ...(request.update ? { update: request.update } : {}) }),
+    config: request.config,
+    metadata: request.metadata,
+    // Two people may answer at once: the second finds the run going on.
+    multitaskStrategy: "reject",
+  });
+  return {};
+}
+
+/** Keys of the library's own are not for clients to set, nor is the thread another than the path says. */
+function ownSettings(configurable: Record<string, unknown>): Record<string, unknown> {
+  const reserved = ["thread_id", "checkpoint_ns", "checkpoint_map"];
+  return Object.fromEntries(
+    Object.entries(configurable).filter(([key]) => !key.startsWith("__") && !reserved.includes(key)),
+  );
+}
+
+function strategyOf(asked: RunStart["multitaskStrategy"]): MultitaskStrategy {
+  if (asked === "rollback") {
+    throw new CommandError(
+      "not_supported",
+      'This application keeps what a run has done; use "interrupt" instead of "rollback".',
+    );
+  }
+  return asked ?? "enqueue";
+}
+
+function read<Shape extends z.ZodType>(shape: Shape, method: string, params: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    ({ path, message }) => `${path.join(".") || "params"}: ${message}`,
+  );
+  throw new CommandError("invalid_argument", `${method} cannot be read: ${problems.join("; ")}.`);
+}

@@ -1,0 +1,117 @@
+import type { AgentApp, StartedAgent } from "../agent-app.ts";
+import { type AgentConfig, readAgentConfig } from "../config.ts";
+import { prepareDataFolder } from "../platform/data-folder.ts";
+import { lockDataFolder } from "../platform/data-folder-lock.ts";
+import { createLogger, type Logger } from "../platform/logger.ts";
+import type { AgentOptions } from "./agent.ts";
+import { formatAgentBanner } from "./agent-banner.ts";
+import { watchCrash } from "./crash.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { checkAddress, explainListenError } from "./listen-probe.ts";
+import { createLogLines } from "./log-lines.ts";
+import { announceWait, createOutput, type Output } from "./output.ts";
+import { readVersion } from "./program.ts";
+import { type StopReason, watchStopSignals } from "./stop-signals.ts";
+
+/** Runs until it is asked to stop; the result is the exit code. */
+export async function runAgent(options: AgentOptions): Promise<number> {
+  const output = createOutput(options);
+  const config = readAgentConfig(options.config, {
+    TREADLE_PORT: options.port,
+    TREADLE_HOST: options.host,
+    TREADLE_DATA_DIR: options.dataDir,
+    DATABASE_URL: options.databaseUrl,
+  });
+  const readable = process.stderr.isTTY === true && !output.json;
+  const logger = createLogger({
+    level: config.logLevel,
+    ...(readable ? { destination: createLogLines(process.stderr, output.paint) } : {}),
+  });
+  const stopSignal = watchStopSignals((reason) => {
+    output.note(`Stopped at once by a second ${reason.name}.`);
+    process.exit(reason.exitCode);
+  });
+  const lock = await lockEmbedded(config);
+  try {
+    await checkAddress(config.host, config.port);
+    // Loaded only now: what is wrong with the settings, folder or port is told without that second.
+    const { createAgentApp } = await import("../agent-app.ts");
+    const app = createAgentApp(config, { logger });
+    const crash = watchCrash(logger);
+    await start(app, config, output);
+    const watchdog = await watchLoop(config);
+    const reason = await Promise.race([stopSignal, crash]);
+    await watchdog?.stop();
+    const clean = await stop(app, config, output, reason);
+    return clean ? 0 : reason.exitCode;
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** The embedded database is in the folder, so only one process may use it. */
+async function lockEmbedded(config: AgentConfig) {
+  if (config.databaseUrl !== undefined) return undefined;
+  await prepareDataFolder(config.dataDir);
+  return lockDataFolder(config.dataDir);
+}
+
+/** From the start on, not before: loading a large project may block for as long as it takes. */
+async function watchLoop(config: AgentConfig) {
+  if (config.watchdogMs === 0) return undefined;
+  const { startWatchdog } = await import("../agent-server/watchdog.ts");
+  return startWatchdog({ timeoutMs: config.watchdogMs, exitCode: exitCodes.blocked.code });
+}
+
+async function start(app: AgentApp, config: AgentConfig, output: Output): Promise<void> {
+  const done = announceWait(output, `Loading ${config.configPath}…`);
+  let started: StartedAgent;
+  try {
+    started = await app.start();
+  } catch (error) {
+    await app.stop().catch((stopError: unknown) => {
+      output.note(`The failed start could not be undone completely: ${String(stopError)}`);
+    });
+    throw explainListenError(error, config.host, config.port);
+  } finally {
+    done();
+  }
+  const database = config.databaseUrl === undefined ? "embedded" : "external";
+  output.data({
+    url: started.url,
+    port: started.port,
+    graphs: started.graphs,
+    broken: started.broken,
+    database,
+    notes: started.notes,
+    pid: process.pid,
+  });
+  const facts = { ...started, version: readVersion(), config, database } as const;
+  for (const line of formatAgentBanner(facts, output.paint)) output.line(line);
+}
+
+async function stop(
+  app: AgentApp,
+  config: AgentConfig,
+  output: Output,
+  reason: StopReason,
+): Promise<boolean> {
+  const seconds = config.shutdownGraceMs / 1000;
+  if (!output.json) output.note(`Stopping after ${reason.name}…`);
+  const done = announceWait(
+    output,
+    `Waiting up to ${seconds} s for what is in progress; Ctrl-C again ends it now.`,
+  );
+  try {
+    const { interrupted } = await app.stop();
+    output.data({ stopped: true, interrupted });
+    if (interrupted.length > 0) {
+      output.line(`Interrupted after ${seconds} s; runs go on from their last checkpoint at the next start:`);
+      for (const what of interrupted) output.line(`  ${what}`);
+    }
+    output.line("Stopped.");
+    return reason.clean;
+  } finally {
+    done();
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { AppError } from "./platform/errors.ts";
+
+/** What the schemas of settings have in common. */
+export const flag = z
+  .enum(["1", "0", "true", "false", "yes", "no"])
+  .transform((text) => text === "1" || text === "true" || text === "yes");
+
+const secretSettings = new Set([
+  "TREADLE_API_KEY",
+  "TREADLE_SECRET_KEY",
+  "TREADLE_PREVIOUS_SECRET_KEY",
+  "TREADLE_WEBHOOK_SECRET",
+]);
+
+/** Checks the settings of a schema; a bad value names the variable and what it must be. Empty means unset. */
+export function parseSettings<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: NodeJS.ProcessEnv,
+): z.output<Schema> {
+  const given = Object.fromEntries(
+    Object.keys(schema.shape)
+      .map((name) => [name, environment[name]] as const)
+      .filter(([, value]) => value !== undefined && value !== ""),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const value = secretSettings.has(name) ? "" : ` (it is "${maskSetting(name, given[name] ?? "")}")`;
+    return `${name}: ${issue.message}${value}`;
+  });
+  throw invalidSettings(`The environment has settings Treadle cannot use:\n  ${lines.join("\n  ")}`);
+}
+
+export function invalidSettings(message: string): AppError {
+  return new AppError({ code: "config.invalid", kind: "invalid", message });
+}
+
+export function maskSetting(name: string, value: string): string {
+  if (value === "") return "";
+  if (secretSettings.has(name)) return "********";
+  if (/^(DATABASE_UR[LI]|POSTGRES_URI(_CUSTOM)?)$/.test(name)) {
+    return value
+      .replace(/(\/\/[^:/@]*):.*@/, "$1:********@")
+      .replace(/([?&](?:ssl)?password=)[^&]*/gi, "$1********");
+  }
+  return value;
+}
+
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return (
+    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name)
+  );
+}
+
+export function publicUrlIsLoopback(url: string | undefined): boolean {
+  return url === undefined || isLoopbackHost(new URL(url).hostname);
+}
+
+export function commaList(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+}

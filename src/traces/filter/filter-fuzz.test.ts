@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { AppError } from "../../platform/errors.ts";
+import { compileFilter, compileRunFilter } from "./compile-filter.ts";
+import { fields, operatorsOf } from "./filter.ts";
+import { parseFilter } from "./parse-filter.ts";
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+
+const pieces = [
+  ..."()[],\"'\\ \n\t;%_$1-.+eE0{}é🙂\ud800\u0000#&|!=<>/*",
+  ...["and(", "or(", "not(", "eq(", "in(", "like(", "has(", "exists(", "search(", "gt(", "nlike("],
+  ...Object.keys(fields),
+  ...["null", "true", "false", "None", "5", "-1.5", "1e308", "1e-400", "9".repeat(400), '"5s"', '"x"', "'%'"],
+  ...['"2026-01-01T00:00:00Z"', '"0001-01-01"', '"9999-12-31T23:59:59.999999999+14:00"', "['a','b']", "[]"],
+  ...[
+    '\'{"a":"\\\\u0000"}\'',
+    "'{\"a\":1e999999}'",
+    "'[]'",
+    '"\\ud800"',
+    '"--"',
+    "/*",
+    "$1",
+    "::int",
+    "toString",
+  ],
+];
+
+function random(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 4294967296) * limit);
+  };
+}
+
+/** What the database itself refuses would be a 500: it must take every filter that was accepted. */
+async function run(text: string): Promise<boolean> {
+  let filter: ReturnType<typeof parseFilter>;
+  try {
+    filter = parseFilter(text);
+  } catch (error) {
+    expect(error, text).toBeInstanceOf(AppError);
+    expect((error as AppError).kind).toBe("unprocessable");
+    const context = (error as AppError).issues![0]!.ctx as { offset: number };
+    expect(context.offset).toBeLessThanOrEqual(text.length);
+    return false;
+  }
+  await raw`select r.id from trace_runs r where ${compileFilter(filter, { alias: "r" })}`.execute(
+    testDatabase.database.sql,
+  );
+  return true;
+}
+
+test("random texts are refused with a place, never with a crash", async () => {
+  const next = random(7);
+  for (let round = 0; round < 20_000; round++) {
+    const length = 1 + next(12);
+    await run(Array.from({ length }, () => pieces[next(pieces.length)]!).join(""));
+  }
+});
+
+test("random well-formed comparisons are refused or run", async () => {
+  const next = random(11);
+  const values = pieces.filter((piece) => /^["'[\dnt-]/.test(piece) && piece.length > 1);
+  let accepted = 0;
+  for (let round = 0; round < 3_000; round++) {
+    const names = Object.keys(fields) as (keyof typeof fields)[];
+    const field = names[next(names.length)]!;
+    const operators = operatorsOf[fields[field].type];
+    const comparison = `${operators[next(operators.length)]}(${field}, ${values[next(values.length)]})`;
+    const wrap = ["", "not(", "and(", "or("][next(4)];
+    if (await run(wrap ? `${wrap}${comparison})` : comparison)) accepted += 1;
+  }
+  expect(accepted).toBeGreaterThan(500);
+});
+
+test("broken copies of a good filter are refused or run", async () => {
+  const good = `and(eq(run_type, "llm"), or(gt(latency, "5s"), has(tags, 'x')), and(eq(metadata_key, "k"),
+    like(metadata_value, "%v%")), not(in(name, ["a", 'b'])), search("two words"), lt(start_time, "2026-01-01"))`;
+  const next = random(13);
+  for (let round = 0; round < 3_000; round++) {
+    const at = next(good.length);
+    const piece = pieces[next(pieces.length)]!;
+    await run(good.slice(0, at) + piece + good.slice(at + next(4)));
+  }
+});
+
+test("the deepest and the longest filters that are accepted run", async () => {
+  expect(await run(`${"not(".repeat(199)}eq(is_root, true)${")".repeat(199)}`)).toBe(true);
+  expect(await run(`${"and(or(".repeat(99)}search("x")${"))".repeat(99)}`)).toBe(true);
+  const tests = Array.from({ length: 1_000 }, (_, index) => `eq(name, "${index}")`);
+  expect(await run(`or(${tests.join(",")})`)).toBe(true);
+  const pairs = Array.from({ length: 500 }, (_, i) => `and(eq(input_key, "k${i}"), eq(input_value, "v"))`);
+  expect(await run(`or(${pairs.join(",")})`)).toBe(true);
+});
+
+const hostile = "x'); drop table trace_runs; --";
+const written = JSON.stringify(hostile);
+test.each([
+  `eq(name, ${written})`,
+  `in(name, [${written}])`,
+  `like(name, ${written})`,
+  `search(${written})`,
+  `search(inputs, ${written})`,
+  `has(tags, ${written})`,
+  `like(tags, ${written})`,
+  `has(metadata, ${JSON.stringify(JSON.stringify({ [hostile]: hostile }))})`,
+  `exists(metadata, ${written})`,
+  `and(eq(metadata_key, ${written}), neq(metadata_value, ${written}))`,
+  `and(eq(input_key, ${written}), like(input_value, ${written}))`,
+  `and(eq(feedback_key, ${written}), eq(feedback_value, ${written}))`,
+])("stays a parameter: %s", async (text) => {
+  const { sql } = testDatabase.database;
+  const statement = raw`select r.id from trace_runs r where ${compileRunFilter(text)}`.compile(sql);
+  expect(statement.sql).not.toMatch(/drop|--|x'/);
+  expect(JSON.stringify(statement.parameters)).toContain("drop table");
+  await raw`select r.id from trace_runs r where ${compileRunFilter(text)}`.execute(sql);
+  const { rows } = await raw`select to_regclass('trace_runs') is not null as there`.execute(sql);
+  expect(rows).toEqual([{ there: true }]);
+});

@@ -1,0 +1,120 @@
+import type { AncestorUsage, FoundRun, RunSearch, RunWrites } from "../runs/run-store.ts";
+import { addBelow, type MergedRun, mergeRun, startOf } from "./merge-run.ts";
+import { readParkedPatch, writeParkedPatch } from "./parked-patch.ts";
+import type { RunChange } from "./run-change.ts";
+import { addUsage, isNoUsage } from "./usage-vector.ts";
+
+/** Everything that waits to be written for one run, oldest first. */
+export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };
+
+const dayMs = 86_400_000;
+
+/**
+ * Where to look for the runs of a flush. Times that came with them keep the search to a partition or two; a
+ * run without a post may stand elsewhere, because the times of a patch are not its own word.
+ */
+export function searchesFor(rows: readonly QueuedRun[]): { hinted: RunSearch[]; everywhere: RunSearch[] } {
+  const hinted: RunSearch[] = [];
+  const everywhere: RunSearch[] = [];
+  for (const row of rows) {
+    const key = { id: row.id, workspaceId: row.workspaceId };
+    const times = row.changes.flatMap(({ fields }) => [fields.path?.at(-1)?.time, fields.start_time]);
+    const around = windowOf(times.filter((time) => time !== undefined));
+    if (around) hinted.push({ ...key, ...around });
+    if (!around || row.changes.every((change) => change.kind === "patch")) everywhere.push(key);
+  }
+  return { hinted, everywhere };
+}
+
+function windowOf(times: readonly string[]): { since: string; until: string } | undefined {
+  if (times.length === 0) return undefined;
+  const ms = times.map((time) => Date.parse(time));
+  return {
+    since: new Date(Math.min(...ms) - dayMs).toISOString(),
+    until: new Date(Math.max(...ms) + dayMs).toISOString(),
+  };
+}
+
+export type FlushPlan = RunWrites & {
+  insertsOnly: boolean;
+  /** Parents to look up before the plan is whole. */
+  missingParents: RunSearch[];
+};
+
+/** Pure: what one flush writes, from what waits and what is stored. */
+export function planFlush(
+  rows: readonly QueuedRun[],
+  found: readonly FoundRun[],
+  parents?: readonly FoundRun[],
+): FlushPlan {
+  const stored = new Map<string, FoundRun>();
+  for (const row of found) {
+    const key = row.workspace_id + row.id;
+    if (row.run || !stored.has(key)) stored.set(key, row);
+  }
+  const orders = new Map<string, string>();
+  for (const each of [...found, ...(parents ?? [])]) {
+    if (each.run) orders.set(each.workspace_id + each.id, each.run.dotted_order);
+  }
+  const plan = {
+    park: [] as { id: string; workspaceId: string; patch: string }[],
+    unpark: [] as { id: string; workspaceId: string; lastSeq: number }[],
+    missingParents: [] as RunSearch[],
+  };
+  const merged = new Map<string, MergedRun>();
+  let touchesStored = false;
+  for (const row of rows) {
+    const key = row.workspaceId + row.id;
+    const existing = stored.get(key);
+    const kept = existing?.patches?.map(readParkedPatch) ?? [];
+    const hasPost = row.changes.some((change) => change.kind === "post");
+    if (!existing?.run && !hasPost && startOf(row.changes) === undefined) {
+      plan.park.push(...row.changes.map((change) => ({ id: row.id, workspaceId: row.workspaceId, patch: writeParkedPatch(change) })));
+      continue;
+    }
+    // The run was made before its patches: they come after its post, whenever they were received.
+    const changes = hasPost ? [...row.changes, ...kept] : [...kept, ...row.changes];
+    if (kept.length > 0) plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing!.last_seq! });
+    touchesStored ||= existing !== undefined;
+    const run = mergeRun(existing?.run ?? null, changes, {
+      parentOrder(parentId) {
+        const parentKey = row.workspaceId + parentId;
+        const order = merged.get(parentKey)?.dotted_order ?? orders.get(parentKey);
+        if (order === undefined && !parents) plan.missingParents.push({ id: parentId, workspaceId: row.workspaceId });
+        return order;
+      },
+    });
+    merged.set(key, run);
+  }
+  const ancestors = raiseAncestors(merged);
+  const runs = [...merged.values()];
+  const insertsOnly = !touchesStored && ancestors.length === 0 && plan.park.length === 0;
+  return { ...plan, runs, ancestors, insertsOnly };
+}
+
+/** Adds each run's own usage to the runs above it: in the flush itself, else as additions to stored rows. */
+function raiseAncestors(merged: ReadonlyMap<string, MergedRun>): AncestorUsage[] {
+  const above = new Map<string, AncestorUsage>();
+  for (const run of merged.values()) {
+    if (isNoUsage(run.ownDelta)) continue;
+    for (const id of run.parent_run_ids.toReversed()) {
+      const key = run.workspace_id + id;
+      const here = merged.get(key);
+      if (here) {
+        addBelow(here, run.ownDelta);
+        if (here.run_type === "llm" && here.usage !== null) break;
+        continue;
+      }
+      const known = above.get(key);
+      if (known) {
+        known.usage = addUsage(known.usage, run.ownDelta);
+        continue;
+      }
+      const time = run.path.find((segment) => segment.id === id)?.time;
+      const around = time ? windowOf([time]) : undefined;
+      const { since, until } = around ?? { since: "-infinity", until: "infinity" };
+      above.set(key, { id, workspaceId: run.workspace_id, since, until, usage: run.ownDelta });
+    }
+  }
+  return [...above.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+}

@@ -1,0 +1,209 @@
+import { type RunStatus, statusOf } from "../runs/run.ts";
+import { dottedSegment } from "./dotted-order.ts";
+import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
+import { readModel, type RunUsage, withCosts } from "./usage.ts";
+import { addUsage, noUsage, subtractUsage, type UsageVector, usageVector } from "./usage-vector.ts";
+
+/** A stored run without its large payloads. */
+export type StoredRun = {
+  id: string;
+  workspace_id: string;
+  project_id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  parent_run_ids: string[];
+  reference_example_id: string | null;
+  name: string;
+  run_type: string;
+  start_time: string;
+  end_time: string | null;
+  dotted_order: string;
+  trace_tier: string;
+  thread_id: string | null;
+  tags: string[];
+  metadata: string;
+  terms: number[];
+  usage: UsageVector | null;
+  first_token_time: string | null;
+  execution_order: number;
+  posted: boolean;
+  patched: boolean;
+  error: string | null;
+  extra: string | null;
+  present: PayloadField[];
+};
+
+/** What is written: the run's own fields whole, payloads only where they change, tokens and costs as additions. */
+export type MergedRun = Omit<StoredRun, "extra" | "present"> & {
+  status: RunStatus;
+  is_root: boolean;
+  /** Where the row stands now; null for a new one. */
+  storedStart: string | null;
+  payloads: Partial<Record<PayloadField, Buffer>>;
+  /** Times of the ancestors by id, where the dotted order tells them. */
+  path: { id: string; time: string }[];
+  /** To add to the run's own totals and, below, to those of its ancestors. */
+  ownDelta: UsageVector;
+  /** From runs below it. */
+  below: UsageVector;
+};
+
+export type MergeContext = {
+  /** The dotted orders of parents, for runs that were sent without one. */
+  parentOrder(parentId: string): string | undefined;
+};
+
+/**
+ * A run after its changes, in order. A patch's fields win, its nulls included. A post after a patch fills only
+ * what is still open: it was sent before the patch, whatever order the network made of it.
+ */
+export function mergeRun(stored: StoredRun | null, changes: readonly RunChange[], context: MergeContext): MergedRun {
+  const first = changes[0]!;
+  const run = stored ? { ...stored } : newRun(first, changes);
+  const payloads: MergedRun["payloads"] = {};
+  const present = new Set<PayloadField>(stored?.present);
+  let usage: RunUsage | undefined;
+  let model: RunChange["facts"]["model"];
+  const terms = new Set(run.terms);
+  for (const change of changes) {
+    const fillOnly = change.kind === "post" && run.patched;
+    const { fields, facts } = change;
+    const take = <Value>(sent: Value | null | undefined, current: Value | null): Value | null => {
+      if (sent === undefined || (sent === null && change.kind === "post")) return current;
+      return fillOnly && current !== null ? current : sent;
+    };
+    run.name = take(fields.name, run.name || null) ?? run.name;
+    run.run_type = take(fields.run_type, run.run_type || null) ?? run.run_type;
+    run.start_time = change.kind === "post" ? (fields.start_time ?? run.start_time) : run.start_time;
+    run.end_time = take(fields.end_time, run.end_time);
+    run.error = take(fields.error, run.error);
+    run.reference_example_id = take(fields.reference_example_id, run.reference_example_id);
+    if (fields.tags && !(fillOnly && run.tags.length > 0)) run.tags = fields.tags;
+    if (fields.execution_order !== undefined) run.execution_order = fields.execution_order;
+    if (fields.trace_tier !== undefined) run.trace_tier = fields.trace_tier;
+    const keepsExtra = fillOnly && present.has("extra");
+    for (const field of payloadFields) {
+      const content = change.payloads[field];
+      if (content === undefined || (content === null && change.kind === "post")) continue;
+      if (fillOnly && present.has(field)) continue;
+      payloads[field] = content ?? jsonNull;
+      present.add(field);
+    }
+    if (!keepsExtra && facts.metadata !== undefined) {
+      run.metadata = facts.metadata;
+      run.thread_id = facts.threadId ?? null;
+    }
+    model = facts.model ?? model;
+    if (facts.usage && !(fillOnly && (usage ?? run.usage))) usage = facts.usage;
+    run.first_token_time ??= facts.firstTokenTime ?? null;
+    for (const term of facts.terms) terms.add(term);
+    if (change.kind === "post") run.posted = true;
+    else run.patched = true;
+  }
+  run.terms = [...terms];
+  const place = placeOf(run, stored, changes, context);
+  const known = stored?.extra ? () => readModel(parsed(stored.extra!)) : () => undefined;
+  const own = usage ? usageVector(withCosts(usage, model ?? known())) : run.usage;
+  const { extra: _extra, present: _present, ...fields } = run;
+  return {
+    ...fields,
+    ...place,
+    name: run.name || run.run_type || "run",
+    run_type: run.run_type || "chain",
+    status: statusOf(run),
+    is_root: place.parent_run_id === null,
+    storedStart: stored?.start_time ?? null,
+    payloads,
+    usage: own,
+    ownDelta: subtractUsage(own ?? noUsage, stored?.usage ?? noUsage),
+    below: noUsage,
+  };
+}
+
+const jsonNull = Buffer.from("null");
+
+/** The start time of a run that is not stored yet; undefined when nothing tells it. */
+export function startOf(changes: readonly RunChange[]): string | undefined {
+  const post = changes.find((change) => change.kind === "post");
+  return (
+    post?.fields.start_time ??
+    changes.find((change) => change.fields.path)?.fields.path?.at(-1)?.time ??
+    changes.find((change) => change.fields.start_time)?.fields.start_time ??
+    post?.receivedAt
+  );
+}
+
+function newRun(first: RunChange, changes: readonly RunChange[]): StoredRun {
+  const start = startOf(changes);
+  const projectId = changes.find((change) => change.projectId)?.projectId;
+  if (start === undefined || projectId === undefined) throw new Error("A run without time or project must be parked.");
+  return {
+    id: first.id,
+    workspace_id: first.workspaceId,
+    project_id: projectId,
+    trace_id: first.id,
+    parent_run_id: null,
+    parent_run_ids: [],
+    reference_example_id: null,
+    name: "",
+    run_type: "",
+    start_time: start,
+    end_time: null,
+    dotted_order: "",
+    trace_tier: "longlived",
+    thread_id: null,
+    tags: [],
+    metadata: "{}",
+    terms: [],
+    usage: null,
+    first_token_time: null,
+    execution_order: 1,
+    posted: false,
+    patched: false,
+    error: null,
+    extra: null,
+    present: [],
+  };
+}
+
+type Place = Pick<MergedRun, "trace_id" | "parent_run_id" | "parent_run_ids" | "dotted_order" | "path">;
+
+/** Where the run stands in its trace: from its dotted order, else from its parent's. */
+function placeOf(run: StoredRun, stored: StoredRun | null, changes: readonly RunChange[], context: MergeContext): Place {
+  const order = changes.findLast((change) => change.fields.path)?.fields;
+  if (order?.path) {
+    return {
+      trace_id: order.path[0]!.id,
+      parent_run_id: order.path.at(-2)?.id ?? null,
+      parent_run_ids: order.path.slice(0, -1).map((segment) => segment.id),
+      dotted_order: order.dotted_order!,
+      path: order.path.slice(0, -1),
+    };
+  }
+  if (stored) {
+    const { trace_id, parent_run_id, parent_run_ids, dotted_order } = stored;
+    return { trace_id, parent_run_id, parent_run_ids, dotted_order, path: [] };
+  }
+  const parent = changes.find((change) => change.fields.parent_run_id)?.fields.parent_run_id ?? null;
+  const trace = changes.find((change) => change.fields.trace_id)?.fields.trace_id;
+  const own = dottedSegment(run.start_time, run.id);
+  const above = parent === null ? undefined : context.parentOrder(parent);
+  const ancestors = above === undefined ? (parent === null ? [] : [parent]) : above.split(".").map((part) => part.slice(-36));
+  return {
+    trace_id: (above === undefined ? trace : ancestors[0]) ?? ancestors[0] ?? run.id,
+    parent_run_id: parent,
+    parent_run_ids: ancestors,
+    dotted_order: above === undefined ? own : `${above}.${own}`,
+    path: [],
+  };
+}
+
+function parsed(text: string): unknown {
+  return JSON.parse(text);
+}
+
+/** Adds what runs below report. A model call that reports for itself already counts what it is made of. */
+export function addBelow(run: MergedRun, delta: UsageVector): void {
+  if (run.run_type === "llm" && run.usage !== null) return;
+  run.below = addUsage(run.below, delta);
+}

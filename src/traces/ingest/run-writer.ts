@@ -1,0 +1,79 @@
+import type { Database } from "../../platform/db/database.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
+import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
+import type { Partitions } from "../runs/partition-service.ts";
+import { findStoredRuns, insertNewRuns, type RunSearch, writeRunChanges } from "../runs/run-store.ts";
+import { planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
+import type { RunChange } from "./run-change.ts";
+
+export type RunWriter = {
+  /** Resolves once the change is committed. */
+  add(change: RunChange): Promise<void>;
+  drain(): Promise<void>;
+  stats(): WriteBatcherStats;
+};
+
+const conflictRetries = 3;
+
+/** Group commit of runs: changes of one run are merged while they wait and never written by two lanes at once. */
+export function createRunWriter(options: { database: Database; partitions: Partitions }): RunWriter {
+  const { database, partitions } = options;
+  const batcher = new WriteBatcher<QueuedRun, void>({
+    name: "trace_runs",
+    lanes: 2,
+    maxRows: 500,
+    maxBytes: 4_000_000,
+    maxQueuedRows: 10_000,
+    maxQueuedBytes: 64_000_000,
+    keyOf: (row) => `${row.workspaceId}${row.id}`,
+    merge: (older, newer) => ({
+      ...older,
+      changes: [...older.changes, ...newer.changes],
+      bytes: older.bytes + newer.bytes,
+    }),
+    bytesOf: (row) => row.bytes,
+    async write(rows) {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          await writeFlush(rows);
+          return rows.map(() => undefined);
+        } catch (error) {
+          // Another process made one of these runs between our look and our write.
+          if (attempt >= conflictRetries || sqlState(error) !== "23505") throw error;
+        }
+      }
+    },
+  });
+
+  async function writeFlush(rows: readonly QueuedRun[]): Promise<void> {
+    const found = await lookUp(searchesFor(rows));
+    const plan = planFlush(rows, found);
+    // Only runs without a dotted order need their parent's.
+    if (plan.missingParents.length > 0) {
+      const parents = await findStoredRuns(database, plan.missingParents);
+      return execute(planFlush(rows, found, parents));
+    }
+    return execute(plan);
+  }
+
+  async function lookUp(searches: { hinted: RunSearch[]; everywhere: RunSearch[] }) {
+    const hinted = searches.hinted.length > 0 ? await findStoredRuns(database, searches.hinted) : [];
+    const seen = new Set(hinted.filter((row) => row.run).map((row) => `${row.workspace_id}${row.id}`));
+    const rest = searches.everywhere.filter((each) => !seen.has(`${each.workspaceId}${each.id}`));
+    const others = rest.length > 0 ? await findStoredRuns(database, rest) : [];
+    return [...hinted, ...others];
+  }
+
+  async function execute(plan: ReturnType<typeof planFlush>): Promise<void> {
+    await partitions.ensure(plan.runs.map((run) => run.start_time));
+    if (plan.insertsOnly) await insertNewRuns(database, plan.runs);
+    else await writeRunChanges(database, plan);
+  }
+
+  return {
+    add: (change) =>
+      batcher.add({ id: change.id, workspaceId: change.workspaceId, changes: [change], bytes: change.bytes }),
+    drain: () => batcher.drain(),
+    stats: () => batcher.stats(),
+  };
+}

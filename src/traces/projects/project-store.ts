@@ -1,0 +1,177 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { timeTextSql } from "../runs/run.ts";
+import type { Project, ProjectStats } from "./project.ts";
+
+const columns = raw.raw(
+  `id, workspace_id, name, description, extra, default_dataset_id, reference_dataset_id, trace_tier, retention_days,
+   ${timeTextSql("start_time")} as start_time, ${timeTextSql("end_time")} as end_time`,
+);
+
+export type NewProject = {
+  id: string;
+  workspaceId: string;
+  name: string;
+  description?: string | null;
+  extra?: unknown;
+  defaultDatasetId?: string | null;
+  referenceDatasetId?: string | null;
+  traceTier?: string | null;
+  startTime?: string | null;
+  endTime?: string | null;
+};
+
+/** Undefined when the name or the id is taken. */
+export async function insertProject(sql: Sql, project: NewProject): Promise<Project | undefined> {
+  const { rows } = await raw<Project>`
+    insert into trace_projects (id, workspace_id, name, description, extra, default_dataset_id, reference_dataset_id,
+      trace_tier, start_time, end_time)
+    values (${project.id}, ${project.workspaceId}, ${project.name}, ${project.description ?? null},
+      ${jsonOrNull(project.extra)}::jsonb, ${project.defaultDatasetId ?? null}, ${project.referenceDatasetId ?? null},
+      ${project.traceTier ?? "longlived"}, coalesce(${project.startTime ?? null}::timestamptz, now()),
+      ${project.endTime ?? null})
+    on conflict do nothing returning ${columns}
+  `.execute(sql);
+  return rows[0];
+}
+
+export async function findProject(sql: Sql, workspaceId: string, id: string): Promise<Project | undefined> {
+  const { rows } = await raw<Project>`
+    select ${columns} from trace_projects where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null
+  `.execute(sql);
+  return rows[0];
+}
+
+export async function findProjectByName(sql: Sql, workspaceId: string, name: string): Promise<Project | undefined> {
+  const { rows } = await raw<Project>`
+    select ${columns} from trace_projects
+    where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null
+  `.execute(sql);
+  return rows[0];
+}
+
+export type ProjectFilter = {
+  ids?: string[];
+  name?: string;
+  nameContains?: string;
+  referenceDatasets?: string[];
+  /** True: no experiments. False: experiments alone. */
+  referenceFree?: boolean;
+  metadata?: Record<string, unknown>;
+  sortBy?: "name" | "start_time" | "last_run_start_time";
+  ascending?: boolean;
+  limit: number;
+  offset: number;
+};
+
+export async function listProjects(sql: Sql, workspaceId: string, filter: ProjectFilter): Promise<Project[]> {
+  const where: RawBuilder<unknown>[] = [raw`p.workspace_id = ${workspaceId}`, raw`p.deleted_at is null`];
+  if (filter.ids) where.push(raw`p.id = any(${filter.ids}::uuid[])`);
+  if (filter.name !== undefined) where.push(raw`p.name = ${filter.name}`);
+  if (filter.nameContains !== undefined) where.push(raw`position(lower(${filter.nameContains}) in lower(p.name)) > 0`);
+  if (filter.referenceDatasets) where.push(raw`p.reference_dataset_id = any(${filter.referenceDatasets}::uuid[])`);
+  if (filter.referenceFree !== undefined) {
+    where.push(filter.referenceFree ? raw`p.reference_dataset_id is null` : raw`p.reference_dataset_id is not null`);
+  }
+  if (filter.metadata) where.push(raw`p.extra -> 'metadata' @> ${JSON.stringify(filter.metadata)}::jsonb`);
+  const order = raw.raw(`${orderBy[filter.sortBy ?? "start_time"]} ${filter.ascending ? "asc" : "desc"} nulls last`);
+  const { rows } = await raw<Project>`
+    select ${columns} from trace_projects p where ${raw.join(where, raw` and `)}
+    order by ${order}, p.id limit ${filter.limit} offset ${filter.offset}
+  `.execute(sql);
+  return rows;
+}
+
+const orderBy = {
+  name: "p.name",
+  start_time: "p.start_time",
+  last_run_start_time: "(select max(r.start_time) from trace_runs r where r.project_id = p.id)",
+} as const;
+
+export type ProjectChange = {
+  name?: string;
+  description?: string | null;
+  extra?: Record<string, unknown> | null;
+  default_dataset_id?: string | null;
+  reference_dataset_id?: string | null;
+  trace_tier?: string | null;
+  end_time?: string | null;
+  retention_days?: number | null;
+};
+
+const jsonColumns = new Set(["extra"]);
+
+export async function updateProject(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  change: ProjectChange,
+): Promise<Project | undefined> {
+  const sets = Object.entries(change)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) =>
+      jsonColumns.has(name)
+        ? raw`${raw.id(name)} = ${jsonOrNull(value)}::jsonb`
+        : raw`${raw.id(name)} = ${value as string | number | null}`,
+    );
+  if (sets.length === 0) return findProject(sql, workspaceId, id);
+  const { rows } = await raw<Project>`
+    update trace_projects set ${raw.join(sets)}
+    where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null returning ${columns}
+  `.execute(sql);
+  return rows[0];
+}
+
+export async function markProjectDeleted(sql: Sql, workspaceId: string, id: string, now: Date): Promise<boolean> {
+  const result = await raw`
+    update trace_projects set deleted_at = ${now}
+    where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null
+  `.execute(sql);
+  return (result.numAffectedRows ?? 0n) > 0n;
+}
+
+export async function listDeletedProjects(sql: Sql): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`
+    select id from trace_projects where deleted_at is not null order by deleted_at limit 100
+  `.execute(sql);
+  return rows.map((row) => row.id);
+}
+
+/** The row goes last, when nothing of the project is left. */
+export async function removeProject(sql: Sql, id: string): Promise<void> {
+  await raw`delete from trace_feedback where project_id = ${id}`.execute(sql);
+  await raw`delete from trace_projects where id = ${id} and deleted_at is not null`.execute(sql);
+}
+
+export async function readProjectStats(sql: Sql, ids: readonly string[]): Promise<Map<string, ProjectStats>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await raw<ProjectStats & { id: string }>`
+    select p.id, r.*, coalesce(f.feedback_stats, '{}'::jsonb) as feedback_stats
+    from unnest(${ids}::uuid[]) as p (id)
+    cross join lateral (
+      select count(*) as run_count, coalesce(sum(total_tokens), 0)::bigint as total_tokens,
+        coalesce(sum(prompt_tokens), 0)::bigint as prompt_tokens,
+        coalesce(sum(completion_tokens), 0)::bigint as completion_tokens,
+        sum(total_cost) as total_cost, sum(prompt_cost) as prompt_cost, sum(completion_cost) as completion_cost,
+        percentile_cont(0.5) within group (order by extract(epoch from end_time - start_time)::float8) as latency_p50,
+        percentile_cont(0.99) within group (order by extract(epoch from end_time - start_time)::float8) as latency_p99,
+        percentile_cont(0.5) within group (order by extract(epoch from first_token_time - start_time)::float8) as first_token_p50,
+        percentile_cont(0.99) within group (order by extract(epoch from first_token_time - start_time)::float8) as first_token_p99,
+        avg((status = 'error')::int)::float8 as error_rate,
+        avg((first_token_time is not null)::int)::float8 as streaming_rate,
+        ${raw.raw(timeTextSql("max(start_time)"))} as last_run_start_time
+      from trace_runs where project_id = p.id and is_root
+    ) r
+    left join lateral (
+      select jsonb_object_agg(key, stats) as feedback_stats from (
+        select key, jsonb_build_object('n', count(*), 'avg', avg(score), 'stdev', stddev_samp(score)) as stats
+        from trace_feedback where project_id = p.id group by key
+      ) by_key
+    ) f on true
+  `.execute(sql);
+  return new Map(rows.map(({ id, ...stats }) => [id, stats]));
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}

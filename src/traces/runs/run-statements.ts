@@ -1,0 +1,193 @@
+import type { Statement } from "../../platform/db/database.ts";
+import { timeTextSql } from "./run.ts";
+
+/** Columns written whole, with their types; each is one array parameter. */
+export const plainColumns = [
+  ["id", "uuid"],
+  ["workspace_id", "uuid"],
+  ["project_id", "uuid"],
+  ["trace_id", "uuid"],
+  ["parent_run_id", "uuid"],
+  ["parent_run_ids", "text"],
+  ["is_root", "boolean"],
+  ["reference_example_id", "uuid"],
+  ["name", "text"],
+  ["run_type", "text"],
+  ["start_time", "timestamptz"],
+  ["end_time", "timestamptz"],
+  ["status", "text"],
+  ["dotted_order", "text"],
+  ["trace_tier", "text"],
+  ["thread_id", "text"],
+  ["tags", "text"],
+  ["terms", "text"],
+  ["usage", "text"],
+  ["first_token_time", "timestamptz"],
+  ["execution_order", "integer"],
+  ["posted", "boolean"],
+  ["patched", "boolean"],
+] as const;
+export type PlainColumn = (typeof plainColumns)[number][0];
+
+/** Additions; a null cost adds nothing. */
+export const usageColumns = [
+  ["prompt_tokens", "bigint"],
+  ["completion_tokens", "bigint"],
+  ["total_tokens", "bigint"],
+  ["prompt_cost", "double precision"],
+  ["completion_cost", "double precision"],
+  ["total_cost", "double precision"],
+] as const;
+
+/**
+ * Columns cut out of one binary parameter that holds them all: as arrays of text every quote in every payload
+ * would have to be escaped here and unescaped there. A length below zero means "not sent".
+ */
+export const blobColumns = ["metadata", "error", "inputs", "outputs", "extra", "events", "serialized"] as const;
+export type BlobColumn = (typeof blobColumns)[number];
+
+const arrayColumns: Partial<Record<PlainColumn, string>> = {
+  parent_run_ids: "uuid[]",
+  tags: "text[]",
+  terms: "integer[]",
+  usage: "double precision[]",
+};
+
+const inputColumns = [
+  ...plainColumns,
+  ...usageColumns,
+  ["stored_start", "timestamptz"] as const,
+  ...blobColumns.flatMap((name) => [[`${name}_at`, "integer"] as const, [`${name}_size`, "integer"] as const]),
+];
+
+const blob = `$${inputColumns.length + 1}::bytea`;
+const inputs = `unnest(${inputColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ")})
+  as u (${inputColumns.map(([name]) => name).join(", ")})`;
+
+const plainNames = plainColumns.map(([name]) => name);
+const usageNames = usageColumns.map(([name]) => name);
+
+function plainValue(name: PlainColumn): string {
+  const array = arrayColumns[name];
+  return array ? `u.${name}::${array}` : `u.${name}`;
+}
+
+function blobValue(name: BlobColumn): string {
+  const text = `convert_from(substr(${blob}, u.${name}_at, u.${name}_size), 'UTF8')`;
+  return `case when u.${name}_size >= 0 then ${name === "metadata" ? `${text}::jsonb` : text} end`;
+}
+
+export const inputColumnNames = inputColumns.map(([name]) => name);
+
+const columnList = [...plainNames, ...usageNames, ...blobColumns].join(", ");
+
+function insertSource(usage: (name: string, index: number) => string): string {
+  return [...plainNames.map(plainValue), ...usageNames.map(usage), ...blobColumns.map(blobValue)].join(", ");
+}
+
+/** No `on conflict`: a run that another process has just made must fail the flush, which then reads it. */
+export const insertRuns: Statement = {
+  name: "trace_insert_runs_v1",
+  text: `insert into trace_runs (${columnList}) select ${insertSource((name) => `u.${name}`)} from ${inputs}`,
+};
+
+function plus(current: string, added: string, name: string): string {
+  if (!name.endsWith("cost")) return `${current} + coalesce(${added}, 0)`;
+  return `case when ${added} is null then ${current} else coalesce(${current}, 0) + ${added} end`;
+}
+
+const next = inputColumns.length + 2;
+
+/**
+ * Everything one flush changes, in one statement: new runs, stored ones, their ancestors, and what waited for
+ * them. Planned anew each time: a plan kept from an empty table would scan a full one.
+ */
+export const writeRuns: Statement = {
+  name: "",
+  text: `with u as materialized (select * from ${inputs}),
+    waiting as (
+      delete from trace_parked_usage p using u where p.run_id = u.id and p.workspace_id = u.workspace_id
+      returning p.run_id, p.workspace_id, p.usage
+    ), used as materialized (
+      select u.*, w.usage as w from u left join waiting w on w.run_id = u.id and w.workspace_id = u.workspace_id
+    ), unparked as (
+      delete from trace_parked_patches p using unnest($${next}::uuid[], $${next + 1}::uuid[], $${next + 2}::bigint[])
+        as d (run_id, workspace_id, last_seq)
+      where p.run_id = d.run_id and p.workspace_id = d.workspace_id and p.seq <= d.last_seq
+    ), parked as (
+      insert into trace_parked_patches (run_id, workspace_id, patch)
+      select * from unnest($${next + 3}::uuid[], $${next + 4}::uuid[], $${next + 5}::text[])
+    ), made as (
+      insert into trace_runs (${columnList})
+      select ${insertSource((name, index) => plus(`u.${name}`, `u.w[${index + 1}]`, name))}
+      from used u where u.stored_start is null
+    ), changed as (
+      update trace_runs r set
+        ${plainNames
+          .filter((name) => name !== "id" && name !== "workspace_id" && name !== "project_id")
+          .map((name) => `${name} = ${plainValue(name)}`)
+          .join(", ")},
+        ${usageNames
+          .map((name, index) => `${name} = ${plus(`(${plus(`r.${name}`, `u.${name}`, name)})`, `u.w[${index + 1}]`, name)}`)
+          .join(", ")},
+        metadata = ${blobValue("metadata")}, error = ${blobValue("error")},
+        ${blobColumns
+          .filter((name) => name !== "metadata" && name !== "error")
+          .map((name) => `${name} = coalesce(${blobValue(name)}, r.${name})`)
+          .join(", ")}
+      from used u
+      where u.stored_start is not null
+        and r.id = u.id and r.start_time = u.stored_start and r.workspace_id = u.workspace_id
+    ), a as materialized (
+      select * from unnest($${next + 6}::uuid[], $${next + 7}::uuid[], $${next + 8}::timestamptz[],
+        $${next + 9}::timestamptz[], ${usageColumns.map(([, type], index) => `$${next + 10 + index}::${type}[]`).join(", ")})
+        as a (id, workspace_id, since, until, ${usageNames.join(", ")})
+    ), raised as (
+      update trace_runs r set ${usageNames
+        .map(
+          (name) =>
+            `${name} = case when r.run_type = 'llm' and r.usage is not null then r.${name}
+              else ${plus(`r.${name}`, `a.${name}`, name)} end`,
+        )
+        .join(", ")}
+      from a
+      where r.id = a.id and r.workspace_id = a.workspace_id and r.start_time between a.since and a.until
+      returning r.id, r.workspace_id
+    )
+    insert into trace_parked_usage as p (run_id, workspace_id, usage)
+    select a.id, a.workspace_id, array[${usageNames.map((name) => `a.${name}`).join(", ")}]::double precision[]
+    from a where not exists (select from raised c where c.id = a.id and c.workspace_id = a.workspace_id)
+    on conflict (run_id, workspace_id) do update set usage = array[${usageNames
+      .map((name, index) => plus(`p.usage[${index + 1}]`, `excluded.usage[${index + 1}]`, name))
+      .join(", ")}]`,
+};
+
+/** Runs by id between two times, and what was kept for them until they come. */
+export const findRuns: Statement = {
+  name: "",
+  text: `select i.id, i.workspace_id, r.run, p.patches, p.last_seq, u.run_id is not null as has_usage
+    from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) as i (id, workspace_id, since, until)
+    left join lateral (
+      select jsonb_build_object(
+          'project_id', project_id, 'trace_id', trace_id, 'parent_run_id', parent_run_id,
+          'parent_run_ids', parent_run_ids, 'reference_example_id', reference_example_id, 'name', name,
+          'run_type', run_type, 'start_time', ${timeTextSql("start_time")}, 'end_time', ${timeTextSql("end_time")},
+          'dotted_order', dotted_order, 'trace_tier', trace_tier, 'thread_id', thread_id, 'tags', tags,
+          'metadata', metadata::text, 'terms', terms, 'usage', usage,
+          'first_token_time', ${timeTextSql("first_token_time")}, 'execution_order', execution_order,
+          'posted', posted, 'patched', patched, 'error', error, 'extra', extra,
+          'present', array_remove(array[
+            case when inputs is not null then 'inputs' end, case when outputs is not null then 'outputs' end,
+            case when extra is not null then 'extra' end, case when events is not null then 'events' end,
+            case when serialized is not null then 'serialized' end], null)) as run
+      from trace_runs
+      where id = i.id and workspace_id = i.workspace_id and start_time between i.since and i.until
+      limit 1
+    ) r on true
+    left join lateral (
+      select array_agg(patch order by seq) as patches, max(seq) as last_seq from trace_parked_patches
+      where run_id = i.id and workspace_id = i.workspace_id
+    ) p on true
+    left join trace_parked_usage u on u.run_id = i.id and u.workspace_id = i.workspace_id
+    where r.run is not null or p.patches is not null or u.run_id is not null`,
+};

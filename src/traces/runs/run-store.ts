@@ -1,0 +1,136 @@
+import type { Database } from "../../platform/db/database.ts";
+import type { MergedRun, StoredRun } from "../ingest/merge-run.ts";
+import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
+import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
+import {
+  type BlobColumn,
+  blobColumns,
+  findRuns,
+  inputColumnNames,
+  insertRuns,
+  type PlainColumn,
+  writeRuns,
+} from "./run-statements.ts";
+
+export type RunKey = { id: string; workspaceId: string };
+/** A run is looked for between two times; without them in every partition. */
+export type RunSearch = RunKey & { since?: string; until?: string };
+
+export type FoundRun = {
+  id: string;
+  workspace_id: string;
+  run: StoredRun | null;
+  /** JSON, oldest first. */
+  patches: string[] | null;
+  last_seq: number | null;
+  has_usage: boolean;
+};
+
+export async function findStoredRuns(database: Database, searches: readonly RunSearch[]): Promise<FoundRun[]> {
+  const rows = await database.query<Omit<FoundRun, "run"> & { run: Omit<StoredRun, "id" | "workspace_id"> | null }>(
+    findRuns,
+    [
+      arrayLiteral(searches.map((each) => each.id)),
+      arrayLiteral(searches.map((each) => each.workspaceId)),
+      arrayLiteral(searches.map((each) => each.since ?? "-infinity")),
+      arrayLiteral(searches.map((each) => each.until ?? "infinity")),
+    ],
+  );
+  return rows.map((row) => ({
+    ...row,
+    run: row.run && { ...row.run, id: row.id, workspace_id: row.workspace_id },
+  }));
+}
+
+export async function insertNewRuns(database: Database, runs: readonly MergedRun[]): Promise<void> {
+  await database.query(insertRuns, runValues(runs));
+}
+
+export type AncestorUsage = RunKey & { since: string; until: string; usage: UsageVector };
+
+export type RunWrites = {
+  runs: readonly MergedRun[];
+  ancestors: readonly AncestorUsage[];
+  /** Patches to keep until their run comes. */
+  park: readonly (RunKey & { patch: string })[];
+  /** Kept patches that `runs` now contain. */
+  unpark: readonly (RunKey & { lastSeq: number })[];
+};
+
+export async function writeRunChanges(database: Database, writes: RunWrites): Promise<void> {
+  const { runs, ancestors, park, unpark } = writes;
+  await database.query(writeRuns, [
+    ...runValues(runs),
+    arrayLiteral(unpark.map((each) => each.id)),
+    arrayLiteral(unpark.map((each) => each.workspaceId)),
+    arrayLiteral(unpark.map((each) => each.lastSeq)),
+    arrayLiteral(park.map((each) => each.id)),
+    arrayLiteral(park.map((each) => each.workspaceId)),
+    textArrayLiteral(park.map((each) => each.patch)),
+    arrayLiteral(ancestors.map((each) => each.id)),
+    arrayLiteral(ancestors.map((each) => each.workspaceId)),
+    arrayLiteral(ancestors.map((each) => each.since)),
+    arrayLiteral(ancestors.map((each) => each.until)),
+    ...usageValues(ancestors.map((each) => each.usage)),
+  ]);
+}
+
+function runValues(runs: readonly MergedRun[]): unknown[] {
+  const columns: Record<string, string> = {};
+  for (const name of uuidColumns) columns[name] = arrayLiteral(runs.map((run) => run[name]));
+  for (const name of textColumns) columns[name] = textArrayLiteral(runs.map((run) => run[name]));
+  for (const name of simpleColumns) columns[name] = arrayLiteral(runs.map((run) => run[name]));
+  columns.parent_run_ids = textArrayLiteral(runs.map((run) => arrayLiteral(run.parent_run_ids)));
+  columns.tags = textArrayLiteral(runs.map((run) => textArrayLiteral(run.tags)));
+  columns.terms = textArrayLiteral(runs.map((run) => arrayLiteral(run.terms)));
+  columns.usage = textArrayLiteral(runs.map((run) => run.usage && arrayLiteral(run.usage)));
+  const usage = usageValues(runs.map((run) => addUsage(run.ownDelta, run.below)));
+  for (const [index, name] of usageOrder.entries()) columns[name] = usage[index]!;
+  columns.stored_start = arrayLiteral(runs.map((run) => run.storedStart));
+  const blob = packBlob(runs, columns);
+  return [...inputColumnNames.map((name) => columns[name]), blob];
+}
+
+const uuidColumns = ["id", "workspace_id", "project_id", "trace_id", "parent_run_id", "reference_example_id"] as const;
+const textColumns = ["name", "run_type", "status", "dotted_order", "trace_tier", "thread_id"] as const satisfies PlainColumn[];
+const simpleColumns = [
+  "is_root",
+  "start_time",
+  "end_time",
+  "first_token_time",
+  "execution_order",
+  "posted",
+  "patched",
+] as const satisfies PlainColumn[];
+const usageOrder = ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost"];
+
+function usageValues(vectors: readonly UsageVector[]): string[] {
+  return usageOrder.map((_, index) => arrayLiteral(vectors.map((vector) => vector[index] ?? null)));
+}
+
+/** All payloads of a flush end to end, and where each of them is, counted from one as SQL does. */
+function packBlob(runs: readonly MergedRun[], columns: Record<string, string>): Buffer {
+  const chunks: Buffer[] = [];
+  let offset = 1;
+  for (const name of blobColumns) {
+    const starts: number[] = [];
+    const sizes: number[] = [];
+    for (const run of runs) {
+      const content = blobOf(run, name);
+      starts.push(offset);
+      sizes.push(content === null ? -1 : content.byteLength);
+      if (content === null) continue;
+      chunks.push(content);
+      offset += content.byteLength;
+    }
+    columns[`${name}_at`] = arrayLiteral(starts);
+    columns[`${name}_size`] = arrayLiteral(sizes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function blobOf(run: MergedRun, name: BlobColumn): Buffer | null {
+  if (name === "metadata") return Buffer.from(run.metadata);
+  if (name === "error") return run.error === null ? null : Buffer.from(run.error);
+  return run.payloads[name] ?? null;
+}
