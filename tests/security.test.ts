@@ -1,5 +1,5 @@
-import { describeSecurity } from "./support/security-suite.ts";
 import { createTestApp } from "./support/app.ts";
+import { describeSecurity } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = ["GET /ok", "GET /info"];

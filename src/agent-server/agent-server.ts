@@ -10,11 +10,13 @@ import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard, type NetworkGuard } from "../platform/network-guard.ts";
 import { resolveAssistantId } from "./assistants/assistant.ts";
+import { findAssistant } from "./assistants/assistant-store.ts";
 import { DefaultAssistants, type DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
 import { guardRoutes } from "./auth/route-guard.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { SaverFactory } from "./checkpoints/saver-factory.ts";
+import { createCrons } from "./crons/crons.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
 import { ServerProcesses } from "./processes.ts";
 import { createProtocol } from "./protocol/protocol.ts";
@@ -24,6 +26,9 @@ import { runRoutes } from "./runs/run-routes.ts";
 import { RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
 import { statelessRunRoutes } from "./runs/stateless-run-routes.ts";
+import type { StoreTtl } from "./store/item.ts";
+import type { StoreIndex } from "./store/item-embedder.ts";
+import { createStore } from "./store/store.ts";
 import { EventLog } from "./streaming/event-log.ts";
 import { eventPruneJob } from "./streaming/event-pruner.ts";
 import { ThreadFeed } from "./streaming/thread-feed.ts";
@@ -69,6 +74,8 @@ export type ProjectOptions = {
   threadTtl?: ThreadTtl | null;
   sweepIntervalMs?: number | undefined;
   sweepLimit?: number | undefined;
+  storeIndex?: StoreIndex | undefined;
+  storeTtl?: StoreTtl | undefined;
 };
 
 const defaultSweepMs = 5 * 60_000;
@@ -107,6 +114,13 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     config: project.webhooks ?? defaultWebhookConfig,
     secret: options.webhookSecret,
   });
+  const store = createStore({
+    database,
+    clock,
+    logger,
+    ...(project.storeIndex ? { index: project.storeIndex } : {}),
+    ...(project.storeTtl ? { ttl: project.storeTtl } : {}),
+  });
   const processes = new ServerProcesses({
     database,
     logger,
@@ -116,7 +130,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const executor = new RunExecutor({
     graphs,
     savers,
-    stores: { forWorkspace: () => undefined },
+    stores: store.factory,
     events,
     feed,
     logger,
@@ -181,12 +195,26 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...(guard ? { admit: (caller, threadId) => admitToThread(guard, caller, threadId) } : {}),
   });
 
+  const crons = createCrons({
+    database,
+    clock,
+    logger,
+    startRun: (workspaceId, threadId, request) => service.create(workspaceId, threadId, request),
+    resolveAssistant: async (workspaceId, id) => {
+      await defaults.ensure(workspaceId);
+      const assistant = await findAssistant(database.sql, workspaceId, resolveAssistantId(graphs, id));
+      return assistant?.assistant_id ?? null;
+    },
+  });
+
   const routes = [
     ...threadRoutes({ database, threads, states }),
     ...stateRoutes(states),
     ...runRoutes({ ...answers, database }),
     ...statelessRunRoutes(answers),
     ...protocol.routes,
+    ...store.routes,
+    ...crons.routes,
     ...(options.testHooks ? truncateRoutes(database) : []),
   ];
   const assistantIdOf = (id: string) => (graphs.has(id) ? resolveAssistantId(graphs, id) : id);
@@ -196,6 +224,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     onUpgrade: protocol.onUpgrade,
     jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },
     recurring: [
+      ...store.recurringJobs,
       threadSweepJob({
         database,
         clock,
@@ -214,9 +243,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     async start() {
       await feed.start();
       await processes.start();
+      await store.start();
       await worker.start();
+      await crons.start();
     },
     async stop(graceMs) {
+      await crons.stop();
       const interrupted = await worker.stop(graceMs);
       await events.drain();
       await feed.stop();

@@ -27,7 +27,7 @@ const threadId = z
   .refine((id) => id !== "constructor" && id !== "prototype");
 const params = z.object({ thread_id: threadId });
 const values = z.record(z.string(), z.unknown());
-const checkpoint = z.looseObject({ checkpoint_id: z.uuid().nullish(), checkpoint_ns: z.string().nullish() });
+const checkpoint = z.looseObject({ checkpoint_id: z.guid().nullish(), checkpoint_ns: z.string().nullish() });
 
 const stateBody = z.object({
   values: values.nullish(),

@@ -10,7 +10,8 @@ export class ChatCheckpointer extends MemorySaver {
   }
 
   threadIds(): string[] {
-    return Object.keys(this.storage).filter((id) => this.storage[id]?.[""] !== undefined);
+    // A place is made before the first checkpoint is in it.
+    return Object.keys(this.storage).filter((id) => this.count(id) > 0);
   }
 
   /** How many checkpoints the thread has; without any there is no such thread. */

@@ -40,7 +40,8 @@ const inputRespond = z.object({
   metadata: json.nullish(),
 });
 
-const checkpointId = z.uuid();
+// The first checkpoint of a thread has an id whose variant bits are not those of a uuid.
+const checkpointId = z.guid();
 const stateGet = z.object({ keys: z.array(z.string()).optional() });
 const listCheckpoints = z.object({
   limit: z.int().min(1).max(100).default(20),

@@ -2,7 +2,7 @@ import type { AgentApp, StartedAgent } from "../agent-app.ts";
 import { type AgentConfig, readAgentConfig } from "../config.ts";
 import { prepareDataFolder } from "../platform/data-folder.ts";
 import { lockDataFolder } from "../platform/data-folder-lock.ts";
-import { createLogger, type Logger } from "../platform/logger.ts";
+import { createLogger } from "../platform/logger.ts";
 import type { AgentOptions } from "./agent.ts";
 import { formatAgentBanner } from "./agent-banner.ts";
 import { watchCrash } from "./crash.ts";

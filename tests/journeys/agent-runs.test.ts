@@ -45,7 +45,10 @@ describe("runs on a thread", () => {
   it("streams values and updates in order, each with an id", async () => {
     const thread = await server.client.threads.create();
     const events = await collect(
-      server.client.runs.stream(thread.thread_id, "slow", { input: { pause: 1 }, streamMode: ["values", "updates"] }),
+      server.client.runs.stream(thread.thread_id, "slow", {
+        input: { pause: 1 },
+        streamMode: ["values", "updates"],
+      }),
     );
     expect(events.map((event) => event.event)).toEqual([
       "metadata",
@@ -72,7 +75,10 @@ describe("runs on a thread", () => {
 
   it("makes the thread with the run when asked", async () => {
     const threadId = randomUUID();
-    const values = await server.client.runs.wait(threadId, "slow", { input: { pause: 1 }, ifNotExists: "create" });
+    const values = await server.client.runs.wait(threadId, "slow", {
+      input: { pause: 1 },
+      ifNotExists: "create",
+    });
     expect(names(values)).toEqual(["one", "two", "three"]);
   });
 
@@ -86,13 +92,18 @@ describe("runs on a thread", () => {
     });
     expect((await client.threads.get(thread.thread_id)).status).toBe("error");
     expect(await client.runs.list(thread.thread_id)).toMatchObject([{ status: "error" }]);
-    await expect(client.runs.wait(thread.thread_id, "failing", { input: {} })).rejects.toThrow(/always fails/);
+    await expect(client.runs.wait(thread.thread_id, "failing", { input: {} })).rejects.toThrow(
+      /always fails/,
+    );
   });
 
   it("stops at an interrupt, tells it, and goes on with the answer", async () => {
     const { client } = server;
     const thread = await client.threads.create();
-    const stopped = (await client.runs.wait(thread.thread_id, "asking", { input: {} })) as Record<string, unknown>;
+    const stopped = (await client.runs.wait(thread.thread_id, "asking", { input: {} })) as Record<
+      string,
+      unknown
+    >;
     expect(stopped.__interrupt__).toMatchObject([{ value: { question: "go on?" } }]);
     const waiting = await client.threads.get(thread.thread_id);
     expect(waiting.status).toBe("interrupted");
@@ -197,7 +208,10 @@ describe("a busy thread", () => {
 
   it("reject answers 409", async () => {
     const { threadId, runId } = await start();
-    const second = server.client.runs.create(threadId, "slow", { input: { pause: 1 }, multitaskStrategy: "reject" });
+    const second = server.client.runs.create(threadId, "slow", {
+      input: { pause: 1 },
+      multitaskStrategy: "reject",
+    });
     await expect(second).rejects.toThrow(/409.*already running/);
     await server.client.runs.cancel(threadId, runId, true);
   });
@@ -219,21 +233,29 @@ describe("a busy thread", () => {
 
   it("interrupt stops the running one and keeps what it did", async () => {
     const { threadId, runId } = await start();
-    const values = await server.client.runs.wait(threadId, "slow", { input: { pause: 1 }, multitaskStrategy: "interrupt" });
+    const values = await server.client.runs.wait(threadId, "slow", {
+      input: { pause: 1 },
+      multitaskStrategy: "interrupt",
+    });
     expect(names(values)).toEqual(["begin", "one", "two", "three"]);
     expect((await server.client.runs.get(threadId, runId)).status).toBe("interrupted");
   });
 
   it("rollback removes the running one", async () => {
     const { threadId, runId } = await start();
-    const values = await server.client.runs.wait(threadId, "slow", { input: { pause: 1 }, multitaskStrategy: "rollback" });
+    const values = await server.client.runs.wait(threadId, "slow", {
+      input: { pause: 1 },
+      multitaskStrategy: "rollback",
+    });
     expect(names(values)).toEqual(["one", "two", "three"]);
     await expect(server.client.runs.get(threadId, runId)).rejects.toThrow(/404/);
   });
 
   it("refuses a change of its state", async () => {
     const { threadId, runId } = await start();
-    await expect(server.client.threads.updateState(threadId, { values: { steps: ["x"] } })).rejects.toThrow(/409/);
+    await expect(server.client.threads.updateState(threadId, { values: { steps: ["x"] } })).rejects.toThrow(
+      /409/,
+    );
     await server.client.runs.cancel(threadId, runId, true);
   });
 });
@@ -242,10 +264,14 @@ describe("joining", () => {
   it("resumes after the last event the client saw, without loss or repetition", async () => {
     const { client } = server;
     const thread = await client.threads.create();
-    const all = await collect(client.runs.stream(thread.thread_id, "slow", { input: { pause: 5 }, streamResumable: true }));
+    const all = await collect(
+      client.runs.stream(thread.thread_id, "slow", { input: { pause: 5 }, streamResumable: true }),
+    );
     const [run] = await client.runs.list(thread.thread_id);
     const cut = all[1] as { id?: string };
-    const rest = await collect(client.runs.joinStream(thread.thread_id, run!.run_id, { lastEventId: cut.id! }));
+    const rest = await collect(
+      client.runs.joinStream(thread.thread_id, run!.run_id, { lastEventId: cut.id! }),
+    );
     expect(rest).toEqual(all.slice(2));
   });
 });
@@ -262,13 +288,13 @@ describe("stateless runs", () => {
   it("keep their thread when asked", async () => {
     const { client } = server;
     const before = await client.threads.count();
-    await client.runs.wait(null, "slow", { input: { pause: 1 }, onCompletion: "keep" });
+    await client.runs.wait(null, "slow", { input: { pause: 1 }, onCompletion: "keep" } as never);
     expect(await client.threads.count()).toBe(before + 1);
   });
 
   it("run in batches", async () => {
     const runs = await server.client.runs.createBatch(
-      [1, 2, 3].map((pause) => ({ assistantId: "slow", input: { pause }, onCompletion: "keep" as const })),
+      [1, 2, 3].map((pause) => ({ assistantId: "slow", input: { pause }, onCompletion: "keep" })) as never,
     );
     expect(runs).toHaveLength(3);
     await Promise.all(runs.map((run) => server.client.runs.join(run.thread_id, run.run_id)));
@@ -282,7 +308,9 @@ describe("bad input", () => {
     ["an unknown stream mode", "slow", { streamMode: "nonsense" }, /422.*stream_mode/],
   ])("%s", async (_name, assistant, payload, expected) => {
     const thread = await server.client.threads.create();
-    await expect(server.client.runs.create(thread.thread_id, assistant, payload as never)).rejects.toThrow(expected);
+    await expect(server.client.runs.create(thread.thread_id, assistant, payload as never)).rejects.toThrow(
+      expected,
+    );
   });
 
   it("an unknown thread is 404", async () => {

@@ -1,5 +1,9 @@
 import { Client } from "@langchain/langgraph-sdk";
-import { type AgentServer, type AgentServerOptions, createAgentServer } from "../../src/agent-server/agent-server.ts";
+import {
+  type AgentServer,
+  type AgentServerOptions,
+  createAgentServer,
+} from "../../src/agent-server/agent-server.ts";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";

@@ -58,17 +58,17 @@ function fillPath(path: string, options: Probe): string {
   });
 }
 
-/** Every refusal carries `detail`; other wire shapes add to it. */
+/** A refusal carries `detail`; the streaming protocol and JSON-RPC have error shapes of their own. */
 function hasDetail(text: string): boolean {
   try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === "object" && body !== null && "detail" in body;
+    const body = JSON.parse(text) as Record<string, unknown> | null;
+    if (typeof body !== "object" || body === null) return false;
+    return "detail" in body || (body.type === "error" && "message" in body) || (body.jsonrpc === "2.0" && "error" in body);
   } catch {
     return false;
   }
 }
 
-/** Which headers, without the keys in them. */
 function describeHeaders({ headers, host, fill }: Probe): string {
   const names = Object.entries(headers).map(([name, value]) =>
     name === "x-api-key" ? name : `${name}: ${value}`,

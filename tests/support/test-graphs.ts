@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { loadServerKit } from "../../src/agent-server/graphs/graph-kit.ts";
-import { type CompiledGraph, fixedGraph, type LoadedGraph } from "../../src/agent-server/graphs/loaded-graph.ts";
+import {
+  type CompiledGraph,
+  fixedGraph,
+  type LoadedGraph,
+} from "../../src/agent-server/graphs/loaded-graph.ts";
 
 const Steps = Annotation.Root({
   steps: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
@@ -64,7 +68,9 @@ function asking() {
 
 function echo() {
   return new StateGraph(MessagesAnnotation)
-    .addNode("echo", (state) => ({ messages: [{ role: "ai", content: `echo ${String(state.messages.at(-1)?.content)}` }] }))
+    .addNode("echo", (state) => ({
+      messages: [{ role: "ai", content: `echo ${String(state.messages.at(-1)?.content)}` }],
+    }))
     .addEdge(START, "echo")
     .addEdge("echo", END)
     .compile();
@@ -72,11 +78,21 @@ function echo() {
 
 export async function testGraphs(): Promise<Map<string, LoadedGraph>> {
   const kit = await loadServerKit();
-  const all: Record<string, unknown> = { slow: slow(), failing: failing(), endless: endless(), asking: asking(), echo: echo() };
+  const all: Record<string, unknown> = {
+    slow: slow(),
+    failing: failing(),
+    endless: endless(),
+    asking: asking(),
+    echo: echo(),
+  };
   return new Map(
     Object.entries(all).map(([graphId, graph]) => [
       graphId,
-      fixedGraph({ graphId, description: undefined, file: undefined, exportName: graphId }, graph as CompiledGraph, kit),
+      fixedGraph(
+        { graphId, description: undefined, file: undefined, exportName: graphId },
+        graph as CompiledGraph,
+        kit,
+      ),
     ]),
   );
 }

@@ -226,6 +226,19 @@ describe("message/stream", () => {
     );
   });
 
+  test("tasks/resubscribe follows a task to its end", async () => {
+    const started = await ask("agent", "message/send", {
+      ...say("Hello there"),
+      configuration: { blocking: false },
+    });
+    const events = await stream("agent", "tasks/resubscribe", { id: started.result.id });
+    expect(events.at(-1)).toMatchObject({
+      taskId: started.result.id,
+      final: true,
+      status: { state: "completed" },
+    });
+  });
+
   test("tasks/resubscribe to a task that is over tells how it ended", async () => {
     const { result } = await ask("echo", "message/send", say("done"));
     const events = await stream("echo", "tasks/resubscribe", { id: result.id });

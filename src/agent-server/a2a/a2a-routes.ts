@@ -8,7 +8,6 @@ import {
   readMessage,
   readParams,
   rpcCodes,
-  rpcFailure,
   rpcResponse,
 } from "../json-rpc/json-rpc.ts";
 import {
@@ -81,9 +80,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         const body = await readRpcBody(c.req.raw);
         if ("refusal" in body) return body.refusal;
         const message = readMessage(body.value);
-        if (message.kind === "invalid") {
-          return json(400, rpcFailure(message.id, rpcCodes.invalidRequest, message.message));
-        }
+        if (message.kind === "invalid") return refuse(message.message, rpcCodes.invalidRequest, message.id);
         if (message.kind !== "request") return refuse("Every request needs an `id`: it is answered.");
         const { request } = message;
         const from: A2aCaller = { caller, assistant, origin: options.callerOf(caller, headers) };

@@ -20,6 +20,7 @@ export const rpcResponse = z
     id: z.union([z.string(), z.number(), z.null()]),
     result: z.unknown().optional(),
     error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+    detail: z.string().optional().describe("The error's message again, where the status is 400."),
   })
   .meta({ id: "JsonRpcResponse" });
 

@@ -5,6 +5,7 @@ import type { Logger } from "../../platform/logger.ts";
 import {
   publicRpcError,
   type RpcError,
+  type RpcId,
   type RpcRequest,
   type RpcResponse,
   rpcCodes,
@@ -27,9 +28,9 @@ export async function readRpcBody(request: Request): Promise<{ value: unknown } 
   }
 }
 
-/** 400: what was sent is no message at all, or not for us. */
-export function refuse(message: string, code: number = rpcCodes.invalidRequest): Response {
-  return json(400, rpcFailure(null, code, message));
+/** 400: what was sent is no message at all, or not for us. Every refusal carries `detail`, here beside the error. */
+export function refuse(message: string, code: number = rpcCodes.invalidRequest, id: RpcId = null): Response {
+  return json(400, { ...rpcFailure(id, code, message), detail: message });
 }
 
 /** Answers one request; a failure becomes an error in the answer, and what is ours to mend goes to the log. */
@@ -48,7 +49,7 @@ export async function answerRequest(
 export function describeFailure(error: unknown, logger: Logger, method: string): RpcError {
   const known = publicRpcError(error);
   if (known && known.code !== rpcCodes.internalError) return known;
-  logger.error({ err: error, rpc_method: method }, "a JSON-RPC request failed");
+  logger[known ? "warn" : "error"]({ err: error, rpc_method: method }, "a JSON-RPC request failed");
   return known ?? { code: rpcCodes.internalError, message: "Internal error. The server's log says more." };
 }
 

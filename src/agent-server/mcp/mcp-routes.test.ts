@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createTestApp, type TestApp } from "../../../tests/support/app.ts";
 
 let app: TestApp;
@@ -102,6 +102,23 @@ describe("200", () => {
     const answer = await callTool("approval", say("delete everything"));
     expect(answer.isError).toBe(true);
     expect(answer.content[0]?.text).toContain("May I do this: delete everything?");
+    expect(await threadCount()).toBe(before);
+  });
+
+  test("when the client leaves, the run is stopped and its thread goes", async () => {
+    const before = await threadCount();
+    const leaving = new AbortController();
+    const params = { name: "agent", arguments: say("Tell me about the notes") };
+    const answer = app.fetch("/mcp", {
+      method: "POST",
+      headers: { accept, "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      signal: leaving.signal,
+    });
+    await vi.waitFor(async () => expect(await threadCount()).toBe(before + 1));
+    leaving.abort();
+    const { error } = (await (await answer).json()) as Rpc;
+    expect(error?.message).toContain("stopped");
     expect(await threadCount()).toBe(before);
   });
 

@@ -84,9 +84,7 @@ async function answerOne(
   from: McpCaller,
 ): Promise<Response> {
   const message = readMessage(value);
-  if (message.kind === "invalid") {
-    return json(400, rpcFailure(message.id, rpcCodes.invalidRequest, message.message));
-  }
+  if (message.kind === "invalid") return refuse(message.message, rpcCodes.invalidRequest, message.id);
   if (message.kind !== "request") return new Response(null, { status: 202 });
   return json(200, await answerRequest(message.request, logger, (request) => mcp.handle(request, from)));
 }

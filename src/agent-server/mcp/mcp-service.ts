@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { defaultAssistantId } from "../assistants/assistant.ts";
@@ -143,7 +144,7 @@ export class McpService {
 
   async #resultOf({ run, result }: CreatedRun, gone: AbortSignal): Promise<string> {
     const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(gone.reason);
+    const leave = () => left.reject(clientGone());
     gone.addEventListener("abort", leave, { once: true });
     if (gone.aborted) leave();
     const finished = async () => {
@@ -158,6 +159,14 @@ export class McpService {
       gone.removeEventListener("abort", leave);
     }
   }
+}
+
+function clientGone(): AppError {
+  return new AppError({
+    code: "mcp.client_gone",
+    kind: "conflict",
+    message: "The client left before the tool was done, so its run was stopped.",
+  });
 }
 
 function readCursor(cursor: string): number {

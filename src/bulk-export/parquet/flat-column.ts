@@ -89,13 +89,6 @@ type ValueWriter = {
   reset(): void;
 };
 
-/** Columns whose values are documents: their smallest and largest tell a reader nothing. */
-const documents = new Set(["inputs", "outputs", "error", "extra", "events", "feedback_stats", "feedbacks"]);
-
-export function keepsRange(spec: ColumnSpec): boolean {
-  return !documents.has(spec.name);
-}
-
 function valueWriter(kind: ColumnSpec["kind"], out: ByteBuffer): ValueWriter {
   switch (kind) {
     case "uuid":

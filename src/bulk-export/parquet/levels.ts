@@ -22,7 +22,7 @@ export class Levels {
         return;
       }
       this.#uniform = false;
-      this.#grow(this.count + 1);
+      if (this.count >= this.#values.length) this.#grow(this.count + 1);
       this.#values.fill(this.#first, 0, this.count);
     } else if (this.count === this.#values.length) this.#grow(this.count * 2);
     this.#values[this.count++] = value;
@@ -73,7 +73,7 @@ export class Levels {
   }
 
   #grow(size: number): void {
-    const grown = this.#allocate(Math.max(1024, size));
+    const grown = this.#allocate(Math.max(1024, size, this.#values.length));
     grown.set(this.#values);
     this.#values = grown;
   }

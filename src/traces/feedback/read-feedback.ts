@@ -1,0 +1,62 @@
+import { RefusedPart, storable } from "../ingest/read-run.ts";
+import { normalizeUuid } from "../ingest/wire-id.ts";
+import { readTime } from "../ingest/wire-time.ts";
+import type { Feedback } from "./feedback.ts";
+
+const maxKeyChars = 500;
+
+/** Feedback as clients send it; `receivedAt` is UTC text. */
+export function readFeedback(
+  record: Record<string, unknown>,
+  context: { workspaceId: string; id: string; receivedAt: string },
+): Feedback {
+  const { key } = record;
+  if (typeof key !== "string" || key === "") throw new RefusedPart("key must be text: what the feedback is about.");
+  const runId = idIn(record, "run_id");
+  const projectId = idIn(record, "session_id");
+  if (runId === null && projectId === null) throw new RefusedPart("run_id (or session_id) is missing: what the feedback is on.");
+  return {
+    id: idIn(record, "id") ?? context.id,
+    workspace_id: context.workspaceId,
+    run_id: runId,
+    trace_id: idIn(record, "trace_id"),
+    project_id: projectId,
+    key: storable(key).slice(0, maxKeyChars),
+    score: readScore(record.score),
+    value: jsonText(record.value),
+    comment: readComment(record.comment),
+    correction: jsonText(record.correction),
+    feedback_source: record.feedback_source ?? null,
+    feedback_config: record.feedback_config ?? null,
+    comparative_experiment_id: idIn(record, "comparative_experiment_id"),
+    feedback_group_id: idIn(record, "feedback_group_id"),
+    extra: record.extra ?? null,
+    created_at: readTime(record.created_at) ?? context.receivedAt,
+    modified_at: readTime(record.modified_at) ?? context.receivedAt,
+  };
+}
+
+/** A yes or no counts as one or zero. */
+export function readScore(score: unknown): number | null {
+  if (score === undefined || score === null) return null;
+  if (typeof score === "boolean") return score ? 1 : 0;
+  if (typeof score === "number" && Number.isFinite(score)) return score;
+  throw new RefusedPart("score must be a number, true or false.");
+}
+
+export function readComment(comment: unknown): string | null {
+  if (comment === undefined || comment === null) return null;
+  return storable(typeof comment === "string" ? comment : JSON.stringify(comment));
+}
+
+export function jsonText(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}
+
+function idIn(record: Record<string, unknown>, field: string): string | null {
+  const value = record[field];
+  if (value === undefined || value === null) return null;
+  const id = normalizeUuid(value);
+  if (id === null) throw new RefusedPart(`${field} must be a UUID.`);
+  return id;
+}

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { queryList } from "../../platform/http/query.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { cutPage, readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
+import { findRuns, findTrace } from "./run-query-store.ts";
+import { filterFields, readFilter, readRunQuery } from "./run-request.ts";
+import { columnsOf, lightFields, readSelect, writeRun, writeRuns } from "./run-view.ts";
+
+const viewer = { kind: "workspace", role: "viewer" } as const;
+const tag = "Trace queries";
+const maxPage = 100;
+/** Of one trace: whole in one answer up to here. */
+const maxTrace = 10_000;
+
+export function runQueryRoutes({ database }: { database: Database }): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/api/v1/runs/query",
+        operationId: "queryTraceRuns",
+        summary: "Find runs",
+        tag,
+        access: viewer,
+        body: runQueryBody,
+        responses: { 200: { description: "A page of runs, newest first.", schema: runPage } },
+      },
+      async ({ caller, body }) => {
+        const query = readRunQuery(caller.workspaceId, body);
+        const limit = query.traceId ? maxTrace : Math.min(body.limit ?? maxPage, maxPage);
+        const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
+        const names = readSelect(body.select);
+        const page = { limit, order: body.order ?? "desc", after };
+        const found = await findRuns(database.sql, query, page, columnsOf(names));
+        const { rows, next } = cutPage(found, limit);
+        const cursors = JSON.stringify({ next: next && writeCursor(next) });
+        const parsed = JSON.stringify(body.filter ?? null);
+        return jsonText(`{"runs":${writeRuns(rows, names)},"cursors":${cursors},"parsed_query":${parsed}}`);
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/runs/query/validate",
+        operationId: "validateTraceRunQuery",
+        summary: "Check the filters of a query",
+        tag,
+        access: viewer,
+        body: validateBody,
+        responses: {
+          200: { description: "Whether they can be read, and what is wrong.", schema: validation },
+        },
+      },
+      ({ body }) => {
+        const errors = filterFields.flatMap((field) => faultOf(() => readFilter(body, field), field));
+        return json(200, { valid: errors.length === 0, errors });
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/runs/{run_id}",
+        operationId: "getTraceRun",
+        summary: "One run",
+        tag,
+        access: viewer,
+        params: z.object({ run_id: z.uuid() }),
+        responses: { 200: { description: "The run.", schema: runView } },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        const names = readSelect(null);
+        const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
+        const page = { limit: 1, order: "desc" } as const;
+        const [row] = await findRuns(database.sql, query, page, columnsOf(names));
+        if (!row) throw runNotFound(params.run_id);
+        return jsonText(writeRun(row, names));
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/traces/{trace_id}",
+        operationId: "getTrace",
+        summary: "The runs of a trace, in the order of its tree",
+        description:
+          "Without payloads, unless `select` names them: a tree is drawn first and looked into later.",
+        tag,
+        access: viewer,
+        params: z.object({ trace_id: z.uuid() }),
+        query: z.object({ select: queryList(z.string()).optional() }),
+        responses: { 200: { description: "The trace.", schema: traceView } },
+        errors: [404],
+      },
+      async ({ caller, params, query: { select } }) => {
+        const traceId = params.trace_id.toLowerCase();
+        const names = readSelect(select ?? lightFields);
+        const query = { workspaceId: caller.workspaceId, traceId };
+        const rows = await findTrace(database.sql, query, maxTrace + 1, columnsOf(names));
+        if (rows.length === 0) throw traceNotFound(traceId);
+        const runs = writeRuns(rows.slice(0, maxTrace), names);
+        return jsonText(`{"trace_id":"${traceId}","truncated":${rows.length > maxTrace},"runs":${runs}}`);
+      },
+    ),
+  ];
+}
+
+export function jsonText(text: string): Response {
+  return new Response(text, { headers: { "content-type": "application/json" } });
+}
+
+function traceNotFound(traceId: string): AppError {
+  return new AppError({
+    code: "trace.not_found",
+    kind: "not_found",
+    message: `Trace ${traceId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
+  });
+}
+
+function faultOf(read: () => unknown, field: string): z.output<typeof validation>["errors"] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError) || !error.issues) throw error;
+    return error.issues.map(({ msg, ctx }) => {
+      const { line, column, offset, expected } = ctx as Record<string, never>;
+      return { field, message: msg, line, column, offset, expected: expected ?? null };
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { readTime } from "../ingest/wire-time.ts";
+
+const id = z.uuid().transform((text) => text.toLowerCase());
+/** One or several: clients send either. */
+const ids = z
+  .union([id, z.array(id).max(10_000)])
+  .transform((value) => (Array.isArray(value) ? value : [value]));
+
+export const time = z
+  .union([z.string(), z.number()])
+  .transform((value, context) => {
+    const text = readTime(value);
+    if (text !== null) return text;
+    context.addIssue({ code: "custom", message: "Input should be an ISO 8601 time" });
+    return z.NEVER;
+  })
+  .meta({ type: "string", format: "date-time" });
+
+const filterText = z.string().nullish().describe("An expression of the filter language.");
+
+/** What every query of runs may name. */
+const selection = {
+  session: ids.nullish().describe("Projects; all of the workspace when left out."),
+  id: ids.nullish(),
+  trace: id.nullish(),
+  parent_run: id.nullish(),
+  reference_example: ids.nullish(),
+  run_type: z.string().nullish(),
+  is_root: z.boolean().nullish(),
+  error: z.boolean().nullish(),
+  execution_order: z.int().min(0).max(2_147_483_647).nullish(),
+  start_time: time.nullish().describe("Runs that started at this time or later."),
+  end_time: time.nullish().describe("Runs that started before this time."),
+  query: z.string().nullish().describe("Words that must occur in the run."),
+  filter: filterText,
+  trace_filter: filterText,
+  tree_filter: filterText,
+};
+
+export const runQueryBody = z
+  .looseObject({
+    ...selection,
+    select: z.array(z.string()).nullish(),
+    limit: z.int().min(1).nullish().describe("At most 100 a page; ignored with `trace`."),
+    cursor: z.string().nullish(),
+    order: z.enum(["asc", "desc"]).nullish(),
+  })
+  .meta({ id: "RunQuery" });
+export type RunQueryBody = z.output<typeof runQueryBody>;
+
+export const runStatsBody = z.looseObject(selection).meta({ id: "RunStatsQuery" });
+export type RunStatsBody = z.output<typeof runStatsBody>;
+
+export const validateBody = z
+  .looseObject({ filter: filterText, trace_filter: filterText, tree_filter: filterText })
+  .meta({ id: "RunQueryValidation" });
+
+export const runView = z
+  .looseObject({
+    id: z.uuid(),
+    name: z.string(),
+    run_type: z.string(),
+    status: z.string(),
+    trace_id: z.uuid(),
+    dotted_order: z.string(),
+    session_id: z.uuid(),
+    app_path: z.string(),
+    start_time: z.string(),
+    end_time: z.string().nullish(),
+    inputs: z.unknown(),
+    outputs: z.unknown(),
+    error: z.string().nullish(),
+    parent_run_id: z.uuid().nullish(),
+    parent_run_ids: z.array(z.uuid()).optional(),
+    tags: z.array(z.string()).optional(),
+    total_tokens: z.int().optional(),
+    total_cost: z.string().nullish(),
+    feedback_stats: z.record(z.string(), z.unknown()).nullish(),
+  })
+  .meta({ id: "TraceRun" });
+
+export const runPage = z
+  .object({
+    runs: z.array(runView),
+    cursors: z.object({ next: z.string().nullable() }),
+    parsed_query: z.string().nullable(),
+  })
+  .meta({ id: "TraceRunPage" });
+
+export const validation = z
+  .object({
+    valid: z.boolean(),
+    errors: z.array(
+      z.object({
+        field: z.string(),
+        message: z.string(),
+        line: z.int(),
+        column: z.int(),
+        offset: z.int(),
+        expected: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: "RunQueryValidationResult" });
+
+export const traceView = z
+  .object({ trace_id: z.uuid(), truncated: z.boolean(), runs: z.array(runView) })
+  .meta({ id: "Trace" });

@@ -1,0 +1,69 @@
+import { AppError, invalidField } from "../../platform/errors.ts";
+import type { Filter } from "../filter/filter.ts";
+import type { Run } from "../runs/run.ts";
+
+/** Which runs, whatever the request that asked looked like. Every list empty or absent means "any". */
+export type RunQuery = {
+  workspaceId: string;
+  projectIds?: string[] | undefined;
+  /** Experiments on this dataset. */
+  datasetId?: string | undefined;
+  ids?: string[] | undefined;
+  traceId?: string | undefined;
+  parentRunId?: string | undefined;
+  exampleIds?: string[] | undefined;
+  runType?: string | undefined;
+  isRoot?: boolean | undefined;
+  hasError?: boolean | undefined;
+  executionOrder?: number | undefined;
+  /** On the start of the run: from, inclusive, and until, exclusive. ISO text. */
+  since?: string | undefined;
+  until?: string | undefined;
+  filter?: Filter | undefined;
+  /** On the root of the run's trace. */
+  traceFilter?: Filter | undefined;
+  /** On any run of the run's trace. */
+  treeFilter?: Filter | undefined;
+};
+
+export type PageOrder = "asc" | "desc";
+
+/** Where a page ended. Runs are ordered by start and id, so that new arrivals shift nothing. */
+export type Cursor = { startTime: string; id: string };
+
+export type Page = { limit: number; order: PageOrder; after?: Cursor | undefined };
+
+/** Fields the answer of a query can hold, besides those derived from them. */
+export type RunField = keyof Run | "metadata";
+export type RunRow = Pick<Run, "id" | "start_time"> & Partial<Run> & { metadata?: string };
+
+const cursorPattern =
+  /^(\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+
+export function writeCursor(cursor: Cursor): string {
+  return Buffer.from(`${cursor.startTime}/${cursor.id}`).toString("base64url");
+}
+
+export function readCursor(text: string, loc: (string | number)[]): Cursor {
+  const found = cursorPattern.exec(Buffer.from(text, "base64url").toString());
+  if (!found) {
+    throw invalidField(loc, "The cursor is not one this server gave. Begin again without a cursor.", text);
+  }
+  return { startTime: found[1]!, id: found[2]! };
+}
+
+export function runNotFound(runId: string): AppError {
+  return new AppError({
+    code: "run.not_found",
+    kind: "not_found",
+    message: `Run ${runId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
+  });
+}
+
+/** One more than a page is read; the surplus says that there is a next page. */
+export function cutPage(rows: RunRow[], limit: number): { rows: RunRow[]; next: Cursor | null } {
+  if (rows.length <= limit) return { rows, next: null };
+  const kept = rows.slice(0, limit);
+  const last = kept[kept.length - 1]!;
+  return { rows: kept, next: { startTime: last.start_time, id: last.id } };
+}

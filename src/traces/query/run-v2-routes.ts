@@ -1,0 +1,161 @@
+import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { invalidField } from "../../platform/errors.ts";
+import { queryList } from "../../platform/http/query.ts";
+import { type Route, route } from "../../platform/http/route.ts";
+import { parseFilter } from "../filter/parse-filter.ts";
+import { cutPage, type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { jsonText } from "./run-query-routes.ts";
+import { time } from "./run-query-schemas.ts";
+import { findRuns, findTrace } from "./run-query-store.ts";
+import { readFilter } from "./run-request.ts";
+import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "./run-v2-view.ts";
+
+const viewer = { kind: "workspace", role: "viewer" } as const;
+const tag = "Trace queries";
+const maxTrace = 10_000;
+const dayMs = 86_400_000;
+const id = z.uuid().transform((text) => text.toLowerCase());
+const selects = queryList(z.string()).optional();
+const runV2 = z.looseObject({ id: z.uuid() }).meta({ id: "TraceRunV2" });
+
+const queryBody = z
+  .looseObject({
+    project_ids: z.array(id).max(10_000).nullish(),
+    reference_dataset_id: id.nullish(),
+    ids: z.array(id).max(10_000).nullish(),
+    trace_id: id.nullish(),
+    reference_examples: z.array(id).max(10_000).nullish(),
+    run_type: z.string().nullish(),
+    is_root: z.boolean().nullish(),
+    has_error: z.boolean().nullish(),
+    min_start_time: time.nullish().describe("A day ago when left out, unless a dataset is named."),
+    max_start_time: time.nullish(),
+    filter: z.string().nullish(),
+    trace_filter: z.string().nullish(),
+    tree_filter: z.string().nullish(),
+    selects: z.array(z.string()).nullish(),
+    page_size: z.int().min(1).max(1_000).nullish(),
+    cursor: z.string().nullish(),
+  })
+  .meta({ id: "RunQueryV2" });
+
+const page = z
+  .object({ items: z.array(runV2), next_cursor: z.string().nullable(), has_more: z.boolean() })
+  .meta({ id: "TraceRunPageV2" });
+
+export function runV2Routes({ database, clock }: { database: Database; clock: Clock }): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/api/v2/runs/query",
+        operationId: "queryTraceRunsV2",
+        summary: "Find runs",
+        tag,
+        access: viewer,
+        body: queryBody,
+        responses: { 200: { description: "A page of runs, newest first.", schema: page } },
+      },
+      async ({ caller, body }) => {
+        const query = readV2Query(caller.workspaceId, body, clock.now());
+        const limit = body.page_size ?? 100;
+        const names = readSelects(body.selects);
+        const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
+        const found = await findRuns(
+          database.sql,
+          query,
+          { limit, order: "desc", after },
+          v2ColumnsOf(names),
+        );
+        const { rows, next } = cutPage(found, limit);
+        const cursor = JSON.stringify(next && writeCursor(next));
+        const items = writeV2Runs(rows, names);
+        return jsonText(`{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v2/runs/{run_id}",
+        operationId: "getTraceRunV2",
+        summary: "One run",
+        tag,
+        access: viewer,
+        params: z.object({ run_id: id }),
+        query: z.object({ project_id: id.optional(), selects, start_time: time.optional() }),
+        responses: { 200: { description: "The run.", schema: runV2 } },
+        errors: [404],
+      },
+      async ({ caller, params, query: asked }) => {
+        const names = readSelects(asked.selects);
+        const projectIds = asked.project_id ? [asked.project_id] : undefined;
+        const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
+        const [row] = await findRuns(database.sql, query, { limit: 1, order: "desc" }, v2ColumnsOf(names));
+        if (!row) throw runNotFound(params.run_id);
+        return jsonText(writeV2Run(row, names));
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v2/traces/{trace_id}/runs",
+        operationId: "listTraceRunsV2",
+        summary: "The runs of a trace, in the order of its tree",
+        tag,
+        access: viewer,
+        params: z.object({ trace_id: id }),
+        query: z.object({
+          project_id: id.optional(),
+          selects,
+          filter: z.string().optional(),
+          min_start_time: time.optional(),
+          max_start_time: time.optional(),
+        }),
+        responses: { 200: { description: "The runs.", schema: z.object({ items: z.array(runV2) }) } },
+      },
+      async ({ caller, params, query: asked }) => {
+        const names = readSelects(asked.selects);
+        const query = {
+          workspaceId: caller.workspaceId,
+          traceId: params.trace_id,
+          projectIds: asked.project_id ? [asked.project_id] : undefined,
+          since: asked.min_start_time,
+          until: asked.max_start_time,
+          filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
+        };
+        const rows = await findTrace(database.sql, query, maxTrace, v2ColumnsOf(names));
+        return jsonText(`{"items":${writeV2Runs(rows, names)}}`);
+      },
+    ),
+  ];
+}
+
+function readV2Query(workspaceId: string, body: z.output<typeof queryBody>, now: Date): RunQuery {
+  const projectIds = body.project_ids?.length ? body.project_ids : undefined;
+  const datasetId = body.reference_dataset_id ?? undefined;
+  if ((projectIds === undefined) === (datasetId === undefined)) {
+    throw invalidField(
+      ["body", "project_ids"],
+      "Exactly one of project_ids and reference_dataset_id is needed",
+    );
+  }
+  const dayAgo = new Date(now.getTime() - dayMs).toISOString();
+  return {
+    workspaceId,
+    projectIds,
+    datasetId,
+    ids: body.ids?.length ? body.ids : undefined,
+    traceId: body.trace_id ?? undefined,
+    exampleIds: body.reference_examples?.length ? body.reference_examples : undefined,
+    runType: body.run_type?.toLowerCase(),
+    isRoot: body.is_root ?? undefined,
+    hasError: body.has_error ?? undefined,
+    since: body.min_start_time ?? (datasetId ? undefined : dayAgo),
+    until: body.max_start_time ?? undefined,
+    filter: readFilter(body, "filter"),
+    traceFilter: readFilter(body, "trace_filter"),
+    treeFilter: readFilter(body, "tree_filter"),
+  };
+}

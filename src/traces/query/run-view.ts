@@ -1,0 +1,109 @@
+import type { RunField, RunRow } from "./run-query.ts";
+
+/** The fields of an answer that are not columns, and the columns they need. */
+const derived: Record<string, RunField[]> = {
+  app_path: ["tenant_id", "session_id", "id"],
+  child_run_ids: [],
+  in_dataset: ["reference_example_id"],
+  latency: ["start_time", "end_time"],
+};
+
+const columns = [
+  "id",
+  "tenant_id",
+  "session_id",
+  "trace_id",
+  "parent_run_id",
+  "parent_run_ids",
+  "reference_example_id",
+  "name",
+  "run_type",
+  "start_time",
+  "end_time",
+  "status",
+  "is_root",
+  "dotted_order",
+  "trace_tier",
+  "inputs",
+  "outputs",
+  "error",
+  "extra",
+  "events",
+  "serialized",
+  "tags",
+  "feedback_stats",
+  "total_tokens",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "first_token_time",
+  "thread_id",
+  "execution_order",
+] as const satisfies RunField[];
+
+/** Clients cannot read a run without these, whatever they selected. */
+const required = [
+  "id",
+  "name",
+  "run_type",
+  "status",
+  "trace_id",
+  "dotted_order",
+  "session_id",
+  "start_time",
+  "app_path",
+];
+const payloads = new Set<string>(["inputs", "outputs", "extra", "events", "serialized", "feedback_stats"]);
+const costs = new Set<string>(["total_cost", "prompt_cost", "completion_cost"]);
+const known = new Set<string>([...columns, ...Object.keys(derived)]);
+
+/** What to answer: the fields named that there are, and always the required ones; all of them when none is named. */
+export function readSelect(select: readonly string[] | null | undefined): string[] {
+  if (!select || select.length === 0) return [...known].filter((name) => name !== "child_run_ids");
+  return [...new Set([...required, ...select])].filter((name) => known.has(name));
+}
+
+/** The columns those fields are made of: nothing else is read, above all no payload. */
+export function columnsOf(names: readonly string[]): Set<RunField> {
+  return new Set(names.flatMap((name) => derived[name] ?? [name as RunField]));
+}
+
+/** Without payloads, for lists and trees that are drawn first and looked into later. */
+export const lightFields = columns.filter((name) => !payloads.has(name));
+
+/** A run as JSON text. Payloads are put in as they were stored, without being read and written again. */
+export function writeRun(row: RunRow, names: readonly string[]): string {
+  return `{${names.map((name) => `${JSON.stringify(name)}:${valueOf(row, name)}`).join(",")}}`;
+}
+
+export function writeRuns(rows: readonly RunRow[], names: readonly string[]): string {
+  return `[${rows.map((row) => writeRun(row, names)).join(",")}]`;
+}
+
+function valueOf(row: RunRow, name: string): string {
+  if (name === "app_path") return JSON.stringify(appPath(row));
+  if (name === "child_run_ids") return "null";
+  if (name === "in_dataset") return JSON.stringify(row.reference_example_id != null);
+  if (name === "latency") return JSON.stringify(latencySeconds(row));
+  const value = row[name as keyof RunRow] ?? null;
+  if (value === null) return name === "inputs" ? "{}" : "null";
+  if (payloads.has(name)) return name === "inputs" && value === "null" ? "{}" : String(value);
+  if (costs.has(name)) return JSON.stringify(String(value));
+  return JSON.stringify(value);
+}
+
+export function appPath(row: RunRow): string {
+  return `/o/${row.tenant_id}/projects/p/${row.session_id}/r/${row.id}`;
+}
+
+/** In seconds; to the microsecond, which dates do not keep. */
+export function latencySeconds(row: RunRow): number | null {
+  if (!row.end_time) return null;
+  return (microsOf(row.end_time) - microsOf(row.start_time)) / 1e6;
+}
+
+function microsOf(time: string): number {
+  return Date.parse(`${time.slice(0, 19)}Z`) * 1000 + Number(time.slice(20, 26));
+}

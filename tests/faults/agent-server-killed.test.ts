@@ -1,0 +1,164 @@
+import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
+import { type ChildProcess, spawnProcess } from "../support/components/process.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+const childScript = fileURLToPath(new URL("../support/agent-server-child.ts", import.meta.url));
+const leaseMs = 1_500;
+
+let test: Awaited<ReturnType<typeof createTestDatabase>>;
+let here: TestAgentServer | undefined;
+let child: ChildProcess | undefined;
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 2 });
+});
+afterEach(async () => {
+  await child?.stop();
+  await here?.stop();
+  child = here = undefined;
+});
+afterAll(() => test?.drop());
+
+type Steps = { steps: string[] };
+
+async function startChild(): Promise<{ process: ChildProcess; client: Client }> {
+  child = await spawnProcess(process.execPath, [childScript, test.url, String(leaseMs)], {
+    name: "agent server",
+  });
+  const line = await child.waitForLine(/^ready (\S+)/m, 60_000);
+  return { process: child, client: new Client({ apiUrl: /ready (\S+)/.exec(String(line))![1]! }) };
+}
+
+const stepsOf = (values: unknown) => (values as Steps).steps;
+const nameOf = (step: string) => step.split("@")[0];
+const pidOf = (step: string) => Number(step.split("@")[1]);
+
+describe("a killed agent server", () => {
+  it("in the middle of a node: another process resumes the run from its last checkpoint", async () => {
+    const { process: first, client } = await startChild();
+    const thread = await client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", { input: { pause: 400 } });
+    for await (const event of client.runs.joinStream(thread.thread_id, run.run_id, { lastEventId: "-1" })) {
+      if (event.event === "values" && stepsOf(event.data).length === 1) break;
+    }
+    first.kill();
+    await first.waitExit();
+
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    const values = stepsOf(await here.client.runs.join(thread.thread_id, run.run_id));
+    expect(values.map(nameOf)).toEqual(["one", "two", "three"]);
+    expect(pidOf(values[0]!)).toBe(first.pid);
+    expect(values.slice(1).map(pidOf)).toEqual([process.pid, process.pid]);
+    expect((await here.client.runs.get(thread.thread_id, run.run_id)).status).toBe("success");
+    expect((await here.client.threads.get(thread.thread_id)).status).toBe("idle");
+  }, 60_000);
+
+  it("a reader elsewhere sees one log: every number once, in order, through the takeover", async () => {
+    const { process: first, client } = await startChild();
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    const thread = await client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", {
+      input: { pause: 400 },
+      streamResumable: true,
+    });
+    const seen: { id: number; event: string; data: unknown }[] = [];
+    let killed = false;
+    for await (const event of here.client.runs.joinStream(thread.thread_id, run.run_id, {
+      lastEventId: "-1",
+    })) {
+      const { id } = event as { id?: string };
+      seen.push({ id: Number(id), event: event.event, data: event.data });
+      if (!killed && event.event === "values" && stepsOf(event.data).length === 1) {
+        killed = true;
+        first.kill();
+      }
+    }
+    const ids = seen.map((event) => event.id);
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
+    expect(
+      seen
+        .filter((event) => event.event === "metadata")
+        .map((event) => (event.data as { attempt: number }).attempt),
+    ).toEqual([1, 2]);
+    expect(stepsOf(seen.at(-1)!.data).map(nameOf)).toEqual(["one", "two", "three"]);
+  }, 60_000);
+
+  it("an interrupted thread waits through the restart and is answered afterwards", async () => {
+    const { process: first, client } = await startChild();
+    const thread = await client.threads.create();
+    await client.runs.wait(thread.thread_id, "asking", { input: {} });
+    first.kill();
+    await first.waitExit();
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    expect((await here.client.threads.get(thread.thread_id)).status).toBe("interrupted");
+    const done = await here.client.runs.wait(thread.thread_id, "asking", { command: { resume: "later" } });
+    expect(stepsOf(done)).toEqual(["prepared", "answer: later"]);
+  }, 60_000);
+
+  it("again and again: the run ends with an error that says so", async () => {
+    const threadId = await (async () => {
+      here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+      const thread = await here.client.threads.create();
+      await here.stop();
+      here = undefined;
+      return thread.thread_id;
+    })();
+    let runId: string | undefined;
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const { process: doomed, client } = await startChild();
+      runId ??= (await client.runs.create(threadId, "endless", { input: {} })).run_id;
+      for await (const event of client.runs.joinStream(threadId, runId, { lastEventId: "-1" })) {
+        if (event.event === "metadata" && (event.data as { attempt: number }).attempt === attempt) break;
+      }
+      doomed.kill();
+      await doomed.waitExit();
+    }
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    expect(await here.client.runs.join(threadId, runId!)).toMatchObject({
+      __error__: { error: "AttemptsExhausted", message: expect.stringContaining("3 times") },
+    });
+    expect((await here.client.threads.get(threadId)).status).toBe("error");
+  }, 90_000);
+});
+
+describe("two agent servers on one database", () => {
+  it("share runs, and either can wait for, follow and cancel what the other runs", async () => {
+    const { client } = await startChild();
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    const thread = await here.client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", {
+      input: { pause: 50 },
+      streamResumable: true,
+    });
+    const [followed, joined] = await Promise.all([
+      (async () => {
+        const names: string[] = [];
+        for await (const event of here!.client.runs.joinStream(thread.thread_id, run.run_id, {
+          lastEventId: "-1",
+        }))
+          names.push(event.event);
+        return names;
+      })(),
+      here.client.runs.join(thread.thread_id, run.run_id),
+    ]);
+    expect(followed).toEqual(["metadata", "values", "values", "values", "values"]);
+    expect(stepsOf(joined).map(nameOf)).toEqual(["one", "two", "three"]);
+
+    const endless = await client.runs.create(thread.thread_id, "endless", { input: {} });
+    await here.client.runs.cancel(thread.thread_id, endless.run_id, true);
+    expect((await client.runs.get(thread.thread_id, endless.run_id)).status).toBe("interrupted");
+  }, 60_000);
+
+  it("a graceful stop hands running runs over without counting an attempt", async () => {
+    const { process: first, client } = await startChild();
+    const thread = await client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", { input: { pause: 300 } });
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    await first.stop("SIGTERM", 20_000);
+    const values = stepsOf(await here.client.runs.join(thread.thread_id, run.run_id));
+    expect(values.map(nameOf)).toEqual(["one", "two", "three"]);
+  }, 60_000);
+});

@@ -1,0 +1,73 @@
+import { AIMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  END,
+  interrupt,
+  type LangGraphRunnableConfig,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { builtinGraphs } from "../../src/agent-server/graphs/builtin/builtin-graphs.ts";
+import {
+  type CompiledGraph,
+  fixedGraph,
+  type LoadedGraph,
+} from "../../src/agent-server/graphs/loaded-graph.ts";
+import { testGraphs } from "./test-graphs.ts";
+
+const Answers = Annotation.Root({
+  answers: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+});
+
+/** Two questions at once. */
+function askingTwice() {
+  const ask = (name: string) => () => ({ answers: [`${name}: ${String(interrupt({ question: name }))}`] });
+  return new StateGraph(Answers)
+    .addNode("left", ask("left"))
+    .addNode("right", ask("right"))
+    .addEdge(START, "left")
+    .addEdge(START, "right")
+    .addEdge("left", END)
+    .addEdge("right", END)
+    .compile();
+}
+
+/** The question comes from a graph within the graph. */
+function askingBelow() {
+  const inner = new StateGraph(Answers)
+    .addNode("ask", () => ({ answers: [`inner: ${String(interrupt("inner?"))}`] }))
+    .addEdge(START, "ask")
+    .addEdge("ask", END)
+    .compile();
+  return new StateGraph(Answers)
+    .addNode("below", inner)
+    .addEdge(START, "below")
+    .addEdge("below", END)
+    .compile();
+}
+
+/** Custom events, with a name and without. */
+function reporting() {
+  return new StateGraph(MessagesAnnotation)
+    .addNode("report", (_state, config: LangGraphRunnableConfig) => {
+      config.writer?.({ name: "progress", payload: { percent: 50 } });
+      config.writer?.({ name: "note", text: "half" });
+      config.writer?.("plain");
+      return { messages: [new AIMessage({ id: "report-1", content: "reported" })] };
+    })
+    .addEdge(START, "report")
+    .addEdge("report", END)
+    .compile();
+}
+
+export async function protocolGraphs(): Promise<Map<string, LoadedGraph>> {
+  const builtin = await builtinGraphs({ environment: {} });
+  const own = { "asking-twice": askingTwice(), "asking-below": askingBelow(), reporting: reporting() };
+  const graphs = new Map([...builtin.graphs, ...(await testGraphs())]);
+  for (const [graphId, graph] of Object.entries(own)) {
+    const source = { graphId, description: undefined, file: undefined, exportName: graphId };
+    graphs.set(graphId, fixedGraph(source, graph as unknown as CompiledGraph, builtin.kit));
+  }
+  return graphs;
+}

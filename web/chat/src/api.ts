@@ -1,0 +1,84 @@
+import { connection } from "./connection.ts";
+
+export const apiUrl = `${location.origin}/api`;
+
+export type ThreadStatus = "idle" | "busy" | "interrupted" | "stopped";
+
+export type ThreadSummary = {
+  thread_id: string;
+  title: string;
+  status: ThreadStatus;
+  assistant_id: string;
+  active_run_id: string | null;
+  checkpoint_id: string;
+  updated_at: string | null;
+};
+
+export type Assistant = { assistant_id: string; name: string; description: string };
+
+type CheckpointRef = { checkpoint_id: string };
+
+export type Checkpoint = {
+  values: { messages?: unknown[] };
+  next: string[];
+  metadata: { step?: number; source?: string; assistant_id?: string };
+  created_at: string | null;
+  checkpoint: CheckpointRef;
+  parent_checkpoint: CheckpointRef | null;
+  interrupts: unknown[];
+};
+
+/** A request the server refused, with the words it said. */
+export class RefusedError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export const listThreads = () => call<ThreadSummary[]>("GET", "/threads");
+
+export const listAssistants = () => call<Assistant[]>("GET", "/assistants");
+
+export const deleteThread = (id: string) => call<void>("DELETE", `/threads/${id}`);
+
+/** Newest first. */
+export const listCheckpoints = (id: string, page: { limit: number; before?: string }) =>
+  call<Checkpoint[]>("POST", `/threads/${id}/history`, page);
+
+/** The thread goes on from here; what came later stays in its history. */
+export const goBack = (id: string, checkpointId: string) =>
+  call<Checkpoint>("POST", `/threads/${id}/state`, { checkpoint: { checkpoint_id: checkpointId } });
+
+/**
+ * `stream.stop()` knows only runs this tab has started. After a reload, or in a second tab, the list knows which run it
+ * is.
+ */
+export async function cancelRun(id: string): Promise<void> {
+  const runId = (await listThreads()).find((thread) => thread.thread_id === id)?.active_run_id;
+  if (runId) await call<void>("POST", `/threads/${id}/runs/${runId}/cancel?wait=0&action=interrupt`);
+}
+
+async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await connection.fetch(`${apiUrl}${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new RefusedError(response.status, refusal(text, response));
+  return (text === "" ? undefined : JSON.parse(text)) as Answer;
+}
+
+function refusal(text: string, response: Response): string {
+  try {
+    const { detail } = JSON.parse(text) as { detail?: unknown };
+    if (typeof detail === "string") return detail;
+  } catch {
+    // Not from our server; its status has to do.
+  }
+  return `The server answered ${response.status} ${response.statusText}.`;
+}

@@ -1,0 +1,12 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  base: "/chat/",
+  plugins: [react()],
+  build: { outDir: "dist", emptyOutDir: true, target: "es2023", assetsInlineLimit: 0 },
+  // For work on the page: `vite web/chat`, beside a running server.
+  server: { proxy: { "/api": "http://127.0.0.1:8124" } },
+});
