@@ -9,6 +9,7 @@ import { withCustomApp } from "./agent-server/http-app/custom-app.ts";
 import { behindAuth } from "./agent-server/http-app/custom-route-auth.ts";
 import { withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
+import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import { type AgentConfig, applyEnvironment, currentEnvironment } from "./config.ts";
 import { migrationsFolder, version } from "./package-facts.ts";
@@ -45,7 +46,10 @@ export type AgentApp = {
 };
 
 /** Composes one agent server for one project: the sibling of `app.ts`, for `treadle agent`. */
-export function createAgentApp(config: AgentConfig, options: { logger: Logger; clock?: Clock }): AgentApp {
+export function createAgentApp(
+  config: AgentConfig,
+  options: { logger: Logger; clock?: Clock; watchdog?: WatchdogOptions | undefined },
+): AgentApp {
   const { logger, clock = systemClock } = options;
   const closers = new Closers();
   const interrupted: string[] = [];
@@ -71,6 +75,8 @@ export function createAgentApp(config: AgentConfig, options: { logger: Logger; c
       closers.push(() => database.close());
       let url = config.publicUrl ?? "";
       const parts = compose({ config, project, database, clock, logger, publicUrl: () => url });
+      // Before any run begins and not while the project loads, which may block for as long as it takes.
+      if (options.watchdog) closers.push(startWatchdog(options.watchdog).stop);
       await parts.agentServer.start();
       closers.push(async () => {
         const runs = await parts.agentServer.stop(config.shutdownGraceMs);

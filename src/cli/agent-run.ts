@@ -36,12 +36,10 @@ export async function runAgent(options: AgentOptions): Promise<number> {
     await checkAddress(config.host, config.port);
     // Loaded only now: what is wrong with the settings, folder or port is told without that second.
     const { createAgentApp } = await import("../agent-app.ts");
-    const app = createAgentApp(config, { logger });
+    const app = createAgentApp(config, { logger, watchdog: watchdogOf(config) });
     const crash = watchCrash(logger);
     await start(app, config, output);
-    const watchdog = await watchLoop(config);
     const reason = await Promise.race([stopSignal, crash]);
-    await watchdog?.stop();
     const clean = await stop(app, config, output, reason);
     return clean ? 0 : reason.exitCode;
   } finally {
@@ -56,11 +54,8 @@ async function lockEmbedded(config: AgentConfig) {
   return lockDataFolder(config.dataDir);
 }
 
-/** From the start on, not before: loading a large project may block for as long as it takes. */
-async function watchLoop(config: AgentConfig) {
-  if (config.watchdogMs === 0) return undefined;
-  const { startWatchdog } = await import("../agent-server/watchdog.ts");
-  return startWatchdog({ timeoutMs: config.watchdogMs, exitCode: exitCodes.blocked.code });
+function watchdogOf({ watchdogMs }: AgentConfig) {
+  return watchdogMs === 0 ? undefined : { timeoutMs: watchdogMs, exitCode: exitCodes.blocked.code };
 }
 
 async function start(app: AgentApp, config: AgentConfig, output: Output): Promise<void> {

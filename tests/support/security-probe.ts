@@ -69,6 +69,7 @@ function hasDetail(text: string): boolean {
   }
 }
 
+/** Which headers, without the keys in them. */
 function describeHeaders({ headers, host, fill }: Probe): string {
   const names = Object.entries(headers).map(([name, value]) =>
     name === "x-api-key" ? name : `${name}: ${value}`,

@@ -205,7 +205,7 @@ describe("for a run", () => {
   it("puts the run's metadata on every checkpoint", async () => {
     const threadId = randomUUID();
     const fence = await createRun(threadId);
-    const forRun = saver.forRun(fence, { run_id: fence.runId, step: "not this one" });
+    const forRun = saver.forRun({ fence, metadata: { run_id: fence.runId, step: "not this one" } });
     const graph = echo.compile({ checkpointer: forRun });
     await graph.invoke({ messages: [new HumanMessage("x")] }, config(threadId));
     for await (const { metadata } of forRun.list(config(threadId))) {
@@ -223,7 +223,7 @@ describe("for a run", () => {
         return { note: "too late" };
       })
       .addEdge(START, "lose")
-      .compile({ checkpointer: saver.forRun(fence) });
+      .compile({ checkpointer: saver.forRun({ fence }) });
     const run = graph.invoke(
       { messages: [new HumanMessage("x")] },
       { ...config(threadId), durability: "sync" },

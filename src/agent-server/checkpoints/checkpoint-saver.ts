@@ -25,14 +25,18 @@ export type SaverOptions = {
   fence?: Fence;
   /** Added to the metadata of every checkpoint written. */
   metadata?: Record<string, unknown>;
+  /** The thread has no checkpoint yet but those this saver writes, so there is nothing to look for before. */
+  newThread?: boolean;
   /** Gives values as wire JSON instead of message objects: for reading only. */
   wire?: boolean;
 };
 
+export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { fence: Fence };
+
 /** A saver of the graph's own copy of the library, writing to our tables. */
 export type CheckpointSaver = BaseCheckpointSaver & {
   /** The same saver for one attempt of a run. */
-  forRun(fence: Fence, metadata?: Record<string, unknown>): CheckpointSaver;
+  forRun(options: RunSaverOptions): CheckpointSaver;
 };
 
 /** Make one per kit and use `forRun` for each run: the class and its table of messages are built here. */
@@ -46,14 +50,16 @@ export function createCheckpointSaver(
 
   class TreadleCheckpointSaver extends kit.BaseCheckpointSaver {
     readonly #options: SaverOptions;
+    #empty: boolean;
 
     constructor(options: SaverOptions) {
       super(kit.serde);
       this.#options = options;
+      this.#empty = options.newThread ?? false;
     }
 
-    forRun(fence: Fence, metadata: Record<string, unknown> = {}): TreadleCheckpointSaver {
-      return new TreadleCheckpointSaver({ fence, metadata });
+    forRun(runOptions: RunSaverOptions): TreadleCheckpointSaver {
+      return new TreadleCheckpointSaver(runOptions);
     }
 
     override getNextVersion(current: number | undefined): number {
@@ -62,7 +68,7 @@ export function createCheckpointSaver(
 
     override async getTuple(config: SaverConfig): Promise<CheckpointTuple | undefined> {
       const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
-      if (threadId === undefined) return undefined;
+      if (threadId === undefined || this.#empty) return undefined;
       const stored = await store.get({ threadId, checkpointNs, checkpointId });
       return stored === undefined ? undefined : readTuple(store, codec, stored, new Map());
     }
@@ -80,6 +86,7 @@ export function createCheckpointSaver(
     }
 
     override async put(...[config, checkpoint, metadata, newVersions]: PutArguments): Promise<SaverConfig> {
+      this.#empty = false;
       const place = placeOf(config);
       const threadId = requirePart(place.threadId, "thread_id");
       const checkpointNs = place.checkpointNs ?? "";

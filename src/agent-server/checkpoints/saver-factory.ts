@@ -3,7 +3,7 @@ import { type CheckpointSaver, createCheckpointSaver } from "./checkpoint-saver.
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { publicConfigurable } from "./checkpoint-view.ts";
 
-type RunLease = { run_id: string; attempt: number };
+type RunLease = { run_id: string; attempt: number; newThread?: boolean };
 
 /** Savers for the copies of the graph library in use: one class per copy, one light instance per run. */
 export class SaverFactory {
@@ -37,8 +37,11 @@ export class SaverFactory {
 
   /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */
   forRun(kit: GraphKit, run: RunLease, metadata: Record<string, unknown>): CheckpointSaver {
-    const fence = { runId: run.run_id, attempt: run.attempt };
-    return this.forKit(kit).forRun(fence, publicConfigurable(metadata));
+    return this.forKit(kit).forRun({
+      fence: { runId: run.run_id, attempt: run.attempt },
+      metadata: publicConfigurable(metadata),
+      newThread: run.newThread ?? false,
+    });
   }
 
   /** Whether an earlier attempt of the run got as far as a checkpoint. */

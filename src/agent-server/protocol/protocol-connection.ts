@@ -7,7 +7,7 @@ import { type CommandEnvelope, type CommandParams, commandEnvelope, readParams }
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { errorEnvelope, gapEnvelope, ProtocolError } from "./protocol-error.ts";
 import { toWireText } from "./protocol-event.ts";
-import { idOf, malformedEnvelope } from "./protocol-routes.ts";
+import { idOf, malformedEnvelope, parseCommand } from "./protocol-routes.ts";
 import type { ProtocolService } from "./protocol-service.ts";
 import { countEventsAfter } from "./protocol-store.ts";
 import type { CommandContext } from "./run-commands.ts";
@@ -47,7 +47,7 @@ export class ProtocolConnection {
 
   /** One message of the client. Never rejects because of what it says. */
   async receive(text: string): Promise<void> {
-    const value = parseJson(text);
+    const value = parseCommand(text);
     const command = commandEnvelope.safeParse(value);
     if (!command.success) {
       await this.#queue(() => this.#answer(errorEnvelope(idOf(value), malformedEnvelope())));
@@ -196,14 +196,6 @@ export class ProtocolConnection {
       }
     });
     return this.#line;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -50,23 +50,34 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
       operationId: "sendThreadCommand",
       summary: "Send a command of the streaming protocol",
       description:
-        "Answers 200 for success and for protocol errors alike. The thread is made by the first run.start.",
+        "The body is `{id, method, params}`. Answers 200 for success and for protocol errors alike. The thread is made by the first run.start.",
       tag,
       access: viewer,
       params,
-      body: z.unknown().meta({ description: "`{id, method, params}`" }),
+      // A body that is no JSON is a malformed envelope like any other: 400, not 422.
+      rawBody: true,
       responses: {
         200: { description: "The answer to the command.", schema: commandAnswer },
         400: { description: "The envelope is malformed.", schema: errorAnswer },
       },
     },
-    async ({ caller, params: { thread_id: threadId }, body, c }) => {
+    async ({ caller, params: { thread_id: threadId }, c }) => {
+      const body = parseCommand(await c.req.raw.text());
       const command = commandEnvelope.safeParse(body);
       if (!command.success) return json(400, errorEnvelope(idOf(body), malformedEnvelope()));
       const context = { ...callerOf(caller, c.req.raw.headers), threadId };
       return json(200, await service.execute(context, command.data));
     },
   );
+}
+
+/** Undefined for what is no JSON. */
+export function parseCommand(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function malformedEnvelope(): ProtocolError {

@@ -93,8 +93,10 @@ export class RunExecutor {
     if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
     const mapper = new RunEventMapper(run.kwargs.stream_mode);
     for await (const chunk of streamGraph(graphRun)) {
-      if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0)
+      if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) {
         progress.values = chunk.payload;
+        progress.interrupted ||= hasInterrupt(chunk.payload);
+      }
       const asked = forStreamModes(chunk, run.kwargs);
       for (const event of asked ? mapper.map(asked) : [])
         writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
@@ -139,7 +141,8 @@ export class RunExecutor {
   }
 
   async #succeeded(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
-    if (progress.values === undefined || hasInterrupt(progress.values)) {
+    // A task beside the one that waits may have said the last values.
+    if (progress.values === undefined || progress.interrupted) {
       return this.#fromState(run, graphRun, progress);
     }
     progress.valuesJson = JSON.stringify(toWire(progress.values));

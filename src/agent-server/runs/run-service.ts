@@ -172,7 +172,12 @@ export class RunService {
         return {
           run: row,
           afterSeq,
-          result: worker.begin({ ...row, last_seq: afterSeq, protocol: inserted.protocol }),
+          result: worker.begin({
+            ...row,
+            last_seq: afterSeq,
+            protocol: inserted.protocol,
+            newThread: inserted.new_thread,
+          }),
         };
       }
       if (inserted.status === "pending") this.#announce();

@@ -76,7 +76,7 @@ export const insertRuns: Statement = {
       from allowed a
       where a.old_thread and not a.active and a.delay_seconds = 0 and t.thread_id = a.thread_id
     )
-    select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.active, s.protocol, s.last_seq,
+    select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
       i.status, i.attempt, i.created_at
     from seen s left join inserted i on i.run_id = s.run_id
     order by s.ordinal`,

@@ -72,6 +72,7 @@ export type NewRun = {
 
 export type InsertedRun = {
   thread_found: boolean;
+  new_thread: boolean;
   active: boolean;
   protocol: boolean;
   last_seq: number;

@@ -107,7 +107,12 @@ export type Run = {
 };
 
 /** A run this process holds the lease of, with the number its events go on from. */
-export type ClaimedRun = Run & { last_seq: number; protocol: boolean };
+export type ClaimedRun = Run & {
+  last_seq: number;
+  protocol: boolean;
+  /** The thread was made with the run: it has no checkpoint to look for. */
+  newThread?: boolean;
+};
 
 /** How a run ended, and what its thread looks like afterwards. */
 export type RunOutcome = {

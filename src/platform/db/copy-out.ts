@@ -45,7 +45,7 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
     application_name: "treadle export",
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
-    options: "-c timezone=UTC -c statement_timeout=0 -c idle_in_transaction_session_timeout=0",
+    options: "-c timezone=UTC -c jit=off -c statement_timeout=0 -c idle_in_transaction_session_timeout=0",
   });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});

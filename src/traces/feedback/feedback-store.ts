@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { jsonbText } from "../ingest/metadata.ts";
 import { timeTextSql } from "../runs/run.ts";
 import type { Feedback } from "./feedback.ts";
 
@@ -118,5 +119,5 @@ export async function settleEarlyFeedback(sql: Sql): Promise<void> {
 }
 
 function json(value: unknown): string | null {
-  return value === undefined || value === null ? null : JSON.stringify(value);
+  return value === undefined || value === null ? null : jsonbText(JSON.stringify(value));
 }

@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { insertRuns, type SampleRun, sampleRun } from "../../../tests/support/trace-rows.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { compileFilter, compileRunFilter } from "./compile-filter.ts";
@@ -9,6 +11,21 @@ import { parseFilter } from "./parse-filter.ts";
 let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
+  const { sql } = testDatabase.database;
+  // Rows to be judged, also one whose payload the database's own JSON refuses.
+  const of = (run: Partial<SampleRun>) =>
+    sampleRun({ workspace_id: randomUUID(), session_id: randomUUID(), ...run });
+  await insertRuns(sql, [
+    of({
+      tags: ["x"],
+      metadata: { k: "v", list: [{ a: 1 }] },
+      inputs: { a: "x" },
+      end_time: "2026-01-01T00:00:05Z",
+    }),
+    of({ inputs: { "\0": "\ud800" }, outputs: { deep: { deeper: [1, "two", null] } }, error: "50% \\ _" }),
+  ]);
+  await raw`insert into trace_feedback (id, workspace_id, run_id, key, score, value)
+    select gen_random_uuid(), workspace_id, id, 'k', 1, '"good' from trace_runs`.execute(sql);
 });
 afterAll(() => testDatabase.drop());
 
@@ -119,7 +136,7 @@ test.each([
   const { sql } = testDatabase.database;
   const statement = raw`select r.id from trace_runs r where ${compileRunFilter(text)}`.compile(sql);
   expect(statement.sql).not.toMatch(/drop|--|x'/);
-  expect(JSON.stringify(statement.parameters)).toContain("drop table");
+  expect(JSON.stringify(statement.parameters)).toContain("drop");
   await raw`select r.id from trace_runs r where ${compileRunFilter(text)}`.execute(sql);
   const { rows } = await raw`select to_regclass('trace_runs') is not null as there`.execute(sql);
   expect(rows).toEqual([{ there: true }]);

@@ -5,7 +5,11 @@ const maxChars = 16_000;
 export function readMetadata(metadata: Record<string, unknown>): string {
   let text = JSON.stringify(metadata);
   if (text.length > maxChars || Object.keys(metadata).length > maxKeys) text = JSON.stringify(bounded(metadata));
-  // jsonb refuses NUL and half surrogates, which JSON may spell as escapes.
+  return jsonbText(text);
+}
+
+/** JSON text without what jsonb refuses: NUL and half surrogates, which JSON spells as escapes. */
+export function jsonbText(text: string): string {
   if (!text.includes("\\u")) return text;
   return text.replaceAll(/(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})/g, "$1\uFFFD");
 }

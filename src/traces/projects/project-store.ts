@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { jsonbText } from "../ingest/metadata.ts";
 import { timeTextSql } from "../runs/run.ts";
 import type { Project, ProjectStats } from "./project.ts";
 
@@ -173,5 +174,5 @@ export async function readProjectStats(sql: Sql, ids: readonly string[]): Promis
 }
 
 function jsonOrNull(value: unknown): string | null {
-  return value === undefined || value === null ? null : JSON.stringify(value);
+  return value === undefined || value === null ? null : jsonbText(JSON.stringify(value));
 }

@@ -3,6 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import type { Position } from "../filter/filter-error.ts";
 import { cutPage, readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
@@ -127,8 +128,8 @@ function faultOf(read: () => unknown, field: string): z.output<typeof validation
   } catch (error) {
     if (!(error instanceof AppError) || !error.issues) throw error;
     return error.issues.map(({ msg, ctx }) => {
-      const { line, column, offset, expected } = ctx as Record<string, never>;
-      return { field, message: msg, line, column, offset, expected: expected ?? null };
+      const { expected = null, ...position } = ctx as Position & { expected?: string };
+      return { field, message: msg, ...position, expected };
     });
   }
 }

@@ -75,14 +75,14 @@ export const lightFields = columns.filter((name) => !payloads.has(name));
 
 /** A run as JSON text. Payloads are put in as they were stored, without being read and written again. */
 export function writeRun(row: RunRow, names: readonly string[]): string {
-  return `{${names.map((name) => `${JSON.stringify(name)}:${valueOf(row, name)}`).join(",")}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(row, name)}`).join(",")}}`;
 }
 
 export function writeRuns(rows: readonly RunRow[], names: readonly string[]): string {
   return `[${rows.map((row) => writeRun(row, names)).join(",")}]`;
 }
 
-function valueOf(row: RunRow, name: string): string {
+function textOf(row: RunRow, name: string): string {
   if (name === "app_path") return JSON.stringify(appPath(row));
   if (name === "child_run_ids") return "null";
   if (name === "in_dataset") return JSON.stringify(row.reference_example_id != null);

@@ -1,0 +1,35 @@
+import type { Route } from "../../platform/http/route.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { createSchemaCatalog, type TypeSchemas } from "../graphs/schema-catalog.ts";
+import { assistantGraphRoutes } from "./assistant-graph-routes.ts";
+import { assistantRoutes } from "./assistant-routes.ts";
+import { AssistantService, type AssistantServiceOptions } from "./assistant-service.ts";
+
+export type AssistantsOptions = Omit<AssistantServiceOptions, "schemas"> & {
+  logger: Logger;
+  /** Better schemas from a project's types. */
+  typeSchemas?: TypeSchemas | undefined;
+};
+
+export type Assistants = {
+  service: AssistantService;
+  routes: Route[];
+  /** Works out the schemas of all graphs, so that no request has to wait for it. Never rejects. */
+  warm(): Promise<void>;
+};
+
+export function createAssistants({ logger, typeSchemas, ...options }: AssistantsOptions): Assistants {
+  const { database, graphs } = options;
+  const schemas = createSchemaCatalog({
+    graphs: new Map(graphs.ids.map((id) => [id, graphs.get(id)])),
+    ...(typeSchemas ? { typeSchemas } : {}),
+    onProblem: (graphId, error) =>
+      logger.warn({ graphId, err: error }, "the schemas of a graph could not be read"),
+  });
+  const service = new AssistantService({ ...options, schemas });
+  return {
+    service,
+    routes: [...assistantRoutes({ database, assistants: service }), ...assistantGraphRoutes(service)],
+    warm: () => schemas.warm(),
+  };
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { listAttachments, readAttachment } from "./attachment-store.ts";
+
+const tag = "Tracing";
+const access = { kind: "workspace", role: "viewer" } as const;
+const runId = z.guid();
+
+export function attachmentRoutes(database: Database): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/api/v1/runs/{run_id}/attachments",
+        operationId: "list_run_attachments",
+        summary: "List a run's attachments",
+        tag,
+        access,
+        params: z.object({ run_id: runId }),
+        responses: {
+          200: {
+            description: "Name, type and size of each",
+            schema: z.array(z.object({ name: z.string(), mime_type: z.string(), size: z.int() })),
+          },
+        },
+      },
+      async ({ caller, params }) => json(200, await listAttachments(database.sql, caller.workspaceId, params.run_id)),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/runs/{run_id}/attachments/{name}",
+        operationId: "get_run_attachment",
+        summary: "Download an attachment",
+        tag,
+        access,
+        params: z.object({ run_id: runId, name: z.string() }),
+        responses: { 200: { description: "The bytes as they were sent", contentType: "application/octet-stream" } },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        const found = await readAttachment(database.sql, caller.workspaceId, params.run_id, params.name);
+        if (!found) {
+          throw new AppError({
+            code: "traces.attachment_not_found",
+            kind: "not_found",
+            message: `Run ${params.run_id} has no attachment "${params.name}".`,
+          });
+        }
+        // Never as its own type: a page sent as an attachment must not run on this host.
+        const headers = {
+          "content-type": "application/octet-stream",
+          "content-disposition": "attachment",
+          "x-attachment-type": found.mime_type.replaceAll(/[^\x20-\x7e]/g, ""),
+        };
+        return new Response(new Uint8Array(found.content), { headers });
+      },
+    ),
+  ];
+}

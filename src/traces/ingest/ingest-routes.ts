@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { AppError, type ValidationIssue } from "../../platform/errors.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { parseObjectPart } from "./json-text.ts";
+import type { Ingested, IngestService } from "./ingest-service.ts";
+import { boundaryOf, parseMultipart } from "./multipart.ts";
+import { RefusedPart } from "./read-run.ts";
+import { maxSentBytes, readIngestBody } from "./request-body.ts";
+import { readParts, type SentParts } from "./sent-parts.ts";
+
+const tag = "Tracing";
+const write = { kind: "workspace", role: "editor" } as const;
+const accepted = z.object({
+  message: z.string(),
+  errors: z.array(z.object({ part: z.string(), error: z.string() })).optional(),
+});
+const responses = { 202: { description: "Everything that is not named in `errors` is stored", schema: accepted } };
+const ingestion = { tag, access: write, rawBody: true, maxBodyBytes: maxSentBytes, responses, errors: [400, 413, 415, 429, 503] };
+
+export function ingestRoutes(service: IngestService): Route[] {
+  return [
+    route(
+      {
+        ...ingestion,
+        method: "post",
+        path: "/api/v1/runs/multipart",
+        operationId: "ingest_runs_multipart",
+        summary: "Send runs, their payloads, attachments and feedback as parts of one body",
+        description:
+          "Parts: `post.<run id>` and `patch.<run id>`, each with optional `.inputs`, `.outputs`, `.events`, `.extra`, " +
+          "`.error`, `.serialized`; `attachment.<run id>.<name>`; `feedback.<id>`. gzip, zstd and chunked bodies are taken. " +
+          "A part that cannot be kept is named in `errors`; the others are stored.",
+      },
+      async ({ c, caller }) => {
+        const boundary = boundaryOf(c.req.raw.headers.get("content-type"));
+        const parts = readParts(parseMultipart(await readIngestBody(c.req.raw), boundary));
+        return answer(await service.ingest(caller.workspaceId, parts));
+      },
+    ),
+    route(
+      {
+        ...ingestion,
+        method: "post",
+        path: "/api/v1/runs/batch",
+        operationId: "ingest_runs_batch",
+        summary: "Send runs as JSON",
+        description: "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
+      },
+      async ({ c, caller }) => {
+        const body = await readObject(c.req.raw);
+        const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
+        for (const kind of ["post", "patch"] as const) {
+          const list = body[kind] ?? [];
+          if (!Array.isArray(list)) throw invalid([{ loc: ["body", kind], msg: "must be a list of runs", type: "list_type" }]);
+          for (const [index, record] of list.entries()) {
+            const part = `${kind}.${index}`;
+            if (isObject(record)) sent.runs.push({ part, sent: { kind, record, payloads: {} } });
+            else sent.errors.push({ part, error: "It must be a JSON object." });
+          }
+        }
+        return answer(await service.ingest(caller.workspaceId, sent));
+      },
+    ),
+    route(
+      {
+        ...ingestion,
+        method: "post",
+        path: "/api/v1/runs",
+        operationId: "create_run_trace",
+        summary: "Send one run",
+      },
+      async ({ c, caller }) => {
+        const record = await readObject(c.req.raw);
+        return answer(await service.ingest(caller.workspaceId, single("post", record)));
+      },
+    ),
+    route(
+      {
+        ...ingestion,
+        method: "patch",
+        path: "/api/v1/runs/{run_id}",
+        operationId: "update_run_trace",
+        summary: "Send more of a run",
+        description: "A patch for a run that has not arrived yet is kept until it does.",
+        params: z.object({ run_id: z.string() }),
+      },
+      async ({ c, caller, params }) => {
+        const record = await readObject(c.req.raw);
+        return answer(await service.ingest(caller.workspaceId, single("patch", record, params.run_id)));
+      },
+    ),
+  ];
+}
+
+function single(kind: "post" | "patch", record: Record<string, unknown>, id?: string): SentParts {
+  const sent = { kind, record, payloads: {}, ...(id === undefined ? {} : { id }) };
+  return { runs: [{ part: "run", sent }], attachments: [], feedback: [], errors: [] };
+}
+
+function answer(result: Ingested): Response {
+  const { kept, errors } = result;
+  if (kept === 0 && errors.length > 0) {
+    throw invalid(errors.map(({ part, error }) => ({ loc: ["body", part], msg: error, type: "value_error" })));
+  }
+  return json(202, { message: "Runs ingested", ...(errors.length > 0 && { errors }) });
+}
+
+async function readObject(request: Request): Promise<Record<string, unknown>> {
+  const bytes = await readIngestBody(request);
+  try {
+    return parseObjectPart(bytes);
+  } catch (error) {
+    if (error instanceof RefusedPart) throw invalid([{ loc: ["body"], msg: error.message, type: "json_invalid" }]);
+    throw error;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(issues: ValidationIssue[]): AppError {
+  return new AppError({
+    code: "request.invalid",
+    kind: "unprocessable",
+    message: issues[0]?.msg ?? "Nothing in the body could be kept.",
+    issues,
+  });
+}

@@ -1,0 +1,139 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError, errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { FeedbackService } from "../feedback/feedback-service.ts";
+import { maxProjectNameChars } from "../projects/project.ts";
+import type { ProjectService } from "../projects/project-service.ts";
+import { saveAttachment } from "./attachment-store.ts";
+import { RefusedPart, readRun, type SentRun, storable } from "./read-run.ts";
+import type { RunWriter } from "./run-writer.ts";
+import type { PartError, SentAttachment, SentFeedback, SentParts } from "./sent-parts.ts";
+import { normalizeUuid } from "./wire-id.ts";
+
+export type Ingested = { kept: number; errors: PartError[] };
+
+export type IngestService = ReturnType<typeof createIngestService>;
+
+export type IngestOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  projects: ProjectService;
+  feedback: FeedbackService;
+  writer: RunWriter;
+  /** Bytes of accepted runs that may wait for the database; beyond, clients are asked to come back. */
+  maxWaitingBytes?: number;
+};
+
+const maxAttachmentBytes = 20 * 1024 * 1024;
+
+export function createIngestService(options: IngestOptions) {
+  const { database, clock, logger, projects, feedback, writer } = options;
+  const maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
+  let waitingBytes = 0;
+
+  async function projectOf(workspaceId: string, record: Record<string, unknown>, fallback?: string): Promise<string> {
+    if (record.session_id !== undefined && record.session_id !== null) {
+      const id = normalizeUuid(record.session_id);
+      if (id === null) throw new RefusedPart("session_id must be a UUID.");
+      const known = await projects.existingProjectId(workspaceId, id);
+      if (known === undefined) throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
+      return known;
+    }
+    const name = record.session_name ?? fallback;
+    if (name === undefined || name === null || name === "") return projects.projectIdOf(workspaceId);
+    if (typeof name !== "string" || name.length > maxProjectNameChars) {
+      throw new RefusedPart(`session_name must be text of at most ${maxProjectNameChars} characters.`);
+    }
+    return projects.projectIdOf(workspaceId, storable(name));
+  }
+
+  async function keepRun(workspaceId: string, sent: SentRun, project: string | undefined): Promise<void> {
+    const change = readRun(sent, { workspaceId, receivedAt: microTime(clock.now()) });
+    change.projectId = await projectOf(workspaceId, sent.record, project);
+    waitingBytes += change.bytes;
+    try {
+      await writer.add(change);
+    } finally {
+      waitingBytes -= change.bytes;
+    }
+  }
+
+  async function keepAttachment(workspaceId: string, sent: SentAttachment): Promise<void> {
+    const runId = normalizeUuid(sent.runId);
+    if (runId === null) throw new RefusedPart("The part's name must hold a run id: attachment.<run id>.<name>.");
+    if (sent.content.byteLength > maxAttachmentBytes) {
+      throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
+    }
+    const { name, mimeType, content } = sent;
+    await saveAttachment(database.sql, { workspaceId, runId, name: storable(name), mimeType: storable(mimeType), content });
+  }
+
+  async function keepFeedback(workspaceId: string, sent: readonly SentFeedback[], result: Ingested): Promise<void> {
+    const read = sent.flatMap(({ part, id, record }) => {
+      try {
+        const named = normalizeUuid(id);
+        if (named === null) throw new RefusedPart("The part's name must hold the feedback's id: feedback.<id>.");
+        return [{ part, feedback: feedback.read(workspaceId, record, named) }];
+      } catch (error) {
+        result.errors.push(refusal(part, error));
+        return [];
+      }
+    });
+    const saved = new Set((await feedback.save(read.map((each) => each.feedback))).map((each) => each.id));
+    for (const { part, feedback: each } of read) {
+      if (saved.has(each.id)) result.kept += 1;
+      else result.errors.push({ part, error: "This feedback id is taken." });
+    }
+  }
+
+  /** A part that cannot be kept is named; a database that is away fails the request, so that it is sent again. */
+  function refusal(part: string, error: unknown): PartError {
+    if (error instanceof RefusedPart) return { part, error: error.message };
+    if (error instanceof AppError) {
+      if (error.retryable) throw error;
+      return { part, error: error.message };
+    }
+    logger.error({ err: error, part }, "a trace part could not be written");
+    return { part, error: `It could not be stored: ${storageReason(error)}` };
+  }
+
+  async function keepAll<T>(items: readonly T[], partOf: (item: T) => string, keep: (item: T) => Promise<void>, result: Ingested) {
+    const settled = await Promise.allSettled(items.map(keep));
+    for (const [index, outcome] of settled.entries()) {
+      if (outcome.status === "fulfilled") result.kept += 1;
+      else result.errors.push(refusal(partOf(items[index]!), outcome.reason));
+    }
+  }
+
+  return {
+    /** Resolves when everything that is kept is committed. */
+    async ingest(workspaceId: string, sent: SentParts, project?: string): Promise<Ingested> {
+      if (waitingBytes > maxWaitingBytes) throw tooBusy();
+      const result: Ingested = { kept: 0, errors: [...sent.errors] };
+      await keepAll(sent.runs, (run) => run.part, (run) => keepRun(workspaceId, run.sent, project), result);
+      await keepAll(sent.attachments, (each) => each.part, (each) => keepAttachment(workspaceId, each), result);
+      if (sent.feedback.length > 0) await keepFeedback(workspaceId, sent.feedback, result);
+      return result;
+    },
+    waitingBytes: () => waitingBytes,
+  };
+}
+
+function storageReason(error: unknown): string {
+  return errorMessage(error).slice(0, 200);
+}
+
+function microTime(date: Date): string {
+  return `${date.toISOString().slice(0, -1)}000Z`;
+}
+
+function tooBusy(): AppError {
+  return new AppError({
+    code: "traces.busy",
+    kind: "rate_limited",
+    message: "More traces are waiting to be written than fit in memory. Send this batch again in a moment.",
+    headers: { "retry-after": "1" },
+  });
+}

@@ -1,0 +1,64 @@
+import { type Checkpoint, listCheckpoints } from "./api.ts";
+import { textOf } from "./turns.ts";
+
+type Message = { id?: string; type?: string; content?: unknown; name?: string; tool_calls?: { name: string }[] };
+
+const messagesOf = (step: Checkpoint) => (step.values.messages ?? []) as Message[];
+
+/** The checkpoints that led to the latest one; the rest belongs to branches that were left. */
+export function branchOf(steps: readonly Checkpoint[]): Set<string> {
+  const byId = new Map(steps.map((step) => [step.checkpoint.checkpoint_id, step]));
+  const branch = new Set<string>();
+  for (let step = steps[0]; step; step = byId.get(step.parent_checkpoint?.checkpoint_id ?? "")) {
+    branch.add(step.checkpoint.checkpoint_id);
+  }
+  return branch;
+}
+
+/**
+ * The checkpoint just before a message was said: where a branch without it begins. (`useMessageMetadata` names the
+ * parent of the latest checkpoint that holds the message, which is only right for the last one.)
+ */
+export async function findCheckpointBefore(threadId: string, messageId: string): Promise<string | undefined> {
+  const known = new Map<string, Checkpoint>();
+  let page = await listCheckpoints(threadId, { limit: 100 });
+  let step = page[0];
+  while (step) {
+    for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
+    const isBefore = !messagesOf(step).some((message) => message.id === messageId);
+    // The step that only took the input in has a cleaner one before it, except at the very beginning.
+    if (isBefore && (step.metadata.source !== "input" || step.parent_checkpoint === null)) {
+      return step.checkpoint.checkpoint_id;
+    }
+    const parent: string | undefined = step.parent_checkpoint?.checkpoint_id;
+    if (parent === undefined) return undefined;
+    while (!known.has(parent)) {
+      const last = page.at(-1);
+      if (!last) return undefined;
+      page = await listCheckpoints(threadId, { limit: 100, before: last.checkpoint.checkpoint_id });
+      for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
+    }
+    step = known.get(parent);
+  }
+  return undefined;
+}
+
+export function describeStep(step: Checkpoint): { title: string; detail: string } {
+  const last = messagesOf(step).at(-1);
+  const calls = last?.type === "ai" ? (last.tool_calls ?? []) : [];
+  if (step.metadata.source === "input") return { title: "Took in a message", detail: "" };
+  if (step.metadata.source === "fork") return { title: "Branched", detail: shorten(textOf(last?.content)) };
+  if (step.interrupts.length > 0) return { title: "Asked for approval", detail: shorten(calls.map(nameOf).join(", ")) };
+  if (!last) return { title: "Began", detail: "" };
+  if (last.type === "human") return { title: "You", detail: shorten(textOf(last.content)) };
+  if (last.type === "tool") return { title: "Got a result", detail: last.name ?? "" };
+  if (calls.length > 0) return { title: "Called", detail: shorten(calls.map(nameOf).join(", ")) };
+  return { title: "Answered", detail: shorten(textOf(last.content)) };
+}
+
+const nameOf = (call: { name: string }) => call.name;
+
+function shorten(text: string): string {
+  const line = text.replace(/[#*`>\s]+/g, " ").trim();
+  return line.length > 90 ? `${line.slice(0, 89)}…` : line;
+}

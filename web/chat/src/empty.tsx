@@ -1,0 +1,47 @@
+import { Icon, type IconName, Mark } from "./icons.tsx";
+
+const ideas: { icon: IconName; title: string; text: string }[] = [
+  { icon: "wrench", title: "Use tools", text: "What is the weather in Paris and Rome, and what is (3 + 4) * 12?" },
+  { icon: "branch", title: "Send out a subagent", text: "Research durable execution" },
+  { icon: "hand", title: "Ask before acting", text: "Delete the test records" },
+  { icon: "spark", title: "Show some code", text: "Explain how I choose a real model" },
+];
+
+export function Empty({ onIdea }: { onIdea(text: string): void }) {
+  return (
+    <div className="empty">
+      <Mark />
+      <h1>What shall we work on?</h1>
+      <p>
+        An example of streaming over the agent protocol: tools, subagents, approvals, branches. The built-in model needs
+        no key and no network.
+      </p>
+      <ul className="ideas">
+        {ideas.map(({ icon, title, text }) => (
+          <li key={title}>
+            <button type="button" onClick={() => onIdea(text)}>
+              <Icon name={icon} />
+              <span>
+                <strong>{title}</strong>
+                <span>{text}</span>
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Appears only when loading takes long enough to notice. */
+export function Loading() {
+  return (
+    <div className="loading" role="status">
+      <span className="hidden">Loading the conversation</span>
+      <div className="bone right" />
+      <div className="bone" />
+      <div className="bone short" />
+      <div className="bone" />
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+import { useId, useState } from "react";
+import { Icon } from "../icons.tsx";
+
+export type Decision =
+  | { type: "approve" }
+  | { type: "reject"; message?: string }
+  | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } };
+
+type ActionRequest = { name: string; args: Record<string, unknown>; description?: string };
+type Ask = {
+  action_requests?: ActionRequest[];
+  review_configs?: { action_name: string; allowed_decisions: string[] }[];
+};
+
+/** A run has stopped and asks. Actions can be approved, changed or refused; anything else is answered in words. */
+export function Approval({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unknown): void }) {
+  const request = ask as Ask | null;
+  const action = request?.action_requests?.[0];
+  if (!action) return <Question ask={ask} onAnswer={onAnswer} />;
+  const allowed = request.review_configs?.find((config) => config.action_name === action.name)?.allowed_decisions;
+  return (
+    <ActionCard
+      action={action}
+      allowed={allowed ?? ["approve", "reject"]}
+      onDecide={(decision) => onAnswer({ decisions: [decision] })}
+    />
+  );
+}
+
+function ActionCard({
+  action,
+  allowed,
+  onDecide,
+}: {
+  action: ActionRequest;
+  allowed: string[];
+  onDecide(decision: Decision): void;
+}) {
+  const [mode, setMode] = useState<"choose" | "edit" | "reject">("choose");
+  const [args, setArgs] = useState(action.args);
+  const [reason, setReason] = useState("");
+  const title = useId();
+  const fields = Object.entries(args);
+  return (
+    <section className="approval" aria-labelledby={title}>
+      <header>
+        <Icon name="hand" />
+        <h3 id={title}>Your approval is needed</h3>
+        <code>{action.name}</code>
+      </header>
+      <p>{action.description}</p>
+      {mode === "edit" ? (
+        fields.map(([name, value]) => (
+          <Field
+            key={name}
+            label={name}
+            value={typeof value === "string" ? value : JSON.stringify(value)}
+            onChange={(text) => setArgs({ ...args, [name]: typeof value === "string" ? text : readJson(text) })}
+          />
+        ))
+      ) : (
+        <dl>
+          {fields.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {mode === "reject" && <Field label="Reason (optional)" value={reason} onChange={setReason} />}
+      <div className="row">
+        {mode === "choose" && (
+          <>
+            <button type="button" className="primary" onClick={() => onDecide({ type: "approve" })}>
+              <Icon name="check" />
+              Approve
+            </button>
+            {allowed.includes("edit") && (
+              <button type="button" onClick={() => setMode("edit")}>
+                <Icon name="edit" />
+                Edit
+              </button>
+            )}
+            {allowed.includes("reject") && (
+              <button type="button" className="danger" onClick={() => setMode("reject")}>
+                <Icon name="cross" />
+                Reject
+              </button>
+            )}
+          </>
+        )}
+        {mode === "edit" && (
+          <button
+            type="button"
+            className="primary"
+            onClick={() => onDecide({ type: "edit", edited_action: { name: action.name, args } })}
+          >
+            <Icon name="check" />
+            Approve the change
+          </button>
+        )}
+        {mode === "reject" && (
+          <button
+            type="button"
+            className="danger solid"
+            onClick={() => onDecide({ type: "reject", ...(reason.trim() ? { message: reason.trim() } : {}) })}
+          >
+            <Icon name="cross" />
+            Reject it
+          </button>
+        )}
+        {mode !== "choose" && (
+          <button type="button" className="quiet" onClick={() => setMode("choose")}>
+            Back
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Question({ ask, onAnswer }: { ask: unknown; onAnswer(answer: string): void }) {
+  const [text, setText] = useState("");
+  return (
+    <form
+      className="approval"
+      aria-label="The run asks you something"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer(text);
+      }}
+    >
+      <header>
+        <Icon name="hand" />
+        <h3>The run waits for your answer</h3>
+      </header>
+      <pre>{typeof ask === "string" ? ask : JSON.stringify(ask, null, 2)}</pre>
+      <Field label="Answer" value={text} onChange={setText} />
+      <div className="row">
+        <button type="submit" className="primary">
+          Answer
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Field({ label, value, onChange }: { label: string; value: string; onChange(text: string): void }) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      {/* biome-ignore lint/a11y/noAutofocus: the person has just asked to type here. */}
+      <textarea autoFocus rows={2} value={value} onChange={(event) => onChange(event.target.value)} />
+    </label>
+  );
+}
+
+/** Half-typed JSON is kept as text; the graph says if it cannot use it. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
