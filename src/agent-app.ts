@@ -7,8 +7,10 @@ import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
 import { withCustomApp } from "./agent-server/http-app/custom-app.ts";
 import { behindAuth } from "./agent-server/http-app/custom-route-auth.ts";
-import { withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
+import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
+import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
+import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import { type AgentConfig, applyEnvironment, currentEnvironment } from "./config.ts";
@@ -22,7 +24,7 @@ import { openDatabase } from "./platform/db/open-database.ts";
 import { AppError } from "./platform/errors.ts";
 import { createHttpApp } from "./platform/http/http-app.ts";
 import type { ServerEnv } from "./platform/http/pipeline.ts";
-import { listen } from "./platform/http/server.ts";
+import { listen, type OnUpgrade } from "./platform/http/server.ts";
 import { systemRoutes } from "./platform/http/system-routes.ts";
 import { pruneJob } from "./platform/jobs/job-schedule.ts";
 import { createJobWorker } from "./platform/jobs/job-worker.ts";
@@ -74,7 +76,8 @@ export function createAgentApp(
       });
       closers.push(() => database.close());
       let url = config.publicUrl ?? "";
-      const parts = compose({ config, project, database, clock, logger, publicUrl: () => url });
+      const storeIndex = await loadStoreIndex(project.config);
+      const parts = compose({ config, project, storeIndex, database, clock, logger, publicUrl: () => url });
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) closers.push(startWatchdog(options.watchdog).stop);
       await parts.agentServer.start();
@@ -85,7 +88,10 @@ export function createAgentApp(
       for (const job of parts.recurring) await job.start();
       await parts.jobs.start();
       closers.push(() => parts.jobs.stop({ graceMs: Math.min(config.shutdownGraceMs, 10_000) }));
-      const server = await listen({ fetch: parts.fetch }, { host: config.host, port: config.port, logger });
+      const server = await listen(
+        { fetch: parts.fetch },
+        { host: config.host, port: config.port, logger, onUpgrade: parts.onUpgrade },
+      );
       closers.push(async () => {
         const requests = await server.close({ graceMs: config.shutdownGraceMs });
         interrupted.push(...requests.interrupted);
@@ -113,13 +119,14 @@ export function createAgentApp(
 type Ground = {
   config: AgentConfig;
   project: LoadedProject;
+  storeIndex: StoreIndex | undefined;
   database: Database;
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
 };
 
-function compose({ config, project, database, clock, logger, publicUrl }: Ground) {
+function compose({ config, project, storeIndex, database, clock, logger, publicUrl }: Ground) {
   const { file } = project.config;
   const metrics = createMetrics();
   metrics.poolGauges(() => database.poolStats());
@@ -158,6 +165,8 @@ function compose({ config, project, database, clock, logger, publicUrl }: Ground
       threadTtl: ttl?.default_ttl ? { minutes: ttl.default_ttl, strategy: ttl.strategy ?? "delete" } : null,
       sweepIntervalMs: ttl?.sweep_interval_minutes ? ttl.sweep_interval_minutes * 60_000 : undefined,
       sweepLimit: ttl?.sweep_limit ?? undefined,
+      storeIndex,
+      storeTtl: readStoreTtl(file),
     },
   });
   const recurring = [pruneJob({ database, clock }), ...agentServer.recurring];
@@ -195,16 +204,23 @@ function compose({ config, project, database, clock, logger, publicUrl }: Ground
     documents: file.http?.disable_meta ? [] : [document],
     validateResponses: config.validateResponses,
   });
-  const fetch = frontDoor({ config, project, logger, http });
-  return { agentServer, recurring, jobs, fetch };
+  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
+  const upgrade = agentServer.onUpgrade(http.authorize);
+  const onUpgrade: OnUpgrade = (incoming, ...rest) => {
+    if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
+    upgrade(incoming, ...rest);
+  };
+  return { agentServer, recurring, jobs, fetch: frontDoor({ prefix, project, logger, http }), onUpgrade };
 }
 
-type FrontDoor = Pick<Ground, "config" | "project" | "logger"> & { http: ReturnType<typeof createHttpApp> };
+type FrontDoor = Pick<Ground, "project" | "logger"> & {
+  prefix: string | undefined;
+  http: ReturnType<typeof createHttpApp>;
+};
 
 /** The prefix, then the project's own application, then ours. */
-function frontDoor({ config, project, logger, http }: FrontDoor) {
+function frontDoor({ prefix, project, logger, http }: FrontDoor) {
   const { file } = project.config;
-  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
   const { httpApp: custom } = project;
   let fetch: typeof http.fetch = (request, env) => http.fetch(request, env);
   if (custom) {

@@ -112,6 +112,15 @@ const settings = z.object({
     .describe(
       "Signs the webhooks of runs (HMAC-SHA256, header x-treadle-signature); without it they are unsigned.",
     ),
+  TREADLE_OAUTH_PROVIDERS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A JSON file with the OAuth providers that every workspace may use; docs/auth-service.md."),
+  TREADLE_OAUTH_PLATFORM_ORGANIZATION: z
+    .guid("must be a uuid")
+    .optional()
+    .describe("The organization whose OAuth providers every workspace may use."),
   RESUMABLE_STREAM_TTL_SECONDS: z.coerce
     .number()
     .min(1)
@@ -156,6 +165,8 @@ export type Config = {
   runLeaseMs: number;
   runTimeoutMs: number;
   webhookSecret: string | undefined;
+  oauthProvidersFile: string | undefined;
+  oauthPlatformOrganization: string | undefined;
   /** How long the stream of a run can be joined again after its end. */
   streamKeepMs: number;
   protocolEvents: number;
@@ -191,6 +202,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     runLeaseMs: env.TREADLE_RUN_LEASE_SECONDS * 1000,
     runTimeoutMs: env.TREADLE_RUN_TIMEOUT_SECONDS * 1000,
     webhookSecret: env.TREADLE_WEBHOOK_SECRET,
+    oauthProvidersFile: env.TREADLE_OAUTH_PROVIDERS_FILE && resolve(env.TREADLE_OAUTH_PROVIDERS_FILE),
+    oauthPlatformOrganization: env.TREADLE_OAUTH_PLATFORM_ORGANIZATION,
     streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
     protocolEvents: env.TREADLE_PROTOCOL_EVENTS,
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,

@@ -11,6 +11,7 @@ import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard, type NetworkGuard } from "../platform/network-guard.ts";
 import { resolveAssistantId } from "./assistants/assistant.ts";
 import { findAssistant } from "./assistants/assistant-store.ts";
+import { createAssistants } from "./assistants/assistants.ts";
 import { DefaultAssistants, type DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
 import { guardRoutes } from "./auth/route-guard.ts";
@@ -18,6 +19,8 @@ import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { SaverFactory } from "./checkpoints/saver-factory.ts";
 import { createCrons } from "./crons/crons.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
+import type { TypeSchemas } from "./graphs/schema-catalog.ts";
+import { createRpcEndpoints } from "./json-rpc/rpc-endpoints.ts";
 import { ServerProcesses } from "./processes.ts";
 import { createProtocol } from "./protocol/protocol.ts";
 import { callerConfigurable, type HeaderRule } from "./runs/caller-configurable.ts";
@@ -38,7 +41,7 @@ import { StateService } from "./threads/state-service.ts";
 import type { ThreadTtl } from "./threads/thread.ts";
 import { threadRoutes } from "./threads/thread-routes.ts";
 import { ThreadService, temporaryThreads } from "./threads/thread-service.ts";
-import { finalResultOf } from "./threads/thread-store.ts";
+import { expireThread, finalResultOf } from "./threads/thread-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { truncateRoutes } from "./truncate-routes.ts";
 import { RunWebhooks, webhookJobKind } from "./webhooks/run-webhooks.ts";
@@ -76,8 +79,12 @@ export type ProjectOptions = {
   sweepLimit?: number | undefined;
   storeIndex?: StoreIndex | undefined;
   storeTtl?: StoreTtl | undefined;
+  /** Schemas read from TypeScript types, where a graph has none of its own. */
+  typeSchemas?: TypeSchemas | undefined;
 };
 
+/** How long the result of a queued stateless run can still be read. */
+const queuedResultSeconds = 60;
 const defaultSweepMs = 5 * 60_000;
 const defaultSweepLimit = 1_000;
 const defaultStreamKeepMs = 120_000;
@@ -153,7 +160,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     runTimeoutMs: options.runTimeoutMs,
     beforeEnd: (run, result) => webhooks.announce(run, result),
     onEnd: async (run) => {
-      if (run.temporary) await temporary.add(run.thread_id);
+      if (!run.temporary) return;
+      // Whoever waits for a run that was queued may be elsewhere and still has to read its result.
+      if (run.newThread) await temporary.add(run.thread_id);
+      else await expireThread(database.sql, run.thread_id, queuedResultSeconds);
     },
     onRollback: (run, result) => service.rollback(run, result),
   });
@@ -185,6 +195,27 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
   });
   const states = new StateService({ database, graphs, savers });
+  const assistants = createAssistants({
+    database,
+    logger,
+    graphs,
+    ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
+    runs: service,
+    removeThreads: (workspaceId, threadIds) => threads.prune(workspaceId, threadIds, "delete"),
+    ...(project.typeSchemas ? { typeSchemas: project.typeSchemas } : {}),
+  });
+  const rpcRoutes = createRpcEndpoints({
+    database,
+    logger,
+    graphs,
+    assistants: assistants.service,
+    guard,
+    answers,
+    states,
+    threads,
+    version: options.version,
+    publicUrl: options.publicUrl,
+  });
   const protocol = createProtocol({
     database,
     logger,
@@ -208,6 +239,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   });
 
   const routes = [
+    ...assistants.routes,
+    ...rpcRoutes,
     ...threadRoutes({ database, threads, states }),
     ...stateRoutes(states),
     ...runRoutes({ ...answers, database }),
@@ -246,6 +279,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await store.start();
       await worker.start();
       await crons.start();
+      // So that no request waits for schemas; what cannot be read is logged there.
+      void assistants.warm();
     },
     async stop(graceMs) {
       await crons.stop();

@@ -1,3 +1,4 @@
+import { authServiceSealedColumns } from "../auth-service/sealed-columns.ts";
 import type { SealedColumn } from "../platform/encryption-rotation.ts";
 import { idempotencySealedColumns } from "../platform/http/idempotency-store.ts";
 import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
@@ -6,4 +7,5 @@ import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
 export const sealedColumns: readonly SealedColumn[] = [
   ...idempotencySealedColumns,
   ...workspaceSealedColumns,
+  ...authServiceSealedColumns,
 ];

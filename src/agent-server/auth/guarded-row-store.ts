@@ -16,15 +16,17 @@ export async function isAdmitted(
   return found.admitted === true ? "admitted" : "hidden";
 }
 
-/** The table is aliased so that conditions on `metadata` mean the guarded row's. */
-function sourceOf({ kind, id }: GuardedRow): RawBuilder<unknown> {
-  switch (kind) {
+function sourceOf(row: GuardedRow): RawBuilder<unknown> {
+  const { id } = row;
+  switch (row.kind) {
     case "thread":
       return raw`threads where thread_id = ${id}::uuid`;
     case "assistant":
       return raw`assistants where assistant_id = ${id}::uuid`;
     case "cron":
       return raw`crons where cron_id = ${id}::uuid`;
+    case "item":
+      return raw`store_items where namespace = ${row.namespace.join(".")} and key = ${id}`;
     case "run":
       return raw`threads where thread_id = (select r.thread_id from runs r where r.run_id = ${id}::uuid)`;
   }

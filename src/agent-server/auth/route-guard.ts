@@ -42,10 +42,24 @@ async function permit(
   const value = rule.value(request);
   const filter = await guard.check(caller, rule.resource, rule.action, value);
   if (rule.also) await guard.check(caller, rule.resource, rule.also, { ...value });
-  const row = rule.row?.(request);
-  if (row) await requireRow(caller, row, filter, options);
   const changed = rule.changed ? rule.changed(request, value) : request;
+  const row = rule.row?.(changed);
+  if (row) await requireRow(caller, row, filter, options);
+  if (rule.runsOnThread) await requireRunnable(caller, request, options);
   return { ...changed, caller: { ...caller, ...(filter ? { rowFilter: filter } : {}) } as never };
+}
+
+/** What will start runs later must be allowed to start them now. */
+async function requireRunnable(
+  caller: Caller,
+  request: GuardedRequest,
+  options: RouteGuardOptions,
+): Promise<void> {
+  const { thread_id: id } = (request.params ?? {}) as { thread_id?: string };
+  if (!id) return;
+  const value = { thread_id: id, metadata: {}, kwargs: {} };
+  const filter = await options.guard.check(caller, "threads", "create_run", value);
+  await requireRow(caller, { kind: "thread", id }, filter, options);
 }
 
 /** A row the filter hides does not exist for the caller. */
@@ -55,10 +69,10 @@ export async function requireRow(
   filter: AuthFilter | undefined,
   options: Pick<RouteGuardOptions, "database" | "assistantIdOf">,
 ): Promise<void> {
-  const condition = metadataCondition(filter);
+  const condition = metadataCondition(filter, row.kind === "item" ? "document" : "metadata");
   if (!condition) return;
   const id = row.kind === "assistant" ? options.assistantIdOf(row.id) : row.id;
-  if (!isUuid(id)) return;
+  if (row.kind !== "item" && !isUuid(id)) return;
   const found = await isAdmitted(options.database.sql, caller.workspaceId, { ...row, id }, condition);
   if (found === "hidden") throw notFound(row);
 }

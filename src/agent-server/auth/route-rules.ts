@@ -4,13 +4,17 @@ import type { AuthAction, AuthResource } from "./agent-guard.ts";
 export type GuardedRequest = RouteRequest<RouteSpec>;
 
 /** The row a request is about, which the filter of the handler must match. */
-export type GuardedRow = { kind: "thread" | "assistant" | "cron" | "run"; id: string };
+export type GuardedRow =
+  | { kind: "thread" | "assistant" | "cron" | "run"; id: string }
+  | { kind: "item"; id: string; namespace: readonly string[] };
 
 export type RouteRule = {
   resource: AuthResource;
   action: AuthAction;
-  /** Events that must be permitted too; their filters are not used. */
+  /** An event of the same resource that must be permitted too; its filter is not used. */
   also?: AuthAction;
+  /** The thread in the path must be one the caller may start runs on. */
+  runsOnThread?: boolean;
   /** What the handler is shown and may change. */
   value(request: GuardedRequest): Record<string, unknown>;
   row?(request: GuardedRequest): GuardedRow | undefined;
@@ -44,6 +48,11 @@ const assistant = (request: GuardedRequest): GuardedRow => ({
   id: paramsOf(request).assistant_id ?? "",
 });
 const cron = (request: GuardedRequest): GuardedRow => ({ kind: "cron", id: paramsOf(request).cron_id ?? "" });
+
+const item = (holder: (request: GuardedRequest) => Record<string, unknown>) => (request: GuardedRequest) => {
+  const { namespace, key } = holder(request);
+  return { kind: "item", id: String(key), namespace: namespace as string[] } satisfies GuardedRow;
+};
 
 const onThread = (action: AuthAction): RouteRule => ({
   resource: "threads",
@@ -94,6 +103,49 @@ const byOperation: Record<string, RouteRule | null> = {
   },
 };
 
+const storeRules: Record<string, RouteRule> = {
+  putStoreItem: {
+    resource: "store",
+    action: "put",
+    value: (request) => ({ ...bodyOf(request) }),
+    changed: changedBody,
+    row: item(bodyOf),
+  },
+  getStoreItem: {
+    resource: "store",
+    action: "get",
+    value: (request) => ({ ...queryOf(request) }),
+    changed: (request, value) => ({ ...request, query: value as never }),
+    row: item(queryOf),
+  },
+  deleteStoreItem: {
+    resource: "store",
+    action: "delete",
+    value: (request) => ({ ...bodyOf(request) }),
+    changed: changedBody,
+    row: item(bodyOf),
+  },
+  searchStoreItems: {
+    resource: "store",
+    action: "search",
+    value: (request) => {
+      const { namespace_prefix, ...body } = bodyOf(request);
+      return { ...body, namespace: namespace_prefix ?? [] };
+    },
+    changed: (request, { namespace, ...value }) =>
+      changedBody(request, { ...value, namespace_prefix: namespace }),
+  },
+  listStoreNamespaces: {
+    resource: "store",
+    action: "list_namespaces",
+    value: (request) => {
+      const { prefix, ...body } = bodyOf(request);
+      return { ...body, namespace: prefix ?? [] };
+    },
+    changed: (request, { namespace, ...value }) => changedBody(request, { ...value, prefix: namespace }),
+  },
+};
+
 type PathRule = { path: RegExp; methods?: string[]; rule: RouteRule };
 
 /** The rest, most particular first. What is under /threads and named nowhere counts as an update. */
@@ -122,7 +174,7 @@ const byPath: PathRule[] = [
       action: "create",
       value: (request) => ({ ...bodyValue(request), payload: bodyOf(request).input ?? {} }),
       changed: (request, { payload: _payload, ...value }) => changedBody(request, value),
-      row: (request) => (paramsOf(request).thread_id ? thread(request) : undefined),
+      runsOnThread: true,
     },
   },
   { path: /^\/runs\/crons\/(search|count)$/, rule: search("crons") },
@@ -152,8 +204,10 @@ const byPath: PathRule[] = [
 
 /** The rule of a route; undefined for the routes that touch none of the guarded resources. */
 export function ruleFor(spec: Pick<RouteSpec, "operationId" | "method" | "path">): RouteRule | undefined {
-  const named = byOperation[spec.operationId];
-  if (named !== undefined) return named ?? undefined;
+  const { operationId } = spec;
+  if (operationId in byOperation) return byOperation[operationId] ?? undefined;
+  const ofStore = storeRules[operationId];
+  if (ofStore) return ofStore;
   return byPath.find(
     ({ path, methods }) => path.test(spec.path) && (methods === undefined || methods.includes(spec.method)),
   )?.rule;

@@ -3,10 +3,19 @@
  * proxies that cut the prefix off themselves work as well.
  */
 export function withoutPrefix(request: Request, prefix: string): Request {
-  const path = `/${prefix.replace(/^\/+|\/+$/g, "")}`;
-  if (path === "/") return request;
   const url = new URL(request.url);
-  if (url.pathname !== path && !url.pathname.startsWith(`${path}/`)) return request;
-  url.pathname = url.pathname.slice(path.length) || "/";
+  const path = cutPrefix(url.pathname, prefix);
+  if (path === url.pathname) return request;
+  url.pathname = path;
   return new Request(url, request);
+}
+
+/** The same for a path, which may have a query. */
+export function cutPrefix(path: string, prefix: string): string {
+  const mounted = `/${prefix.replace(/^\/+|\/+$/g, "")}`;
+  if (mounted === "/" || !path.startsWith(mounted)) return path;
+  const rest = path.slice(mounted.length);
+  if (rest === "") return "/";
+  if (rest.startsWith("?")) return `/${rest}`;
+  return rest.startsWith("/") ? rest : path;
 }

@@ -24,11 +24,11 @@ export const findTargets: Statement = {
 
 /**
  * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
- * A thread's second run in the same batch is never claimed; two processes racing for one thread meet at
+ * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
  * the index `runs_one_running`, and the loser's rows are tried again one by one.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_2",
+  name: "runs_insert_3",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[],
@@ -49,9 +49,10 @@ export const insertRuns: Statement = {
         t.thread_id is not null as old_thread,
         coalesce(t.protocol, false) as protocol,
         case when t.thread_id is null then 0 else ${lastSeq} end as last_seq,
-        t.thread_id is not null and exists (
+        exists (select 1 from q earlier where earlier.thread_id = q.thread_id and earlier.ordinal < q.ordinal)
+        or (t.thread_id is not null and exists (
           select 1 from runs r where r.thread_id = q.thread_id and r.status in ('pending', 'running')
-        ) as active
+        )) as active
       from q
       left join made m on m.thread_id = q.thread_id
       left join threads t on t.thread_id = q.thread_id and t.workspace_id = q.workspace_id

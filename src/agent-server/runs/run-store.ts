@@ -88,7 +88,6 @@ export async function insertNewRuns(
   owner: string,
   leaseSeconds: number,
 ): Promise<InsertedRun[]> {
-  const claimedThreads = new Set<string>();
   return database.query<InsertedRun>(insertRuns, [
     rows.map((row) => row.runId),
     rows.map((row) => row.threadId),
@@ -100,11 +99,7 @@ export async function insertNewRuns(
     rows.map((row) => row.kwargsJson),
     rows.map((row) => row.temporary),
     rows.map((row) => row.createThread),
-    rows.map((row) => {
-      const first = row.claim && !claimedThreads.has(row.threadId);
-      if (first) claimedThreads.add(row.threadId);
-      return first;
-    }),
+    rows.map((row) => row.claim),
     rows.map((row) => row.delaySeconds),
     rows.map((row) => JSON.stringify(row.threadMetadata)),
     rows.map((row) => JSON.stringify(row.threadConfig)),

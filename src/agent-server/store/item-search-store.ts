@@ -8,6 +8,8 @@ export type ItemSearch = {
   workspaceId: string;
   prefix: readonly string[];
   conditions: readonly Condition[];
+  /** What a project's own authorization asks of the items, on `i.document`. */
+  admitted?: RawBuilder<unknown> | undefined;
   limit: number;
   offset: number;
   now: Date;
@@ -68,6 +70,7 @@ function matches(search: ItemSearch): RawBuilder<boolean> {
       notExpired(search.now),
       ...underPrefix(search.prefix),
       ...search.conditions.map(passes),
+      ...(search.admitted ? [search.admitted] : []),
     ],
     raw` and `,
   ) as RawBuilder<boolean>;
@@ -123,6 +126,7 @@ export type NamespaceSearch = {
   prefixes: readonly (readonly string[])[];
   suffixes: readonly (readonly string[])[];
   maxDepth: number | undefined;
+  admitted?: RawBuilder<unknown> | undefined;
   limit: number;
   offset: number;
   now: Date;
@@ -143,10 +147,11 @@ export async function findNamespaces(sql: Sql, search: NamespaceSearch): Promise
     ...search.suffixes.flatMap((labels) =>
       labelsAt(labels, (index) => raw`cardinality(i.labels) - ${labels.length - index - 1}::int`),
     ),
+    ...(search.admitted ? [search.admitted] : []),
   ];
   const { rows } = await raw<{ namespace: string }>`select distinct ${shown} as namespace
     from (
-      select workspace_id, namespace, expires_at, string_to_array(namespace, '.') as labels from store_items
+      select workspace_id, namespace, document, expires_at, string_to_array(namespace, '.') as labels from store_items
     ) as i
     where ${raw.join(conditions, raw` and `)}
     order by namespace

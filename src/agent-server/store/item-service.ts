@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
+import type { RawBuilder } from "../../platform/db/raw.ts";
 import { type AppError, invalidField } from "../../platform/errors.ts";
 import {
   expiryOf,
@@ -53,6 +54,8 @@ export type SearchRequest = {
   limit: number;
   offset: number;
   refreshTtl?: boolean | undefined;
+  /** What a project's own authorization asks of the items, on `i.document`. */
+  admitted?: RawBuilder<unknown> | undefined;
 };
 
 const sweepBatch = 1_000;
@@ -128,8 +131,9 @@ export class ItemService {
     if ("fault" in parsed) {
       throw invalidField(["body", "filter", ...parsed.fault.path], parsed.fault.message);
     }
-    const { prefix, limit, offset } = request;
-    const search = { workspaceId, prefix, limit, offset, conditions: parsed.conditions, now: clock.now() };
+    const { prefix, limit, offset, admitted } = request;
+    const { conditions } = parsed;
+    const search = { workspaceId, prefix, limit, offset, conditions, admitted, now: clock.now() };
     const query = request.query ?? "";
     if (query !== "" && embedder) {
       const vector = await embedder.embedQuery(query);

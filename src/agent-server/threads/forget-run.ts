@@ -25,7 +25,10 @@ export async function forgetRunCheckpoints(
   const threadId = run.thread_id;
   await database.transaction((tx) => deleteRunCheckpoints(tx, { threadId, runId: run.run_id }));
   const latest = await readCheckpointValues(checkpoints, { threadId, checkpointNs: "" });
-  const { graph_id = run.graph_id, assistant_id } = (latest?.metadata ?? {}) as Record<string, string | undefined>;
+  const { graph_id = run.graph_id, assistant_id } = (latest?.metadata ?? {}) as Record<
+    string,
+    string | undefined
+  >;
   const loaded = graphs.get(graph_id);
   const graph = await loaded.resolve({}, "threads.read");
   const state = await readThreadState({ graph, saver: savers.forKit(loaded.kit) }, threadId);

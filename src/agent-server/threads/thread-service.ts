@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
+import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { copyThreadCheckpoints, keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";

@@ -165,7 +165,9 @@ export async function ownThreadIds(
   condition: RawBuilder<unknown> = raw`true`,
 ): Promise<string[]> {
   const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
-    where workspace_id = ${workspaceId} and thread_id = any(${threadIds}::uuid[]) and ${condition}`.execute(sql);
+    where workspace_id = ${workspaceId} and thread_id = any(${threadIds}::uuid[]) and ${condition}`.execute(
+    sql,
+  );
   return rows.map((row) => row.thread_id);
 }
 
@@ -190,6 +192,11 @@ export async function lockExpiredThreads(
       select 1 from runs r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))
     order by expires_at limit ${limit} for update skip locked`.execute(sql);
   return rows;
+}
+
+export async function expireThread(sql: Sql, threadId: string, seconds: number): Promise<void> {
+  await raw`update threads set ttl_strategy = 'delete', expires_at = now() + make_interval(secs => ${seconds}::float8)
+    where thread_id = ${threadId}`.execute(sql);
 }
 
 export async function clearExpiry(sql: Sql, threadIds: readonly string[]): Promise<void> {

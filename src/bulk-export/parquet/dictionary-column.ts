@@ -34,7 +34,7 @@ export class DictionaryColumn implements Column {
 
   append(source: Buffer, start: number, length: number): void {
     if (this.#plain) return this.#plain.append(source, start, length);
-    const text = source.latin1Slice(start, start + length);
+    const text = source.toString("latin1", start, start + length);
     if (text === this.#lastText && this.#lastNumber >= 0) return this.#push(this.#lastNumber);
     let number = this.#numbers.get(text);
     if (number === undefined) {

@@ -1,0 +1,193 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Database } from "../src/platform/db/database.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
+import { migrate } from "../src/platform/db/migrate.ts";
+import { openDatabase } from "../src/platform/db/open-database.ts";
+import type { Caller } from "../src/platform/http/caller.ts";
+import { createHttpApp, type HttpApp } from "../src/platform/http/http-app.ts";
+import { createLogger } from "../src/platform/logger.ts";
+import { createMetrics } from "../src/platform/metrics.ts";
+import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
+import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
+
+/** How long do typical queries take over a project of a million runs? Every filter should stay under 100 ms. */
+type Question = { name: string; path?: string; method?: string; body?: Record<string, unknown> };
+
+const light = [
+  "id",
+  "name",
+  "run_type",
+  "status",
+  "start_time",
+  "end_time",
+  "total_tokens",
+  "feedback_stats",
+];
+const newest = (filter: string, more: Record<string, unknown> = {}) => ({ filter, ...more });
+
+const questions: Question[] = [
+  { name: "newest 100 root runs, all fields", body: { is_root: true } },
+  { name: "typical: failed runs", body: newest('eq(status, "error")') },
+  { name: "typical: slow model calls", body: newest('and(eq(run_type, "llm"), gt(latency, "10s"))') },
+  {
+    name: "typical: metadata pair (1 of 10,000 users)",
+    body: newest('and(eq(metadata_key, "user_id"), eq(metadata_value, "user-4711"))'),
+  },
+  { name: "typical: tag (0.1 % of runs)", body: newest('has(tags, "rare")') },
+  {
+    name: "typical: feedback score",
+    body: newest('and(eq(feedback_key, "correctness"), lt(feedback_score, 0.2))'),
+  },
+  { name: "typical: rare name within a day", body: { ...newest('eq(name, "name-rare")'), lastDay: true } },
+  { name: "name of 5 % of runs", body: newest('eq(name, "name-7")') },
+  { name: "rare name (50 runs of all)", body: newest('eq(name, "name-rare")') },
+  {
+    name: "roots of traces in which a tool failed",
+    body: newest("eq(is_root, true)", { tree_filter: 'and(eq(run_type, "tool"), eq(status, "error"))' }),
+  },
+  { name: "thread", body: { is_root: true, filter: 'eq(thread_id, "thread-77")' } },
+  { name: "search, frequent word, newest 100", body: newest('search("question")') },
+  { name: "search, rare word, within a day", body: { ...newest(`search("${rareWord}")`), lastDay: true } },
+  { name: "search, rare word, all runs", body: newest(`search("${rareWord}")`) },
+  { name: "page 50 of root runs (cursor)", body: { is_root: true, pages: 50 } },
+  { name: "trace tree of 1,000 spans, no payloads", method: "GET", path: `/api/v1/traces/${bigTraceId}` },
+  { name: "trace of 1,000 spans, all fields", body: { trace: bigTraceId, select: null } },
+  { name: "statistics of the last day", path: "/api/v1/runs/stats", body: { lastDay: true } },
+  {
+    name: "statistics of a week by hour",
+    method: "GET",
+    path: `/api/v1/sessions/${projectId}/stats?bucket=hour`,
+  },
+];
+
+const options = parseArgs({
+  options: {
+    runs: { type: "string", default: "1000000" },
+    data: { type: "string" },
+    explain: { type: "boolean", default: false },
+    only: { type: "string" },
+  },
+}).values;
+const logger = createLogger({ level: "warn" });
+
+async function main(): Promise<void> {
+  const folder = options.data ?? (await mkdtemp(join(tmpdir(), "treadle-bench-")));
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o711);
+  const isFilled = existsSync(join(folder, "postgres"));
+  const server = await startEmbeddedPostgres({ dataDir: folder, logger });
+  const database = openDatabase({ url: server.url, poolSize: 4, logger });
+  try {
+    if (!isFilled) {
+      const directory = fileURLToPath(new URL("../migrations", import.meta.url));
+      await migrate({ url: server.url, directory, logger });
+      await fillTraces(database, Number(options.runs));
+    }
+    await measureAll(database);
+  } finally {
+    await database.close();
+    await server.stop();
+    if (!options.data) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureAll(database: Database): Promise<void> {
+  const http = queryApp(database);
+  for (const question of questions) {
+    if (options.only && !question.name.includes(options.only)) continue;
+    const first = await ask(http, question);
+    const times: number[] = [];
+    while (times.length < (first.ms > 3_000 ? 1 : 7)) times.push((await ask(http, question)).ms);
+    const sorted = times.sort((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)]!;
+    console.log(
+      `${question.name.padEnd(48)} first ${first.ms.toFixed(0).padStart(6)} ms, median ${median.toFixed(1).padStart(8)} ms, ${first.size}`,
+    );
+  }
+}
+
+async function ask(http: HttpApp, question: Question): Promise<{ ms: number; size: string }> {
+  const { lastDay, pages, ...body } = question.body ?? {};
+  const dayAgo = new Date(Date.now() - 86_400_000).toISOString();
+  let cursor: string | undefined;
+  for (let page = 1; page < Number(pages ?? 1); page++) {
+    const answer = await send(http, { ...question, body: { ...body, cursor, select: light } });
+    cursor = (answer.json as { cursors: { next: string } }).cursors.next;
+  }
+  const { ms, json } = await send(http, {
+    ...question,
+    body: { session: [projectId], ...body, ...(lastDay ? { start_time: dayAgo } : {}), cursor },
+  });
+  const { runs, run_count } = json as { runs?: unknown[]; run_count?: number };
+  return { ms, size: runs ? `${runs.length} runs` : run_count === undefined ? "" : `of ${run_count} runs` };
+}
+
+async function send(http: HttpApp, { path, method, body }: Question): Promise<{ ms: number; json: unknown }> {
+  const isGet = method === "GET";
+  const request = new Request(`http://127.0.0.1${path ?? "/api/v1/runs/query"}`, {
+    method: method ?? "POST",
+    headers: { "content-type": "application/json", "x-api-key": "bench" },
+    ...(isGet ? {} : { body: JSON.stringify(body) }),
+  });
+  const start = performance.now();
+  const response = await http.fetch(request);
+  const text = await response.text();
+  const ms = performance.now() - start;
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 500)}`);
+  return { ms, json: JSON.parse(text) };
+}
+
+function queryApp(database: Database): HttpApp {
+  const caller: Caller = {
+    organizationId: workspaceId,
+    workspaceId,
+    userId: workspaceId,
+    role: "admin",
+    via: "api_key",
+  };
+  return createHttpApp({
+    routes: createTraceQueries({ database: options.explain ? explaining(database) : database }).routes,
+    authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },
+    agentAuthRequired: false,
+    logger,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    documents: [],
+    validateResponses: false,
+  });
+}
+
+/** Prints the plan of every statement after it ran. */
+function explaining(database: Database): Database {
+  const executor = database.sql.getExecutor();
+  const seen = new Set<string>();
+  const explained = new Proxy(executor, {
+    get(target, property) {
+      if (property !== "executeQuery") {
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      }
+      return async (query: Parameters<typeof executor.executeQuery>[0]) => {
+        if (!seen.has(query.sql + JSON.stringify(query.parameters))) {
+          seen.add(query.sql + JSON.stringify(query.parameters));
+          const text = `explain (analyze, buffers) ${query.sql}`;
+          const plan = await target.executeQuery({ ...query, sql: text } as typeof query);
+          for (const row of plan.rows as Record<string, string>[]) console.log(`    ${row["QUERY PLAN"]}`);
+        }
+        return target.executeQuery(query);
+      };
+    },
+  });
+  const sql = new Proxy(database.sql, {
+    get: (target, property) =>
+      property === "getExecutor" ? () => explained : Reflect.get(target, property, target),
+  });
+  return { ...database, sql };
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,59 @@
+import { AppError, errorMessage } from "../../platform/errors.ts";
+import { type ProjectConfig, type ProjectFile, parseModuleReference } from "../graphs/project-config.ts";
+import { loadUserExport } from "../graphs/user-module.ts";
+import type { StoreTtl } from "./item.ts";
+import type { EmbedText, StoreIndex } from "./item-embedder.ts";
+
+/** `store.ttl` of the project file. */
+export function readStoreTtl({ store }: Pick<ProjectFile, "store">): StoreTtl {
+  const ttl = store?.ttl;
+  return {
+    ...(ttl?.default_ttl ? { defaultTtlMinutes: ttl.default_ttl } : {}),
+    ...(ttl?.refresh_on_read === undefined ? {} : { refreshOnRead: ttl.refresh_on_read }),
+    ...(ttl?.sweep_interval_minutes ? { sweepIntervalMinutes: ttl.sweep_interval_minutes } : {}),
+  };
+}
+
+/**
+ * `store.index` of the project file. `embed` names a function of the project (texts in, vectors out) or an
+ * object with `embedDocuments`; names of providers are refused, because no provider comes with the server.
+ */
+export async function loadStoreIndex(config: ProjectConfig): Promise<StoreIndex | undefined> {
+  const index = config.file.store?.index;
+  if (!index?.embed) return undefined;
+  const { embed, dims, fields } = index;
+  if (!/\.[cm]?[jt]sx?(:|$)/.test(embed)) {
+    throw unusable(config, `"${embed}" is no file; name a function of the project, such as ./embed.ts:embed`);
+  }
+  if (!dims) throw unusable(config, "store.index.dims is missing: how many numbers does a vector have?");
+  const reference = parseModuleReference(embed);
+  let value: unknown;
+  try {
+    ({ value } = await loadUserExport(reference, config.directory));
+  } catch (error) {
+    throw unusable(config, errorMessage(error), error);
+  }
+  const embedText = embedderOf(value);
+  if (!embedText)
+    throw unusable(config, "the export is neither a function nor an object with embedDocuments");
+  return { embed: embedText, dims, ...(fields ? { fields } : {}) };
+}
+
+function embedderOf(value: unknown): EmbedText | undefined {
+  if (typeof value === "function") return async (texts) => value(texts);
+  if (typeof value === "object" && value !== null && "embedDocuments" in value) {
+    const model = value as { embedDocuments: EmbedText };
+    return (texts) => model.embedDocuments(texts);
+  }
+  return undefined;
+}
+
+function unusable(config: ProjectConfig, problem: string, cause?: unknown): AppError {
+  return new AppError({
+    code: "graph.part_unusable",
+    kind: "unavailable",
+    retryable: false,
+    message: `store.index.embed in ${config.path} cannot be used: ${problem}.`,
+    cause,
+  });
+}

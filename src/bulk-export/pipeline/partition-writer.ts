@@ -1,0 +1,199 @@
+import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import { type CopyOut, copyOut } from "../../platform/db/copy-out.ts";
+import { createNetworkGuard } from "../../platform/network-guard.ts";
+import { pageCodec } from "../parquet/page-codec.ts";
+import { ParquetFile } from "../parquet/parquet-file.ts";
+import { RowGroupBuffer } from "../parquet/row-group.ts";
+import { FileUpload } from "./file-upload.ts";
+import { type PartitionEvents, type PartitionTask, partName } from "./partition-task.ts";
+import { cursorOf } from "./run-cursor.ts";
+
+/** Pages being compressed, and row groups waiting for the storage, before the database is told to wait. */
+const maxPagesUnderWay = 4;
+const maxGroupsUnderWay = 1;
+const timeBytes = 8;
+const idBytes = 16;
+
+type OpenFile = { upload: FileUpload; file: ParquetFile; rows: number; rawBytes: number };
+
+/**
+ * Streams one partition from the database into Parquet files in the bucket. Rows are taken as they come; what has
+ * to wait (compression, uploads) runs behind them in a chain, and the database is paused when the chain is long.
+ */
+export async function writePartition(
+  task: PartitionTask,
+  events: PartitionEvents,
+  signal: AbortSignal,
+): Promise<{ rows: number }> {
+  const network = createNetworkGuard({ allowPrivateAddresses: task.allowPrivateAddresses });
+  const stopped = new AbortController();
+  const ended = AbortSignal.any([signal, stopped.signal]);
+  const store = await openS3BlobStore({
+    settings: task.bucket,
+    network,
+    signal: ended,
+    silenceTimeoutMs: task.silenceTimeoutMs,
+  });
+  const stream = new PartitionStream(task, events, store, (error) => stopped.abort(error));
+  try {
+    const rows = await copyOut({
+      url: task.databaseUrl,
+      select: task.select,
+      signal: ended,
+      onStart: (control) => stream.attach(control),
+      onRow: (source, start, end) => stream.append(source, start, end),
+    });
+    await stream.finish();
+    return { rows };
+  } catch (error) {
+    stopped.abort(error);
+    await stream.abandon();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    store.close();
+  }
+}
+
+class PartitionStream {
+  readonly #task: PartitionTask;
+  readonly #events: PartitionEvents;
+  readonly #store: BlobStore;
+  readonly #fail: (error: unknown) => void;
+  readonly #codec: ReturnType<typeof pageCodec>;
+  readonly #buffer: RowGroupBuffer;
+  /** Time and id of the last row. */
+  readonly #lastTime = Buffer.alloc(timeBytes);
+  readonly #lastId = Buffer.alloc(idBytes);
+  #control: CopyOut | undefined;
+  #paused = false;
+  #pages = 0;
+  #groups = 0;
+  #nextPart: number;
+  #open: OpenFile | undefined;
+  #tail: Promise<void> = Promise.resolve();
+  #failed = false;
+
+  constructor(
+    task: PartitionTask,
+    events: PartitionEvents,
+    store: BlobStore,
+    fail: (error: unknown) => void,
+  ) {
+    this.#task = task;
+    this.#events = events;
+    this.#store = store;
+    this.#fail = fail;
+    this.#codec = pageCodec(task.compression);
+    this.#nextPart = task.firstPart;
+    const options = { pageBytes: task.limits.pageBytes, compress: (page: Buffer) => this.#compress(page) };
+    this.#buffer = new RowGroupBuffer(task.columns, task.fields, options);
+  }
+
+  attach(control: CopyOut): void {
+    this.#control = control;
+  }
+
+  append(source: Buffer, start: number, end: number): void {
+    this.#buffer.append(source, start, end);
+    // Field count, then length and bytes of the time, then of the id.
+    source.copy(this.#lastTime, 0, start + 6, start + 6 + timeBytes);
+    source.copy(this.#lastId, 0, start + 10 + timeBytes, start + 10 + timeBytes + idBytes);
+    const { groupBytes, groupRows, fileBytes } = this.#task.limits;
+    if (this.#buffer.rawBytes < groupBytes && this.#buffer.rows < groupRows) return;
+    const open = this.#queueGroup();
+    if (open.rawBytes >= fileBytes) this.#queueFile();
+    this.#steer();
+  }
+
+  async finish(): Promise<void> {
+    if (this.#buffer.rows > 0) this.#queueGroup();
+    if (this.#open) this.#queueFile();
+    await this.#tail;
+  }
+
+  async abandon(): Promise<void> {
+    await this.#tail.catch(() => {});
+    await this.#open?.upload.abandon();
+  }
+
+  #queueGroup(): OpenFile {
+    const group = this.#buffer.cut();
+    this.#open ??= this.#openFile();
+    const open = this.#open;
+    open.rows += group.rows;
+    open.rawBytes += group.rawBytes;
+    this.#groups += 1;
+    this.#chain(async () => {
+      await open.file.writeGroup(group);
+      this.#groups -= 1;
+      this.#steer();
+    }, open);
+    return open;
+  }
+
+  #queueFile(): void {
+    const open = this.#open!;
+    this.#open = undefined;
+    const cursor = cursorOf(this.#lastTime, this.#lastId);
+    this.#chain(async () => {
+      await open.file.finish();
+      const { key, token, bytes } = open.upload;
+      const file = { key, token, bytes, rows: open.rows, cursor };
+      await this.#events.intent(file);
+      await open.upload.publish();
+      await this.#events.written(file);
+    }, open);
+  }
+
+
+  #openFile(): OpenFile {
+    const task = this.#task;
+    const key = `${task.folder}${partName(this.#nextPart)}`;
+    this.#nextPart += 1;
+    const upload = new FileUpload(this.#store, key, task.limits.partBytes);
+    const file = new ParquetFile({
+      specs: task.columns,
+      codecId: this.#codec.id,
+      sink: upload,
+      metadata: task.metadata,
+    });
+    return { upload, file, rows: 0, rawBytes: 0 };
+  }
+
+  /** One step after another; the first failure ends the whole and what was sent of its file is freed. */
+  #chain(step: () => Promise<void>, open: OpenFile): void {
+    this.#tail = this.#tail.then(step).catch(async (error: unknown) => {
+      if (!this.#failed) {
+        this.#failed = true;
+        this.#fail(error);
+        await open.upload.abandon();
+      }
+      throw error;
+    });
+    // The failure is reported above; this keeps it from counting as unhandled while rows still come.
+    this.#tail.catch(() => {});
+  }
+
+  #compress(page: Buffer): Promise<Buffer> | Buffer {
+    const compressed = this.#codec.compress(page);
+    if (!(compressed instanceof Promise)) return compressed;
+    this.#pages += 1;
+    this.#steer();
+    const done = compressed.finally(() => {
+      this.#pages -= 1;
+      this.#steer();
+    });
+    done.catch(() => {});
+    return done;
+  }
+
+  #steer(): void {
+    const full = this.#pages > maxPagesUnderWay || this.#groups > maxGroupsUnderWay;
+    if (full === this.#paused) return;
+    this.#paused = full;
+    if (full) this.#control?.pause();
+    else this.#control?.resume();
+  }
+}

@@ -1,0 +1,149 @@
+import { AppError } from "../errors.ts";
+
+export const blobFailureCodes = [
+  "blob.unknown_key",
+  "blob.bad_secret",
+  "blob.bad_token",
+  "blob.no_credentials",
+  "blob.no_bucket",
+  "blob.bad_bucket_name",
+  "blob.wrong_region",
+  "blob.no_permission",
+  "blob.refused",
+  "blob.unreachable",
+  "blob.busy",
+] as const;
+export type BlobFailureCode = (typeof blobFailureCodes)[number];
+
+/** What the S3 client throws, as far as it can be known. */
+type S3Fault = {
+  name?: string;
+  Code?: string;
+  code?: string;
+  message?: string;
+  Region?: string;
+  BucketRegion?: string;
+  $metadata?: { httpStatusCode?: number };
+  $response?: { headers?: Record<string, string>; statusCode?: number };
+};
+
+export type FailurePlace = { bucket: string; host: string };
+
+/** Tells apart what the owner of the bucket has to change; only what may pass by itself is retryable. */
+export function s3Failure(error: unknown, place: FailurePlace): AppError {
+  if (error instanceof AppError) return error;
+  const guarded = guardRefusal(error);
+  if (guarded) return guarded;
+  const fault = (error ?? {}) as S3Fault;
+  const code = classify(fault);
+  const said = saidBy(fault);
+  return new AppError({
+    code,
+    kind: "invalid",
+    retryable: code === "blob.unreachable" || code === "blob.busy",
+    message: `${words(code, fault, place)}${said}`,
+    cause: error,
+  });
+}
+
+function classify(fault: S3Fault): BlobFailureCode {
+  const name = fault.Code ?? fault.name ?? "";
+  const status = fault.$metadata?.httpStatusCode ?? fault.$response?.statusCode;
+  const known = byName[name];
+  if (known) return known;
+  if (/credential/i.test(name) || /credential is missing|credentials? provider/i.test(fault.message ?? "")) {
+    return "blob.no_credentials";
+  }
+  if (isConnectionFault(fault)) return "blob.unreachable";
+  if (status === undefined) return "blob.unreachable";
+  if (status === 301 || status === 307) return "blob.wrong_region";
+  if (status === 401 || status === 403) return "blob.no_permission";
+  if (status === 408 || status === 429 || status >= 500) return "blob.busy";
+  return "blob.refused";
+}
+
+const byName: Record<string, BlobFailureCode> = {
+  InvalidAccessKeyId: "blob.unknown_key",
+  SignatureDoesNotMatch: "blob.bad_secret",
+  InvalidToken: "blob.bad_token",
+  ExpiredToken: "blob.bad_token",
+  TokenRefreshRequired: "blob.bad_token",
+  NoSuchBucket: "blob.no_bucket",
+  InvalidBucketName: "blob.bad_bucket_name",
+  PermanentRedirect: "blob.wrong_region",
+  AuthorizationHeaderMalformed: "blob.wrong_region",
+  IllegalLocationConstraintException: "blob.wrong_region",
+  AccessDenied: "blob.no_permission",
+  AllAccessDisabled: "blob.no_permission",
+  AccountProblem: "blob.no_permission",
+  UserSuspended: "blob.no_permission",
+  SlowDown: "blob.busy",
+  ServiceUnavailable: "blob.busy",
+  InternalError: "blob.busy",
+  RequestTimeout: "blob.busy",
+  RequestTimeTooSkewed: "blob.refused",
+  TimeoutError: "blob.unreachable",
+};
+
+function isConnectionFault(fault: S3Fault): boolean {
+  return /^(E[A-Z_]+|UND_ERR.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*)$/.test(fault.code ?? "");
+}
+
+function words(code: BlobFailureCode, fault: S3Fault, { bucket, host }: FailurePlace): string {
+  const at = `at ${host}`;
+  switch (code) {
+    case "blob.unknown_key":
+      return `The access key id does not exist ${at}. Check access_key_id.`;
+    case "blob.bad_secret":
+      return `The secret access key is wrong: ${host} refused the signature. Check secret_access_key.`;
+    case "blob.bad_token":
+      return `The session token is not valid ${at}, or has expired. Get new temporary credentials.`;
+    case "blob.no_credentials":
+      return "No credentials were given and this machine has none. Set access_key_id and secret_access_key.";
+    case "blob.no_bucket":
+      return `The bucket ${bucket} does not exist ${at}. Create it, or check bucket_name.`;
+    case "blob.bad_bucket_name":
+      return `The bucket name ${bucket} is not valid ${at}. Check bucket_name, and addressing_style if the endpoint needs the bucket in the path.`;
+    case "blob.wrong_region":
+      return `The bucket ${bucket} is not in this region${regionOf(fault)}. Set config.region to the bucket's region.`;
+    case "blob.no_permission":
+      return `The credentials have no permission to write to the bucket ${bucket} ${at}. They need s3:PutObject under the prefix.`;
+    case "blob.unreachable":
+      return `The storage ${at} cannot be reached. Check endpoint_url, and that it can be reached from here.`;
+    case "blob.busy":
+      return `The storage ${at} could not serve the request now.`;
+    case "blob.refused":
+      return `The storage ${at} refused the request for the bucket ${bucket}.`;
+  }
+}
+
+function regionOf(fault: S3Fault): string {
+  const region = fault.Region ?? fault.BucketRegion ?? fault.$response?.headers?.["x-amz-bucket-region"];
+  return region ? ` but in ${region}` : "";
+}
+
+/** The storage's own words, short and on one line. */
+function saidBy(fault: S3Fault): string {
+  const name = fault.Code ?? fault.code ?? fault.name ?? "";
+  const text = (fault.message ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
+  const status = fault.$metadata?.httpStatusCode;
+  const parts = [name, text === name ? "" : text, status ? `status ${status}` : ""].filter((part) => part !== "");
+  return parts.length > 0 ? ` (${parts.join(", ")})` : "";
+}
+
+/** A refusal by the network guard travels as the cause of a connection failure. */
+function guardRefusal(error: unknown): AppError | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
+    if (cause instanceof AppError) {
+      return new AppError({ code: cause.code, kind: "invalid", message: cause.message, cause: error });
+    }
+    cause = cause.cause;
+  }
+  return undefined;
+}
+
+/** Storage refusals are for people to mend: trying again would only hide them. */
+export function isBlobFailure(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code.startsWith("blob.") || error.code.startsWith("network."));
+}
+

@@ -1,0 +1,35 @@
+import { useEffect, useRef } from "react";
+import type { ThreadSummary } from "./api.ts";
+
+/** Long enough for events on their way to arrive before the list is believed over the stream. */
+const graceMs = 1_200;
+
+/**
+ * `useStream` follows the runs it knows of. When somebody else goes on with the thread (another tab, another person),
+ * the list shows it: then the view is loaded anew, and finds itself in the middle of that run.
+ */
+export function useFollowedThread(options: {
+  summary: ThreadSummary | undefined;
+  askedAt: number;
+  /** Loading, or with a run of our own. */
+  occupied: boolean;
+  onElsewhere(): void;
+}): void {
+  const { summary, askedAt, occupied, onElsewhere } = options;
+  const quietSince = useRef(performance.now());
+  const known = useRef<string>(undefined);
+
+  useEffect(() => {
+    quietSince.current = performance.now();
+    known.current = undefined;
+    void occupied;
+  }, [occupied]);
+
+  useEffect(() => {
+    if (!summary || occupied || askedAt < quietSince.current + graceMs) return;
+    const seen = `${summary.checkpoint_id} ${summary.status}`;
+    const moved = known.current !== undefined && known.current !== seen;
+    known.current = seen;
+    if (moved || summary.status === "busy") onElsewhere();
+  }, [summary, askedAt, occupied, onElsewhere]);
+}
