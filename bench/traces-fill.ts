@@ -82,7 +82,7 @@ async function prepare(database: Database): Promise<void> {
     "garden",
     "signal",
   ];
-  const text = Array.from({ length: 20_000 }, (_, i) => words[(i * 7919 + (i >> 3)) % 10]).join(" ");
+  const text = Array.from({ length: 1_000 }, (_, i) => words[(i * 7919 + (i >> 3)) % 10]).join(" ");
   await raw`create table bench_text as select ${text}::text as body`.execute(sql);
 }
 
@@ -121,8 +121,8 @@ async function insertRuns({ sql }: Database, { from, to, runs, end }: Slice): Pr
       case when kind = 'llm' then i % 400 else 0 end, case when kind = 'llm' then 0.001 end,
       case when kind = 'llm' then array[i % 500, i % 400, i % 900, 0.0005, 0.0005, 0.001]::float8[] end,
       '{"question":"' || case when i % 20000 = 99 then ${rareWord}::text else '' end
-        || substr(text.body, 1 + (i * 131 % 100000)::int, 950) || '"}',
-      '{"answer":"' || substr(text.body, 1 + (i * 173 % 100000)::int, 900) || '"}',
+        || substr(text.body, 1 + (i * 131 % 5000)::int, 950) || '"}',
+      '{"answer":"' || substr(text.body, 1 + (i * 173 % 5000)::int, 900) || '"}',
       case when failed then 'Error: it broke' end,
       '{"metadata":{"user_id":"user-' || u.number || '"},"runtime":{"sdk":"bench","library":"bench"}}'
     from (
@@ -145,7 +145,7 @@ async function insertBigTrace({ sql }: Database, end: Date): Promise<void> {
       ${bigTraceId}, case when i > 0 then ${bigTraceId}::uuid end, i = 0, 'span', 'chain',
       ${end.toISOString()}::timestamptz - interval '1 hour' + i * interval '1 ms', now(), 'success',
       'root' || case when i > 0 then '.' || lpad(i::text, 6, '0') else '' end,
-      '{"question":"' || substr(text.body, i * 10 + 1, 950) || '"}',
-      '{"answer":"' || substr(text.body, i * 11 + 1, 900) || '"}', '{}'
+      '{"question":"' || substr(text.body, i * 5 + 1, 950) || '"}',
+      '{"answer":"' || substr(text.body, i * 5 + 7, 900) || '"}', '{}'
     from generate_series(0, 999) i cross join bench_text text`.execute(sql);
 }

@@ -242,7 +242,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...assistants.routes,
     ...rpcRoutes,
     ...threadRoutes({ database, threads, states }),
-    ...stateRoutes(states),
+    ...stateRoutes(states, threads),
     ...runRoutes({ ...answers, database }),
     ...statelessRunRoutes(answers),
     ...protocol.routes,

@@ -108,9 +108,9 @@ describe.each(["sse", "websocket"] as const)("the real client over %s", (transpo
   });
 
   it("loses nothing when the connection drops in the middle of a run", async () => {
-    const proxy = await startTcpProxy({ host: "127.0.0.1", port: Number(new URL(server.url).port) });
+    const proxy = await startTcpProxy({ target: server.url });
     const threadId = randomUUID();
-    const thread = open(transport, "slow", threadId, `http://127.0.0.1:${proxy.port}`);
+    const thread = open(transport, "slow", threadId, proxy.urlFor(server.url));
     const heard: string[] = [];
     const channel = await thread.subscribe({ channels: ["values", "lifecycle", "updates"] });
     await thread.run.start({ input: { pause: 120 } });
@@ -119,7 +119,7 @@ describe.each(["sse", "websocket"] as const)("the real client over %s", (transpo
       heard.push(event.event_id!);
       if (event.method === "updates" && !cut) {
         cut = true;
-        proxy.dropConnections();
+        proxy.cut();
       }
       if (isTerminal(event as never)) break;
     }
@@ -176,10 +176,10 @@ describe.each(["sse", "websocket"] as const)("the real client over %s", (transpo
     const thread = open(transport, "echo", threadId);
     await thread.run.start({ input: say("one") });
     await thread.output;
-    const [{ id }] = (await thread.state.listCheckpoints({ limit: 1 })).checkpoints as [{ id: string }];
+    const { checkpoints } = await thread.state.listCheckpoints({ limit: 1 });
     await thread.run.start({ input: say("two") });
     await readEvents(server.url, threadId, (events) => events.filter(isTerminal).length === 2);
-    await thread.run.start({ input: say("three"), forkFrom: id } as never);
+    await thread.run.start({ input: say("three"), forkFrom: checkpoints[0]!.id } as never);
     await readEvents(server.url, threadId, (events) => events.filter(isTerminal).length === 3);
     const state = await server.client.threads.getState<Chat>(threadId);
     expect(state.values.messages.map(({ content }) => content)).toEqual([

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import type { StateAddress } from "../graphs/graph-state.ts";
-import { checkpointRef } from "../runs/run-schemas.ts";
+import { checkpointRef, jsonObject } from "../runs/run-schemas.ts";
 import { addressOf, type StateService } from "./state-service.ts";
-import { historyBody, stateUpdateBody, stateUpdated, threadState } from "./thread-schemas.ts";
+import { toThreadView } from "./thread.ts";
+import { historyBody, stateUpdateBody, stateUpdated, threadState, threadView } from "./thread-schemas.ts";
+import type { ThreadService } from "./thread-service.ts";
 
 const params = z.object({ thread_id: z.guid() });
 const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
@@ -14,8 +16,27 @@ const state = { description: "The state.", schema: threadState };
 const history = { description: "States, newest first.", schema: z.array(threadState) };
 const tag = "Threads";
 
-export function stateRoutes(states: StateService): Route[] {
+export function stateRoutes(states: StateService, threads: ThreadService): Route[] {
   return [
+    route(
+      {
+        method: "patch",
+        path: "/threads/{thread_id}/state",
+        operationId: "patchThreadState",
+        summary: "Merge metadata into a thread",
+        description: "What the SDK's patchState sends; the same as patching the thread itself.",
+        tag,
+        access: editor,
+        params,
+        body: z.looseObject({ metadata: jsonObject }),
+        responses: { 200: { description: "Done.", schema: threadView } },
+        errors: [404],
+      },
+      async ({ caller, params: { thread_id }, body }) => {
+        const patch = { metadata: body.metadata, ttl: undefined };
+        return json(200, toThreadView(await threads.patch(caller.workspaceId, thread_id, patch)));
+      },
+    ),
     route(
       {
         method: "get",

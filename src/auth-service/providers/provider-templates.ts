@@ -1,5 +1,5 @@
 import type { Provider } from "./provider.ts";
-import { defineTemplate, type ProviderTemplate } from "./provider-template.ts";
+import { defineTemplate, type ProviderTemplate, type RevocationStyle } from "./provider-template.ts";
 
 const rfc7009 = (url: string) => ({ url, style: "rfc7009" as const });
 
@@ -220,6 +220,24 @@ export function templateOf(
   // A company has a host of its own there.
   if (host.endsWith(".salesforce.com")) return findTemplate("salesforce");
   return provider.provider_type === null ? undefined : findTemplate(provider.provider_type);
+}
+
+/**
+ * Where a grant is taken back, as far as is known without asking. A template's address is used only with that
+ * template's own token endpoint: a token must not be sent to a server that did not issue it.
+ */
+export function knownRevocation(provider: Provider): { url: string; style: RevocationStyle } | null {
+  const template = templateOf(provider);
+  const style = template?.revocation?.style ?? "rfc7009";
+  if (provider.revocation_url !== null) return { url: provider.revocation_url, style };
+  if (template?.revocation && isServedBy(provider, template)) return template.revocation;
+  return provider.found_revocation_url === null
+    ? null
+    : { url: provider.found_revocation_url, style: "rfc7009" };
+}
+
+function isServedBy(provider: Provider, template: ProviderTemplate): boolean {
+  return new URL(provider.token_url).hostname === new URL(template.token_url).hostname;
 }
 
 /** What is asked for: the wanted scopes and those without which the provider gives no refresh token. */

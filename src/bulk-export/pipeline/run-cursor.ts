@@ -1,3 +1,4 @@
+import { microsText, parseMicros } from "../exact-time.ts";
 import { uuidText, uuidTextBytes } from "../parquet/uuid-text.ts";
 import type { RunCursor } from "./run-source.ts";
 
@@ -22,17 +23,10 @@ export function parseCursor(text: string): RunCursor {
   return { startTime: text.slice(0, comma), id: text.slice(comma + 1) };
 }
 
-/** `YYYY-MM-DDTHH:MM:SS.ffffffZ` */
-export function microsText(micros: bigint): string {
-  const rest = ((micros % 1000n) + 1000n) % 1000n;
-  const ms = Number((micros - rest) / 1000n);
-  return new Date(ms).toISOString().replace("Z", `${String(rest).padStart(3, "0")}Z`);
-}
-
 /** How far a cursor has come through its window, in percent. */
-export function cursorPercentage(cursor: string | null, from: Date, to: Date): number {
+export function cursorPercentage(cursor: string | null, from: string, to: string): number {
   if (cursor === null) return 0;
-  const at = Date.parse(parseCursor(cursor).startTime);
-  const share = (at - from.getTime()) / (to.getTime() - from.getTime());
+  const [at, start, end] = [parseCursor(cursor).startTime, from, to].map((text) => Number(parseMicros(text) ?? 0n));
+  const share = (at! - start!) / (end! - start!);
   return Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
 }

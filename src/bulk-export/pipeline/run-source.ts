@@ -9,7 +9,7 @@ export type RunSource = {
   /** Projects that are experiments, the oldest first. */
   listExperiments(sql: Sql, workspaceId: string): Promise<string[]>;
   /** The UTC days (`YYYY-MM-DD`) within the window that have runs of the project, in order. */
-  listDays(sql: Sql, input: { projectId: string; from: Date; to: Date }): Promise<string[]>;
+  listDays(sql: Sql, input: { projectId: string; from: string; to: string }): Promise<string[]>;
   /**
    * A select without parameters, for a binary COPY: the runs of a project in the order of (start_time, id). Its
    * first two fields are always start_time and id; the rest are those asked for and no others.
@@ -20,10 +20,9 @@ export type RunSource = {
 export type SelectRuns = {
   workspaceId: string;
   projectId: string;
-  /** Inclusive. */
-  from: Date;
-  /** Exclusive. */
-  to: Date;
+  /** UTC texts with microseconds; the first inclusive, the second exclusive. */
+  from: string;
+  to: string;
   /** Only what comes after this run. */
   after: RunCursor | null;
   filter: string | null;

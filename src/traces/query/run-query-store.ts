@@ -16,7 +16,8 @@ export async function findRuns(
 ): Promise<RunRow[]> {
   const order = raw.raw(page.order);
   const keys = isDirect(query) ? directKeys(query, page) : projectKeys(query, page);
-  const { rows } = await raw<RunRow>`with page as materialized (${keys})
+  const { rows } =
+    await raw<RunRow>`with page as materialized (${keys})${feedbackOfPage(fields, query.workspaceId)}
     select ${selectList(fields)} from page
     join trace_runs r on r.id = page.id and r.start_time = page.start_time
       and r.workspace_id = ${query.workspaceId}
@@ -61,9 +62,16 @@ export async function findTrace(
   limit: number,
   fields: ReadonlySet<RunField>,
 ): Promise<RunRow[]> {
-  const { rows } = await raw<RunRow>`select ${selectList(fields)} from trace_runs r ${feedbackJoin(fields)}
-    where r.project_id in (${projectsOf(query)}) and ${runConditions(query)}
-    order by r.dotted_order limit ${limit}`.execute(sql);
+  const { rows } = await raw<RunRow>`with page as materialized (
+      select r.id, r.start_time, r.dotted_order from trace_runs r
+      where r.project_id in (${projectsOf(query)}) and ${runConditions(query)}
+      order by r.dotted_order limit ${limit}
+    )${feedbackOfPage(fields, query.workspaceId)}
+    select ${selectList(fields)} from page
+    join trace_runs r on r.id = page.id and r.start_time = page.start_time
+      and r.workspace_id = ${query.workspaceId}
+    ${feedbackJoin(fields)}
+    order by page.dotted_order`.execute(sql);
   return rows;
 }
 
@@ -77,9 +85,17 @@ function expressionOf(field: RunField): string {
   return field === "metadata" ? "r.metadata::text" : runFieldSql(field, "r");
 }
 
-/** Lateral, so that only the page's feedback is summed up. */
-function feedbackJoin(fields: ReadonlySet<RunField>): RawBuilder<unknown> {
+/**
+ * The feedback of the page's runs alone: the list of ids reaches the index, where a join condition would not
+ * pass through the view's grouping; and it is summed up once, not once per run.
+ */
+function feedbackOfPage(fields: ReadonlySet<RunField>, workspaceId: string): RawBuilder<unknown> {
   if (!fields.has("feedback_stats")) return raw``;
-  return raw`left join lateral (select s.feedback_stats from trace_feedback_stats s
-    where s.run_id = r.id and s.workspace_id = r.workspace_id) f on true`;
+  return raw`, feedback as materialized (
+    select s.run_id, s.feedback_stats from trace_feedback_stats s
+    where s.run_id = any(array(select id from page)) and s.workspace_id = ${workspaceId})`;
+}
+
+function feedbackJoin(fields: ReadonlySet<RunField>): RawBuilder<unknown> {
+  return fields.has("feedback_stats") ? raw`left join feedback f on f.run_id = r.id` : raw``;
 }

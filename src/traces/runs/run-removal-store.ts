@@ -43,13 +43,24 @@ export async function listRetentions(sql: Sql): Promise<Retention[]> {
   return rows;
 }
 
-/** Whether a partition holds a run that nobody has set an end for. */
-export async function isPartitionEmpty(sql: Sql, name: string): Promise<boolean> {
-  const { rows } = await raw<{ used: boolean }>`select exists (select from ${raw.id(name)}) as used`.execute(sql);
-  return rows[0]?.used === false;
+/** The projects of a partition, found by skipping along its index. */
+export async function listPartitionProjects(sql: Sql, name: string): Promise<string[]> {
+  const table = raw.id(name);
+  const { rows } = await raw<{ project_id: string }>`
+    with recursive each (project_id) as (
+      (select project_id from ${table} order by project_id limit 1)
+      union all
+      select (select t.project_id from ${table} t where t.project_id > each.project_id order by t.project_id limit 1)
+      from each where each.project_id is not null
+    )
+    select project_id from each where project_id is not null
+  `.execute(sql);
+  return rows.map((row) => row.project_id);
 }
 
-export async function deleteParkedBefore(sql: Sql, before: Date): Promise<void> {
-  await raw`delete from trace_parked_patches where received_at < ${before}`.execute(sql);
-  await raw`delete from trace_parked_usage where received_at < ${before}`.execute(sql);
+/** What hangs on the runs of a partition goes before the partition does. */
+export async function deletePartitionCompanions(sql: Sql, name: string): Promise<void> {
+  const table = raw.id(name);
+  await raw`delete from trace_attachments a using ${table} r where a.run_id = r.id and a.workspace_id = r.workspace_id`.execute(sql);
+  await raw`delete from trace_feedback f using ${table} r where f.run_id = r.id and f.workspace_id = r.workspace_id`.execute(sql);
 }

@@ -6,6 +6,7 @@ import { HistoryPanel } from "./history-panel.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { KeyForm, LostBanner } from "./notices.tsx";
 import { Sidebar } from "./sidebar.tsx";
+import { useGone } from "./use-gone.ts";
 import { type Theme, useTheme } from "./use-theme.ts";
 import { useThreadAddress } from "./use-thread-address.ts";
 import { useThreads } from "./use-threads.ts";
@@ -26,7 +27,8 @@ export function App() {
   const drafts = useRef(new Map<string | null, string>());
   const { threadId } = view;
   const summary = list?.threads.find((thread) => thread.thread_id === threadId);
-  const gone = useGone(threadId, list, summary !== undefined);
+  const { isGone, begin, forgetBegun } = useGone(threadId, list);
+  const isReady = list !== undefined && assistants.length > 0;
   const assistantId = chosen ?? summary?.assistant_id ?? assistants[0]?.assistant_id;
 
   const open = useCallback(
@@ -51,16 +53,16 @@ export function App() {
   );
 
   // Back after a pause: what was missed is in the thread, if the thread is still there.
-  const wasLost = useRef(false);
+  const lostAt = useRef<number>(undefined);
   useEffect(() => {
-    if (status === "lost") wasLost.current = true;
-    else if (status === "online" && wasLost.current && list && threadId !== null) {
-      if (gone.checked) {
-        wasLost.current = false;
-        if (!gone.isGone) reload();
-      }
+    if (status === "lost") {
+      lostAt.current = performance.now();
+      forgetBegun();
+    } else if (lostAt.current !== undefined && list && list.askedAt > lostAt.current) {
+      lostAt.current = undefined;
+      if (!isGone && threadId !== null) reload();
     }
-  }, [status, list, threadId, gone.checked, gone.isGone, reload]);
+  }, [status, list, threadId, isGone, reload, forgetBegun]);
 
   useEffect(() => {
     document.title = summary ? `${summary.title} · Treadle` : "Chat · Treadle";
@@ -96,7 +98,12 @@ export function App() {
       />
       <main className="main">
         <header className="topbar">
-          <button type="button" className="quiet only-narrow" aria-label="Conversations" onClick={() => setListOpen(true)}>
+          <button
+            type="button"
+            className="quiet only-narrow"
+            aria-label="Conversations"
+            onClick={() => setListOpen(true)}
+          >
             <Icon name="menu" />
           </button>
           <h2>{summary?.title ?? "New conversation"}</h2>
@@ -111,12 +118,17 @@ export function App() {
               <span className="only-wide">History</span>
             </button>
           )}
-          <button type="button" className="quiet" aria-label={`Colours: ${theme}. Change`} onClick={nextTheme}>
+          <button
+            type="button"
+            className="quiet"
+            aria-label={`Colours: ${theme}. Change`}
+            onClick={nextTheme}
+          >
             <Icon name={themeIcons[theme]} />
           </button>
         </header>
         {status === "lost" && <LostBanner />}
-        {assistantId !== undefined && (
+        {isReady && assistantId !== undefined && (
           <Chat
             key={`${view.key} ${assistantId}`}
             threadId={threadId}
@@ -125,15 +137,15 @@ export function App() {
             onAssistant={setChosen}
             summary={summary}
             askedAt={list?.askedAt ?? 0}
-            gone={gone.isGone}
+            gone={isGone}
             past={past}
             onPast={setPast}
             firstMessage={firstMessage}
+            onFirstSent={() => setFirstMessage(undefined)}
             draft={drafts.current.get(threadId) ?? ""}
             onDraft={(text) => drafts.current.set(threadId, text)}
             onThreadId={(id) => {
-              setFirstMessage(undefined);
-              gone.begin(id);
+              begin(id);
               name(id);
             }}
             onChanged={announce}

@@ -1,7 +1,7 @@
 import { type AnyStream, useSubmissionQueue } from "@langchain/react";
 import { useEffect, useRef, useState } from "react";
-import { type Assistant, type Checkpoint, cancelRun, goBack, type ThreadSummary } from "./api.ts";
 import { Announcer } from "./announcer.tsx";
+import { type Assistant, type Checkpoint, cancelRun, goBack, type ThreadSummary } from "./api.ts";
 import { findCheckpointBefore } from "./checkpoints.ts";
 import { Composer } from "./composer.tsx";
 import { Empty, Loading } from "./empty.tsx";
@@ -27,6 +27,7 @@ export type ChatProps = {
   onPast(checkpoint: Checkpoint | undefined): void;
   /** To be sent as soon as the thread is there. */
   firstMessage: string | undefined;
+  onFirstSent(): void;
   draft: string;
   onDraft(text: string): void;
   onThreadId(threadId: string): void;
@@ -61,7 +62,9 @@ export function Chat(props: ChatProps) {
   };
   const send = (text: string) => {
     toEnd();
-    attempt(() => stream.submit({ messages: [{ type: "human", content: text }] }, { multitaskStrategy: "enqueue" }));
+    attempt(() =>
+      stream.submit({ messages: [{ type: "human", content: text }] }, { multitaskStrategy: "enqueue" }),
+    );
   };
   const stop = () => {
     if (!threadId) return;
@@ -105,6 +108,7 @@ export function Chat(props: ChatProps) {
     if (props.firstMessage === undefined || sent.current || stream.isThreadLoading) return;
     sent.current = true;
     send(props.firstMessage);
+    props.onFirstSent();
   });
 
   useEffect(() => {

@@ -1,7 +1,13 @@
 import { type Checkpoint, listCheckpoints } from "./api.ts";
 import { textOf } from "./turns.ts";
 
-type Message = { id?: string; type?: string; content?: unknown; name?: string; tool_calls?: { name: string }[] };
+type Message = {
+  id?: string;
+  type?: string;
+  content?: unknown;
+  name?: string;
+  tool_calls?: { name: string }[];
+};
 
 const messagesOf = (step: Checkpoint) => (step.values.messages ?? []) as Message[];
 
@@ -48,7 +54,8 @@ export function describeStep(step: Checkpoint): { title: string; detail: string 
   const calls = last?.type === "ai" ? (last.tool_calls ?? []) : [];
   if (step.metadata.source === "input") return { title: "Took in a message", detail: "" };
   if (step.metadata.source === "fork") return { title: "Branched", detail: shorten(textOf(last?.content)) };
-  if (step.interrupts.length > 0) return { title: "Asked for approval", detail: shorten(calls.map(nameOf).join(", ")) };
+  if (step.interrupts.length > 0)
+    return { title: "Asked for approval", detail: shorten(calls.map(nameOf).join(", ")) };
   if (!last) return { title: "Began", detail: "" };
   if (last.type === "human") return { title: "You", detail: shorten(textOf(last.content)) };
   if (last.type === "tool") return { title: "Got a result", detail: last.name ?? "" };

@@ -61,7 +61,9 @@ export function Composer(props: ComposerProps) {
         ref={field}
         rows={1}
         aria-label="Message"
-        placeholder={blocked ?? (busy ? "Write the next message; it is sent after this answer" : "Write a message")}
+        placeholder={
+          blocked ?? (busy ? "Write the next message; it is sent after this answer" : "Write a message")
+        }
         value={text}
         onChange={(event) => change(event.target.value)}
         onKeyDown={onKeyDown}
@@ -69,7 +71,11 @@ export function Composer(props: ComposerProps) {
       <div className="composer-row">
         <label className="picker">
           <span className="hidden">Assistant</span>
-          <select value={assistantId} onChange={(event) => props.onAssistant(event.target.value)} disabled={busy}>
+          <select
+            value={assistantId}
+            onChange={(event) => props.onAssistant(event.target.value)}
+            disabled={busy}
+          >
             {assistants.map(({ assistant_id, name }) => (
               <option key={assistant_id} value={assistant_id}>
                 {name}

@@ -1,7 +1,11 @@
 import { Icon, type IconName, Mark } from "./icons.tsx";
 
 const ideas: { icon: IconName; title: string; text: string }[] = [
-  { icon: "wrench", title: "Use tools", text: "What is the weather in Paris and Rome, and what is (3 + 4) * 12?" },
+  {
+    icon: "wrench",
+    title: "Use tools",
+    text: "Calculate (3 + 4) * 12, and what is the weather in Paris and Rome?",
+  },
   { icon: "branch", title: "Send out a subagent", text: "Research durable execution" },
   { icon: "hand", title: "Ask before acting", text: "Delete the test records" },
   { icon: "spark", title: "Show some code", text: "Explain how I choose a real model" },
@@ -13,8 +17,8 @@ export function Empty({ onIdea }: { onIdea(text: string): void }) {
       <Mark />
       <h1>What shall we work on?</h1>
       <p>
-        An example of streaming over the agent protocol: tools, subagents, approvals, branches. The built-in model needs
-        no key and no network.
+        An example of streaming over the agent protocol: tools, subagents, approvals, branches. The built-in
+        model needs no key and no network.
       </p>
       <ul className="ideas">
         {ideas.map(({ icon, title, text }) => (

@@ -72,7 +72,11 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
         })}
       </ol>
       {more && (
-        <button type="button" className="more" onClick={() => void load(steps?.at(-1)?.checkpoint.checkpoint_id)}>
+        <button
+          type="button"
+          className="more"
+          onClick={() => void load(steps?.at(-1)?.checkpoint.checkpoint_id)}
+        >
           Earlier steps
         </button>
       )}
@@ -81,5 +85,7 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
 }
 
 function timeOf(at: string | null): string {
-  return at === null ? "" : new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return at === null
+    ? ""
+    : new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }

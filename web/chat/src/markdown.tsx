@@ -19,7 +19,9 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 
 function CodeBlock({ children }: ComponentProps<"pre">) {
   const code = useRef<HTMLPreElement>(null);
-  const language = /language-(\w+)/.exec((children as { props?: { className?: string } })?.props?.className ?? "");
+  const language = /language-(\w+)/.exec(
+    (children as { props?: { className?: string } })?.props?.className ?? "",
+  );
   return (
     <div className="code-block">
       <div className="code-head">

@@ -32,7 +32,9 @@ export function Sidebar({ threads, current, open, onOpen, onDelete, onClose }: S
           <Icon name="plus" />
           New conversation
         </button>
-        {threads?.length === 0 && <p className="sidebar-note">Nothing here yet. What you ask will be listed here.</p>}
+        {threads?.length === 0 && (
+          <p className="sidebar-note">Nothing here yet. What you ask will be listed here.</p>
+        )}
         <ul className="threads" onKeyDown={moveFocus}>
           {threads?.map((thread) => (
             <ThreadRow
@@ -45,8 +47,8 @@ export function Sidebar({ threads, current, open, onOpen, onDelete, onClose }: S
           ))}
         </ul>
         <footer>
-          <strong>Kept in memory only.</strong> Conversations vanish when the server restarts, and the oldest make room
-          when there are too many.
+          <strong>Kept in memory only.</strong> Conversations vanish when the server restarts, and the oldest
+          make room when there are too many.
         </footer>
       </nav>
     </>
@@ -83,7 +85,12 @@ function ThreadRow({
   }
   return (
     <li className={`thread ${thread.status}`}>
-      <button type="button" className="thread-open" aria-current={isCurrent ? "page" : undefined} onClick={onOpen}>
+      <button
+        type="button"
+        className="thread-open"
+        aria-current={isCurrent ? "page" : undefined}
+        onClick={onOpen}
+      >
         <span className="thread-title">{thread.title}</span>
         {thread.status !== "idle" && <span className="thread-status">{statusWords[thread.status]}</span>}
       </button>

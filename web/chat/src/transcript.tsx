@@ -76,5 +76,8 @@ function AnswerTools({ turn }: { turn: Extract<Turn, { kind: "assistant" }> }) {
 }
 
 function spoken(turn: Extract<Turn, { kind: "assistant" }>): string {
-  return turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n\n").trim();
+  return turn.parts
+    .map((part) => (part.kind === "text" ? part.text : ""))
+    .join("\n\n")
+    .trim();
 }

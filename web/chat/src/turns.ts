@@ -60,7 +60,8 @@ function partsOf(message: Message, id: string, calls: Map<string, ToolCall>): Pa
     typeof message.content === "string" ? [{ type: "text", text: message.content }] : (message.content ?? []);
   for (const [at, block] of blocks.entries()) {
     const key = `${id}-${at}`;
-    if (block.type === "reasoning" && block.reasoning) parts.push({ kind: "reasoning", key, text: block.reasoning });
+    if (block.type === "reasoning" && block.reasoning)
+      parts.push({ kind: "reasoning", key, text: block.reasoning });
     if (block.type === "text" && block.text) parts.push({ kind: "text", key, text: block.text });
   }
   for (const call of [...(message.tool_calls ?? []), ...(message.tool_call_chunks ?? [])]) {

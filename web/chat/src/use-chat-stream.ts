@@ -1,4 +1,4 @@
-import { HttpAgentServerAdapter, useStream } from "@langchain/react";
+import { HttpAgentServerAdapter, type UseStreamOptions, useStream } from "@langchain/react";
 import { useMemo } from "react";
 import { apiUrl } from "./api.ts";
 import { connection } from "./connection.ts";
@@ -28,14 +28,16 @@ export function useChatStream(options: {
       }),
     [],
   );
-  return useStream<{ messages: unknown[] }>({
+  const settings = {
     transport,
     threadId,
     assistantId,
     onThreadId,
     onCreated: onChanged,
     onCompleted: onChanged,
-    // Its REST client, for the history, is to go through the same door.
-    ...({ callerOptions } as object),
-  });
+    // For its REST client, which reads the history: through the same door.
+    callerOptions,
+  };
+  // The types know an assistant and caller options only for agent servers; the hook itself takes them here too.
+  return useStream<{ messages: unknown[] }>(settings as unknown as UseStreamOptions<{ messages: unknown[] }>);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 
 /**
  * What the page shows. `key` changes when the conversation is to be loaded anew: `useStream` closes its adapter for good
@@ -23,15 +23,15 @@ export function useThreadAddress() {
     return () => removeEventListener("hashchange", follow);
   }, []);
 
-  const show = (threadId: string | null) => {
+  const show = useCallback((threadId: string | null) => {
     history.pushState(null, "", threadId === null ? "#/" : `#/t/${threadId}`);
     setView((now) => ({ threadId, key: now.key + 1 }));
-  };
+  }, []);
   /** The new conversation got its id; what is on the screen stays. */
-  const name = (threadId: string) => {
+  const name = useCallback((threadId: string) => {
     history.replaceState(null, "", `#/t/${threadId}`);
     setView((now) => ({ ...now, threadId }));
-  };
-  const reload = () => setView((now) => ({ ...now, key: now.key + 1 }));
+  }, []);
+  const reload = useCallback(() => setView((now) => ({ ...now, key: now.key + 1 })), []);
   return { view, show, name, reload };
 }

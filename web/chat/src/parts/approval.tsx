@@ -17,7 +17,9 @@ export function Approval({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unk
   const request = ask as Ask | null;
   const action = request?.action_requests?.[0];
   if (!action) return <Question ask={ask} onAnswer={onAnswer} />;
-  const allowed = request.review_configs?.find((config) => config.action_name === action.name)?.allowed_decisions;
+  const allowed = request.review_configs?.find(
+    (config) => config.action_name === action.name,
+  )?.allowed_decisions;
   return (
     <ActionCard
       action={action}
@@ -55,7 +57,9 @@ function ActionCard({
             key={name}
             label={name}
             value={typeof value === "string" ? value : JSON.stringify(value)}
-            onChange={(text) => setArgs({ ...args, [name]: typeof value === "string" ? text : readJson(text) })}
+            onChange={(text) =>
+              setArgs({ ...args, [name]: typeof value === "string" ? text : readJson(text) })
+            }
           />
         ))
       ) : (

@@ -50,9 +50,7 @@ export function SubagentCard(props: SubagentCardProps) {
   );
 }
 
-function LiveSubagent(
-  props: SubagentCardProps & { stream: AnyStream; subagent: SubagentDiscoverySnapshot },
-) {
+function LiveSubagent(props: SubagentCardProps & { stream: AnyStream; subagent: SubagentDiscoverySnapshot }) {
   const { stream, subagent, call, activity, renderParts } = props;
   const messages = useMessages(stream, subagent);
   const parts: Part[] = toTurns(messages).flatMap((turn) => (turn.kind === "assistant" ? turn.parts : []));

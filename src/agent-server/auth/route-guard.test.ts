@@ -1,0 +1,186 @@
+import { Auth } from "@langchain/langgraph-sdk/auth";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import type { Authenticator } from "../../platform/http/caller.ts";
+import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
+import type { Route } from "../../platform/http/route.ts";
+import { createLogger } from "../../platform/logger.ts";
+import { createMetrics } from "../../platform/metrics.ts";
+import { type AgentServer, createAgentServer } from "../agent-server.ts";
+import { builtinGraphs } from "../graphs/builtin/builtin-graphs.ts";
+import { GraphRegistry } from "../graphs/graph-registry.ts";
+import { AgentGuard } from "./agent-guard.ts";
+import { createProjectAuthenticator } from "./project-authenticator.ts";
+import { ruleFor } from "./route-rules.ts";
+import { createSingleWorkspace } from "./single-workspace.ts";
+
+type Owned = { metadata?: Record<string, unknown> };
+
+/** Everything belongs to the one who made it; the store is divided by user. */
+const auth = new Auth()
+  .authenticate((request: Request) => request.headers.get("x-user") ?? "")
+  .on(["threads", "assistants", "crons"], ({ value, user }) => {
+    (value as Owned).metadata = { ...(value as Owned).metadata, owner: user.identity };
+    return { owner: user.identity };
+  })
+  .on(
+    ["store:put", "store:get", "store:search", "store:delete", "store:list_namespaces"],
+    ({ value, user }) => {
+      const asked = value as { namespace?: string[]; value?: { owner?: string } };
+      if (asked.namespace?.[0] === "shared") return { owner: user.identity };
+      asked.namespace = [user.identity, ...(asked.namespace ?? [])];
+      return true;
+    },
+  );
+
+const logger = createLogger({ level: "silent" });
+let database: TestDatabase;
+let server: AgentServer;
+let http: HttpApp;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 4 });
+  const { authenticate, callbacks = {} } = auth["~handlerCache"];
+  const loaded = { authenticate, callbacks, disableStudioAuth: true } as never as ConstructorParameters<
+    typeof AgentGuard
+  >[0] &
+    Parameters<typeof createProjectAuthenticator>[0]["auth"];
+  const builtin = await builtinGraphs({ environment: {} });
+  server = createAgentServer({
+    database: database.database,
+    logger,
+    graphs: new GraphRegistry(builtin.graphs),
+    version: "test",
+    runConcurrency: 10,
+    runLeaseMs: 5_000,
+    runTimeoutMs: 60_000,
+    publicUrl: () => "http://127.0.0.1",
+    project: { guard: new AgentGuard(loaded, logger) },
+  });
+  await server.start();
+  const own = createSingleWorkspace({
+    workspaceId: "00000000-0000-4000-8000-000000000000",
+    apiKey: undefined,
+    checkTenant: false,
+  });
+  const authenticator: Authenticator = createProjectAuthenticator({
+    auth: loaded,
+    logger,
+    own,
+    ownRequired: false,
+  });
+  http = createHttpApp({
+    routes: server.routes,
+    authenticator,
+    agentAuthRequired: false,
+    logger,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    documents: [],
+    validateResponses: true,
+  });
+});
+
+afterAll(async () => {
+  await server.stop(1_000);
+  await database.drop();
+});
+
+async function call(user: string, method: string, path: string, body?: unknown) {
+  const response = await http.fetch(
+    new Request(`http://127.0.0.1${path}`, {
+      method,
+      headers: { "x-user": user, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+test("no route of a guarded resource is without a rule", () => {
+  // Runs ask where they are made, and the other three name what they touch in their body.
+  const elsewhere = /^(\/threads\/\{thread_id\})?\/runs(\/stream|\/wait|\/batch)?$|^\/(mcp|a2a|internal)\b/;
+  const open = (routes: Route[]) =>
+    routes
+      .filter(({ spec }) => spec.access.kind !== "open" && ruleFor(spec) === undefined)
+      .map(({ spec }) => `${spec.method} ${spec.path}`);
+  expect(open(server.routes).filter((name) => !elsewhere.test(name.split(" ")[1]!))).toEqual([]);
+});
+
+test("without an identity nothing answers", async () => {
+  expect((await call("", "POST", "/threads/search", {})).status).toBe(401);
+});
+
+describe("crons", () => {
+  const cron = { assistant_id: "echo", schedule: "0 0 1 1 *", input: {} };
+
+  test("belong to their maker", async () => {
+    const made = await call("ada", "POST", "/runs/crons", cron);
+    expect(made).toMatchObject({ status: 200, body: { metadata: { owner: "ada" } } });
+    const path = `/runs/crons/${made.body.cron_id}`;
+    expect((await call("bob", "GET", path)).status).toBe(404);
+    expect((await call("bob", "PATCH", path, { enabled: false })).status).toBe(404);
+    expect((await call("bob", "DELETE", path)).status).toBe(404);
+    expect((await call("bob", "POST", "/runs/crons/search", {})).body).toEqual([]);
+    expect((await call("bob", "POST", "/runs/crons/count", {})).body).toBe(0);
+    expect((await call("ada", "POST", "/runs/crons/count", {})).body).toBe(1);
+    expect((await call("ada", "GET", path)).status).toBe(200);
+  });
+
+  test("may not be put on somebody else's thread", async () => {
+    const thread = await call("ada", "POST", "/threads", {});
+    const path = `/threads/${thread.body.thread_id}/runs/crons`;
+    expect((await call("bob", "POST", path, cron)).status).toBe(404);
+    expect((await call("ada", "POST", path, cron)).status).toBe(200);
+  });
+});
+
+describe("the store", () => {
+  const item = (namespace: string[], value: object) => ({ namespace, key: "k", value });
+
+  test("is where the handler moves it", async () => {
+    await call("ada", "PUT", "/store/items", item(["notes"], { text: "of ada" }));
+    const read = (user: string) => call(user, "GET", "/store/items?namespace=notes&key=k");
+    expect((await read("ada")).body).toMatchObject({
+      namespace: ["ada", "notes"],
+      value: { text: "of ada" },
+    });
+    expect((await read("bob")).body).toBeNull();
+    const search = { namespace_prefix: ["notes"] };
+    expect((await call("ada", "POST", "/store/items/search", search)).body.items).toHaveLength(1);
+    expect((await call("bob", "POST", "/store/items/search", search)).body.items).toEqual([]);
+    expect((await call("ada", "POST", "/store/namespaces", {})).body.namespaces).toEqual([["ada", "notes"]]);
+    expect((await call("bob", "POST", "/store/namespaces", {})).body.namespaces).toEqual([]);
+    await call("bob", "DELETE", "/store/items", { namespace: ["notes"], key: "k" });
+    expect((await read("ada")).body).not.toBeNull();
+  });
+
+  test("hides what a filter on the value does not admit", async () => {
+    await call("ada", "PUT", "/store/items", item(["shared"], { owner: "ada" }));
+    const read = (user: string) => call(user, "GET", "/store/items?namespace=shared&key=k");
+    expect((await read("ada")).status).toBe(200);
+    expect((await read("bob")).status).toBe(404);
+    const search = { namespace_prefix: ["shared"] };
+    expect((await call("bob", "POST", "/store/items/search", search)).body.items).toEqual([]);
+    expect((await call("ada", "POST", "/store/items/search", search)).body.items).toHaveLength(1);
+    expect((await call("bob", "PUT", "/store/items", item(["shared"], { owner: "bob" }))).status).toBe(404);
+    expect((await call("bob", "DELETE", "/store/items", { namespace: ["shared"], key: "k" })).status).toBe(
+      404,
+    );
+    const list = { prefix: ["shared"] };
+    expect((await call("bob", "POST", "/store/namespaces", list)).body.namespaces).toEqual([]);
+    expect((await call("ada", "POST", "/store/namespaces", list)).body.namespaces).toEqual([["shared"]]);
+  });
+});
+
+test("cancelling many runs reaches only one's own", async () => {
+  const thread = await call("ada", "POST", "/threads", {});
+  const later = { assistant_id: "echo", input: {}, after_seconds: 600 };
+  const run = await call("ada", "POST", `/threads/${thread.body.thread_id}/runs`, later);
+  const path = `/threads/${thread.body.thread_id}/runs/${run.body.run_id}`;
+  expect((await call("bob", "POST", "/runs/cancel", { status: "all" })).status).toBe(204);
+  expect((await call("ada", "GET", path)).body.status).toBe("pending");
+  expect((await call("ada", "POST", "/runs/cancel", { status: "all" })).status).toBe(204);
+  expect((await call("ada", "GET", path)).body.status).toBe("interrupted");
+});

@@ -1,0 +1,211 @@
+import * as oauth from "oauth4webapi";
+import type { NetworkGuard } from "../../platform/network-guard.ts";
+import { describeOAuthFailure } from "./oauth-failure.ts";
+import type { Provider } from "./provider.ts";
+import { conformTokenBody, type GrantedToken, readGrant } from "./token-response.ts";
+
+export type OAuthClient = {
+  exchangeCode(
+    provider: Provider,
+    secret: string | null,
+    request: {
+      code: string;
+      state: string;
+      issuer: string | undefined;
+      redirectUri: string;
+      codeVerifier: string | null;
+    },
+  ): Promise<GrantedToken>;
+  refresh(provider: Provider, secret: string | null, refreshToken: string): Promise<GrantedToken>;
+  /** RFC 7009. Resolves when the token is gone, also when it was before. */
+  revoke(
+    provider: Provider,
+    secret: string | null,
+    request: { url: string; token: string; hint: "access_token" | "refresh_token" },
+  ): Promise<void>;
+  /** Metadata of the server, RFC 8414 first, OpenID's second; null when it publishes none. */
+  discover(issuer: URL): Promise<oauth.AuthorizationServer | null>;
+  register(
+    server: oauth.AuthorizationServer,
+    metadata: Partial<oauth.Client>,
+  ): Promise<Partial<oauth.Client> & { client_id: string }>;
+};
+
+export const providerTimeoutMs = 15_000;
+const maxResponseBytes = 1024 * 1024;
+
+/** The protocol steps, all over the guarded network. The protocol itself is the library's. */
+export function createOAuthClient(options: {
+  guard: NetworkGuard;
+  /** Plain http, where the operator allows private addresses. */
+  allowHttp: boolean;
+}): OAuthClient {
+  const send = async (
+    url: string,
+    init: { method?: string; headers?: HeadersInit; body?: unknown },
+  ): Promise<Response> =>
+    options.guard.guardedFetch(url, {
+      method: init.method ?? "GET",
+      headers: new Headers(init.headers),
+      ...(init.body == null ? {} : { body: String(init.body) }),
+      timeoutMs: providerTimeoutMs,
+      maxResponseBytes,
+      redirect: "manual",
+    });
+  const plain = {
+    [oauth.customFetch]: send,
+    [oauth.allowInsecureRequests]: options.allowHttp,
+  };
+
+  /** The library would check an ID token against an issuer that is often not known; it is read apart. */
+  function tokenRequestOptions(provider: Provider) {
+    let idToken: string | undefined;
+    return {
+      idToken: () => idToken,
+      options: {
+        [oauth.allowInsecureRequests]: options.allowHttp,
+        [oauth.customFetch]: async (url: string, init: { headers?: HeadersInit; body?: unknown }) => {
+          const answer = await send(url, { ...init, method: "POST" });
+          const conform = conformTokenBody(
+            answer.status,
+            answer.headers.get("content-type"),
+            await answer.text(),
+          );
+          const { body, found } = withoutIdToken(conform.body, conform.contentType);
+          idToken = found;
+          const headers = new Headers(answer.headers);
+          headers.delete("content-length");
+          if (conform.contentType) headers.set("content-type", conform.contentType);
+          return new Response(body, { status: conform.status, headers });
+        },
+        ...(provider.resource === null ? {} : { additionalParameters: { resource: provider.resource } }),
+      },
+    };
+  }
+
+  return {
+    async exchangeCode(provider, secret, request) {
+      const server = serverOf(provider);
+      const client = { client_id: provider.client_id };
+      const request_ = tokenRequestOptions(provider);
+      try {
+        const parameters = new URLSearchParams({ code: request.code, state: request.state });
+        if (provider.issuer !== null && request.issuer !== undefined) {
+          parameters.set("iss", request.issuer);
+        }
+        const checked = oauth.validateAuthResponse(server, client, parameters, request.state);
+        const answer = await oauth.authorizationCodeGrantRequest(
+          server,
+          client,
+          clientAuth(provider, secret),
+          checked,
+          request.redirectUri,
+          request.codeVerifier ?? oauth.nopkce,
+          request_.options,
+        );
+        const body = await oauth.processAuthorizationCodeResponse(server, client, answer);
+        return readGrant(body, request_.idToken());
+      } catch (error) {
+        throw describeOAuthFailure(error, {
+          host: hostOf(provider.token_url),
+          step: "the exchange of the authorization code",
+          secrets: [secret, request.code, request.codeVerifier, request.state],
+        });
+      }
+    },
+
+    async refresh(provider, secret, refreshToken) {
+      const server = serverOf(provider);
+      const client = { client_id: provider.client_id };
+      const request = tokenRequestOptions(provider);
+      try {
+        const answer = await oauth.refreshTokenGrantRequest(
+          server,
+          client,
+          clientAuth(provider, secret),
+          refreshToken,
+          request.options,
+        );
+        const body = await oauth.processRefreshTokenResponse(server, client, answer);
+        return readGrant(body, request.idToken());
+      } catch (error) {
+        throw describeOAuthFailure(error, {
+          host: hostOf(provider.token_url),
+          step: "the refresh of a token",
+          secrets: [secret, refreshToken],
+        });
+      }
+    },
+
+    async revoke(provider, secret, { url, token, hint }) {
+      const server = { ...serverOf(provider), revocation_endpoint: url };
+      try {
+        const answer = await oauth.revocationRequest(
+          server,
+          { client_id: provider.client_id },
+          clientAuth(provider, secret),
+          token,
+          { ...plain, additionalParameters: { token_type_hint: hint } },
+        );
+        // The body of a success says nothing, and some servers send 204.
+        if (answer.status === 204) return;
+        await oauth.processRevocationResponse(answer);
+      } catch (error) {
+        throw describeOAuthFailure(error, {
+          host: hostOf(url),
+          step: "the revocation of a token",
+          secrets: [secret, token],
+        });
+      }
+    },
+
+    async discover(issuer) {
+      for (const algorithm of ["oauth2", "oidc"] as const) {
+        const answer = await oauth.discoveryRequest(issuer, { ...plain, algorithm });
+        if (answer.status !== 200) continue;
+        return await oauth.processDiscoveryResponse(issuer, answer);
+      }
+      return null;
+    },
+
+    async register(server, metadata) {
+      const answer = await oauth.dynamicClientRegistrationRequest(server, metadata, plain);
+      // Some servers answer 200 to what they registered.
+      const created =
+        answer.status === 200
+          ? new Response(answer.body, { status: 201, headers: answer.headers })
+          : answer;
+      return oauth.processDynamicClientRegistrationResponse(created);
+    },
+  };
+}
+
+function serverOf(provider: Provider): oauth.AuthorizationServer {
+  return {
+    issuer: provider.issuer ?? new URL(provider.token_url).origin,
+    authorization_endpoint: provider.auth_url,
+    token_endpoint: provider.token_url,
+  };
+}
+
+/** A client without a secret proves itself with PKCE alone, whatever method it was given. */
+function clientAuth(provider: Provider, secret: string | null): oauth.ClientAuth {
+  if (secret === null || provider.token_endpoint_auth_method === "none") return oauth.None();
+  return provider.token_endpoint_auth_method === "client_secret_basic"
+    ? oauth.ClientSecretBasic(secret)
+    : oauth.ClientSecretPost(secret);
+}
+
+function withoutIdToken(body: string, contentType: string | null): { body: string; found?: string } {
+  if (!contentType?.includes("json")) return { body };
+  try {
+    const { id_token: found, ...rest } = JSON.parse(body) as Record<string, unknown>;
+    return typeof found === "string" ? { body: JSON.stringify(rest), found } : { body };
+  } catch {
+    return { body };
+  }
+}
+
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}

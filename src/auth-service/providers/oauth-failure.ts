@@ -1,0 +1,116 @@
+import * as oauth from "oauth4webapi";
+import { AppError } from "../../platform/errors.ts";
+
+/**
+ * Why a provider did not do what it was asked.
+ * - `grant`: the code or token is not good any more; trying again is useless.
+ * - `refused`: the provider understood and said no (wrong client, unsupported, …).
+ * - `unusable`: the answer makes no sense.
+ * - `unreachable`: no answer, in time or at all, or an overloaded one.
+ */
+export type OAuthFailureKind = "grant" | "refused" | "unusable" | "unreachable";
+
+/** Never carries what the provider or the library said as `cause`: bodies hold tokens, and errors get logged. */
+export class OAuthFailure extends AppError {
+  readonly failure: OAuthFailureKind;
+  /** The provider's own error code, when it is one. */
+  readonly providerError: string | null;
+
+  constructor(options: {
+    failure: OAuthFailureKind;
+    code: string;
+    message: string;
+    providerError?: string | null;
+  }) {
+    super({
+      code: options.code,
+      kind: "bad_gateway",
+      message: options.message,
+      retryable: options.failure === "unreachable" || options.failure === "unusable",
+    });
+    this.name = "OAuthFailure";
+    this.failure = options.failure;
+    this.providerError = options.providerError ?? null;
+  }
+}
+
+/** Besides `invalid_grant`: what well-known providers say instead. */
+const deadGrantErrors = new Set([
+  "invalid_grant",
+  "bad_refresh_token",
+  "bad_verification_code",
+  "invalid_refresh_token",
+  "invalid_code",
+  "token_revoked",
+  "token_expired",
+  "expired_token",
+]);
+
+const errorCodePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+const maxDescription = 200;
+
+/** `step` completes "while …"; `secrets` are what was sent and must not come back in a message. */
+export function describeOAuthFailure(
+  thrown: unknown,
+  context: { host: string; step: string; secrets: readonly (string | null | undefined)[] },
+): AppError {
+  const { host, step } = context;
+  if (thrown instanceof OAuthFailure) return thrown;
+  if (thrown instanceof AppError) {
+    // Refused by the guard: the caller's mistake, said in its own words.
+    if (thrown.kind !== "bad_gateway" && thrown.code !== "network.name_unknown") return thrown;
+    return new OAuthFailure({ failure: "unreachable", code: "oauth.unreachable", message: thrown.message });
+  }
+  if (thrown instanceof oauth.ResponseBodyError) {
+    const error = errorCodePattern.test(thrown.error) ? thrown.error : "an error it did not name properly";
+    const why = safeDescription(thrown.error_description, context.secrets);
+    const overloaded = thrown.status >= 500 || thrown.status === 429 || error === "temporarily_unavailable";
+    return new OAuthFailure({
+      failure: deadGrantErrors.has(error) ? "grant" : overloaded ? "unreachable" : "refused",
+      code: "oauth.refused",
+      message: `${host} refused ${step}: ${error}${why === null ? "" : ` (${why})`}.`,
+      providerError: error,
+    });
+  }
+  if (thrown instanceof oauth.WWWAuthenticateChallengeError) {
+    return new OAuthFailure({
+      failure: "refused",
+      code: "oauth.refused",
+      message: `${host} refused ${step}: the client id or secret is not accepted there.`,
+      providerError: "invalid_client",
+    });
+  }
+  if (thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.UnsupportedOperationError) {
+    const status = thrown.cause instanceof Response ? thrown.cause.status : undefined;
+    const overloaded = status !== undefined && (status >= 500 || status === 429);
+    const said = status === undefined ? "" : ` (status ${status})`;
+    return new OAuthFailure({
+      failure: overloaded ? "unreachable" : "unusable",
+      code: "oauth.unusable_answer",
+      message: `${host} gave an answer to ${step} that is not OAuth${said}. Check the provider's addresses.`,
+    });
+  }
+  if (thrown instanceof TypeError) {
+    return new OAuthFailure({
+      failure: "unusable",
+      code: "oauth.unusable_answer",
+      message: `${step} at ${host} cannot be carried out with these settings. Check the provider's addresses.`,
+    });
+  }
+  throw thrown;
+}
+
+/** One short printable line that repeats nothing of what was sent. */
+function safeDescription(
+  text: string | undefined,
+  secrets: readonly (string | null | undefined)[],
+): string | null {
+  if (text === undefined) return null;
+  if (secrets.some((secret) => secret && text.includes(secret))) return null;
+  const line = text
+    .replace(/[^\x20-\x7e]+/g, " ")
+    .trim()
+    .slice(0, maxDescription);
+  // Something long and unbroken looks like a token.
+  return line === "" || /[A-Za-z0-9_\-./+=]{24,}/.test(line) ? null : line;
+}

@@ -1,0 +1,30 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { deleteParkedBefore, listOvertaken } from "./parked-store.ts";
+import type { RunWriter } from "./run-writer.ts";
+
+const keepDays = 7;
+const batch = 500;
+
+/**
+ * Folds what was parked for a run in the very moment the run was written, and gives up on what has waited for a
+ * week. An empty patch is enough: writing a run takes in everything that waits for it.
+ */
+export async function foldOvertaken(options: { database: Database; clock: Clock; writer: RunWriter }): Promise<void> {
+  const { database, clock, writer } = options;
+  const now = clock.now();
+  for (const { run_id, workspace_id } of await listOvertaken(database.sql, batch)) {
+    await writer.add({
+      kind: "patch",
+      workspaceId: workspace_id,
+      id: run_id,
+      projectId: undefined,
+      receivedAt: now.toISOString(),
+      fields: {},
+      payloads: {},
+      facts: { terms: [] },
+      bytes: 0,
+    });
+  }
+  await deleteParkedBefore(database.sql, new Date(now.getTime() - keepDays * 86_400_000));
+}

@@ -1,0 +1,22 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+
+/** Runs that are stored although something still waits for them: it was parked while they were being written. */
+export async function listOvertaken(sql: Sql, limit: number): Promise<{ run_id: string; workspace_id: string }[]> {
+  const { rows } = await raw<{ run_id: string; workspace_id: string }>`
+    select w.run_id, w.workspace_id
+    from (
+      select run_id, workspace_id from trace_parked_usage
+      union
+      select run_id, workspace_id from trace_parked_patches
+    ) w
+    cross join lateral (select from trace_runs r where r.id = w.run_id and r.workspace_id = w.workspace_id limit 1) r
+    limit ${limit}
+  `.execute(sql);
+  return rows;
+}
+
+export async function deleteParkedBefore(sql: Sql, before: Date): Promise<void> {
+  await raw`delete from trace_parked_patches where received_at < ${before}`.execute(sql);
+  await raw`delete from trace_parked_usage where received_at < ${before}`.execute(sql);
+}

@@ -1,0 +1,16 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+
+export async function readRetentionDays(sql: Sql, workspaceId: string): Promise<number | null> {
+  const { rows } = await raw<{ retention_days: number | null }>`
+    select retention_days from trace_settings where workspace_id = ${workspaceId}
+  `.execute(sql);
+  return rows[0]?.retention_days ?? null;
+}
+
+export async function saveRetentionDays(sql: Sql, workspaceId: string, days: number | null): Promise<void> {
+  await raw`
+    insert into trace_settings (workspace_id, retention_days) values (${workspaceId}, ${days})
+    on conflict (workspace_id) do update set retention_days = excluded.retention_days
+  `.execute(sql);
+}

@@ -1,0 +1,46 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { monthOfName, monthsToPrepare } from "./partition.ts";
+import type { Partitions } from "./partition-service.ts";
+import { dropPartition, listPartitions } from "./partition-store.ts";
+import { cutoffOf, isPartitionExpired } from "./retention.ts";
+import {
+  deletePartitionCompanions,
+  deleteRunsBefore,
+  listPartitionProjects,
+  listRetentions,
+} from "./run-removal-store.ts";
+
+const batch = 5_000;
+
+/** Drops the partitions whose runs are all past their time, then deletes what is left of such runs row by row. */
+export async function applyRetention(
+  options: { database: Database; clock: Clock; logger: Logger; partitions: Partitions },
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock, logger, partitions } = options;
+  const now = clock.now();
+  const retentions = await listRetentions(database.sql);
+  if (retentions.length === 0) return;
+  const byProject = new Map(retentions.map((each) => [each.project_id, each]));
+  const prepared = new Set(monthsToPrepare(now).map((month) => month.name));
+  for (const name of await listPartitions(database.sql)) {
+    signal.throwIfAborted();
+    if (!monthOfName(name) || prepared.has(name)) continue;
+    if (!isPartitionExpired(name, await listPartitionProjects(database.sql, name), byProject, now)) continue;
+    await database.transaction(async (tx) => {
+      await deletePartitionCompanions(tx, name);
+      await dropPartition(tx, name);
+    });
+    partitions.forget();
+    logger.info({ partition: name }, "trace partition was dropped: all its runs are past their time");
+  }
+  for (const retention of retentions) {
+    const before = cutoffOf(retention, now);
+    for (;;) {
+      signal.throwIfAborted();
+      if ((await deleteRunsBefore(database.sql, retention.project_id, before, batch)) < batch) break;
+    }
+  }
+}

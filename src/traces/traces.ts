@@ -1,0 +1,145 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Route } from "../platform/http/route.ts";
+import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { datasetRoutes } from "./datasets/dataset-routes.ts";
+import { createDatasetService } from "./datasets/dataset-service.ts";
+import { exampleRoutes } from "./datasets/example-routes.ts";
+import { feedbackRoutes } from "./feedback/feedback-routes.ts";
+import { createFeedbackService } from "./feedback/feedback-service.ts";
+import { attachmentRoutes } from "./ingest/attachment-routes.ts";
+import { infoRoutes } from "./ingest/info-routes.ts";
+import { ingestRoutes } from "./ingest/ingest-routes.ts";
+import { createIngestService } from "./ingest/ingest-service.ts";
+import { foldOvertaken } from "./ingest/parked-service.ts";
+import { createRunWriter } from "./ingest/run-writer.ts";
+import type { SentParts } from "./ingest/sent-parts.ts";
+import { createSpanRecorder, type RecordedSpan, type SpanRecorder } from "./ingest/span-recorder.ts";
+import { projectRoutes } from "./projects/project-routes.ts";
+import { createProjectService } from "./projects/project-service.ts";
+import { settingsRoutes } from "./projects/settings-routes.ts";
+import { createPartitions } from "./runs/partition-service.ts";
+import { applyRetention } from "./runs/retention-service.ts";
+
+export type Traces = {
+  routes: Route[];
+  recurringJobs: RecurringJob[];
+  /** For runs of this very process: resolves once they are committed, throws when they cannot be. */
+  ingestRuns(workspaceId: string, project: string, runs: readonly IngestedRun[]): Promise<void>;
+  /** For graphs of this process: takes spans without ever waiting or failing. */
+  spans: SpanRecorder;
+  /** Projects as exports need them. */
+  projects: ReturnType<typeof createProjectService>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** A run by the wire's names; `post` makes it, `patch` adds to it. */
+export type IngestedRun = { kind: "post" | "patch"; record: Record<string, unknown> };
+
+export type TracesOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  metrics?: Metrics;
+  /** Shown to clients beside the workspace's id. */
+  workspaceName?(workspaceId: string): Promise<string>;
+};
+
+const minuteMs = 60_000;
+
+export function createTraces(options: TracesOptions): Traces {
+  const { database, clock, logger } = options;
+  const partitions = createPartitions({ database, clock, logger });
+  const projects = createProjectService({ database, clock });
+  const feedback = createFeedbackService({ database, clock });
+  const datasets = createDatasetService({ database });
+  const writer = createRunWriter({ database, partitions });
+  const ingest = createIngestService({ database, clock, logger, projects, feedback, writer });
+
+  async function ingestParts(workspaceId: string, project: string, sent: SentParts): Promise<void> {
+    const { errors } = await ingest.ingest(workspaceId, sent, project);
+    if (errors.length === 0) return;
+    const message = `${errors.length} runs could not be traced: ${errors[0]!.error}`;
+    throw new AppError({ code: "traces.refused", kind: "invalid", message, detail: { errors: errors.slice(0, 20) } });
+  }
+
+  const spans = createSpanRecorder({
+    logger,
+    ingest: (workspaceId, project, recorded) => ingestParts(workspaceId, project, spansSent(recorded)),
+  });
+  options.metrics?.gauge("trace_runs_waiting", "Runs waiting to be written.", () => writer.stats().queuedRows);
+  options.metrics?.gauge("trace_runs_written", "Runs written since the start.", () => writer.stats().rowsWritten);
+  options.metrics?.gauge("trace_spans_dropped", "Spans of this process that found no room.", () => spans.stats().dropped);
+
+  return {
+    routes: [
+      ...infoRoutes(),
+      ...ingestRoutes(ingest),
+      ...attachmentRoutes(database),
+      ...projectRoutes(projects),
+      ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
+      ...feedbackRoutes(feedback),
+      ...datasetRoutes(datasets),
+      ...exampleRoutes(datasets),
+    ],
+    recurringJobs: [
+      every({
+        kind: "traces.partitions",
+        database,
+        clock,
+        everyMs: 6 * 60 * minuteMs,
+        handler: () => partitions.prepare(),
+      }),
+      every({
+        kind: "traces.sweep",
+        database,
+        clock,
+        everyMs: minuteMs,
+        handler: async ({ signal }) => {
+          await foldOvertaken({ database, clock, writer });
+          await feedback.settleEarly();
+          await projects.purgeDeleted(signal);
+        },
+      }),
+      every({
+        kind: "traces.retention",
+        database,
+        clock,
+        everyMs: 60 * minuteMs,
+        handler: ({ signal }) => applyRetention({ database, clock, logger, partitions }, signal),
+      }),
+    ],
+    ingestRuns: (workspaceId, project, runs) =>
+      ingestParts(workspaceId, project, {
+        runs: runs.map(({ kind, record }) => ({ part: String(record.id), sent: { kind, record, payloads: {} } })),
+        attachments: [],
+        feedback: [],
+        errors: [],
+      }),
+    spans,
+    projects,
+    start: () => partitions.prepare(),
+    async stop() {
+      await spans.stop();
+      await writer.drain();
+    },
+  };
+}
+
+function spansSent(recorded: readonly RecordedSpan[]): SentParts {
+  const runs = recorded.map(({ kind, record, payloads }) => ({
+    part: String(record.id),
+    sent: {
+      kind,
+      record,
+      payloads: Object.fromEntries(
+        Object.entries(payloads).map(([field, bytes]) => [field, { bytes, value: JSON.parse(bytes.toString("utf8")) as unknown }]),
+      ),
+    },
+  }));
+  return { runs, attachments: [], feedback: [], errors: [] };
+}

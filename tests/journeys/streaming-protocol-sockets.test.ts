@@ -1,0 +1,352 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
+import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type Frame, readEvents, readFrames, sendCommand } from "../support/protocol-client.ts";
+import { allChannels, checkOrder, isTerminal, type WireEvent } from "../support/protocol-events.ts";
+import { protocolGraphs } from "../support/protocol-graphs.ts";
+import { openSocket, type Received } from "../support/protocol-socket.ts";
+
+let base: TestDatabase;
+let server: TestAgentServer;
+
+const startServer = async () =>
+  startTestAgentServer(base.url, { graphs: new GraphRegistry(await protocolGraphs()) });
+const say = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const connectTo = (threadId: string, path = "stream/events") =>
+  openSocket(server.url, `/threads/${threadId}/${path}`);
+const terminals = (received: Received[]) =>
+  received.filter((item) => item.kind === "event" && isTerminal(item.event)).length;
+const ended = (events: WireEvent[]) => events.some(isTerminal);
+
+beforeAll(async () => {
+  base = await createTestDatabase();
+  server = await startServer();
+});
+
+afterAll(async () => {
+  await server?.stop();
+  await base?.drop();
+});
+
+describe("a WebSocket", () => {
+  it.each(["stream/events", "stream"])("carries commands and events at %s, as SSE does", async (path) => {
+    const threadId = randomUUID();
+    const line = await connectTo(threadId, path);
+    expect(await line.ask("subscription.subscribe", { channels: allChannels })).toMatchObject({
+      type: "success",
+      result: { subscription_id: expect.any(String), replayed_events: 0 },
+    });
+    const [started, overSse] = await Promise.all([
+      line.ask("run.start", { assistant_id: "agent", input: say("research agents") }),
+      readEvents(server.url, threadId, ended),
+    ]);
+    expect(started).toMatchObject({ type: "success", meta: { thread_id: threadId } });
+    await line.until((received) => terminals(received) === 1);
+    checkOrder(line.events());
+    expect(line.events()).toEqual(overSse);
+    await line.close();
+  });
+
+  it("answers a subscription before it replays, and says how much that is", async () => {
+    const threadId = randomUUID();
+    await sendCommand(server.url, threadId, "run.start", { assistant_id: "slow", input: { pause: 0 } });
+    const expected = await readEvents(server.url, threadId, ended, { channels: ["values", "lifecycle"] });
+    const line = await connectTo(threadId);
+    const answer = await line.ask("subscription.subscribe", { channels: ["values", "lifecycle"] });
+    expect(answer.result).toMatchObject({ replayed_events: expected.length });
+    await line.until((received) => terminals(received) === 1);
+    expect(line.received[0]).toMatchObject({ kind: "answer" });
+    expect(line.events()).toEqual(expected);
+    await line.close();
+  });
+
+  it("replays for each subscription, and sends a live event once for all of them", async () => {
+    const threadId = randomUUID();
+    const line = await connectTo(threadId);
+    await line.ask("subscription.subscribe", { channels: ["lifecycle"] });
+    await line.ask("subscription.subscribe", { channels: ["lifecycle", "values"] });
+    await line.ask("run.start", { assistant_id: "slow", input: { pause: 0 } });
+    await line.until((received) => terminals(received) === 1);
+    const live = line.events().length;
+    expect(new Set(line.events().map((event) => event.seq)).size).toBe(live);
+    await line.ask("subscription.subscribe", { channels: ["lifecycle"] });
+    await line.until((received) => terminals(received) === 2);
+    expect(
+      line
+        .events()
+        .slice(live)
+        .map((event) => event.method),
+    ).toEqual(["lifecycle", "lifecycle"]);
+    await line.close();
+  });
+
+  it("is silent after unsubscribe", async () => {
+    const threadId = randomUUID();
+    const line = await connectTo(threadId);
+    const { result } = await line.ask("subscription.subscribe", { channels: ["values"] });
+    await line.ask("subscription.subscribe", { channels: ["lifecycle"] });
+    expect(await line.ask("subscription.unsubscribe", result)).toMatchObject({ type: "success", result: {} });
+    expect(await line.ask("subscription.unsubscribe", result)).toMatchObject({
+      error: "no_such_subscription",
+    });
+    await line.ask("run.start", { assistant_id: "slow", input: { pause: 0 } });
+    await line.until((received) => terminals(received) === 1);
+    expect(line.events().map((event) => event.method)).toEqual(["lifecycle", "lifecycle"]);
+    await line.close();
+  });
+
+  it("restores the subscriptions of a lost connection after the last event it had", async () => {
+    const threadId = randomUUID();
+    const first = await connectTo(threadId);
+    const { result } = await first.ask("subscription.subscribe", { channels: ["values", "lifecycle"] });
+    const started = await first.ask("run.start", { assistant_id: "slow", input: { pause: 60 } });
+    await first.until((received) => received.filter((item) => item.kind === "event").length >= 3);
+    const heard = first.events();
+    first.socket.terminate();
+    const second = await connectTo(threadId);
+    const back = await second.ask("subscription.reconnect", {
+      run_id: started.result!.run_id,
+      last_event_id: heard.at(-1)!.event_id,
+      subscriptions: [result!.subscription_id],
+    });
+    expect(back.result).toMatchObject({ restored: true, missed_events: expect.any(Number) });
+    expect(back.result!.current_namespaces).toContainEqual({ namespace: [], status: expect.any(String) });
+    await second.until((received) => terminals(received) === 1);
+    const all = await readEvents(server.url, threadId, ended, { channels: ["values", "lifecycle"] });
+    expect([...heard, ...second.events()]).toEqual(all);
+    expect(await second.ask("subscription.reconnect", { run_id: randomUUID() })).toMatchObject({
+      error: "no_such_run",
+    });
+    await second.close();
+  });
+
+  it.each([
+    ["no JSON", "{"],
+    ["a list", "[]"],
+    ["a number", "42"],
+    ["no method", '{"id":1}'],
+    ["an unknown command", '{"id":2,"method":"subscription.maybe"}'],
+    ["a bad filter", '{"id":3,"method":"subscription.subscribe","params":{"channels":["nope"]}}'],
+  ])("answers %s with an error and stays open", async (_name, frame) => {
+    const line = await connectTo(randomUUID());
+    line.send(frame);
+    await line.until((received) => received.length === 1);
+    expect(line.received[0]).toMatchObject({
+      kind: "answer",
+      answer: { type: "error", message: expect.any(String) },
+    });
+    line.socket.send(Buffer.from([0xff, 0x00, 0x01]));
+    await line.until((received) => received.length === 2);
+    expect(await line.ask("agent.getTree", {})).toMatchObject({ error: "no_such_run" });
+    await line.close();
+  });
+
+  it("hears nothing of a thread that belongs to another workspace", async () => {
+    const threadId = randomUUID();
+    const line = await connectTo(threadId);
+    await line.ask("subscription.subscribe", { channels: ["values"] });
+    await server.database.transaction(async (tx) => {
+      await tx
+        .insertInto("threads")
+        .values({ thread_id: threadId, workspace_id: randomUUID() } as never)
+        .execute();
+    });
+    expect(await line.ask("state.get", { namespace: [] })).toMatchObject({ error: "no_such_run" });
+    expect(await line.ask("run.start", { assistant_id: "echo", input: say("x") })).toMatchObject({
+      type: "error",
+    });
+    const response = await fetch(`${server.url}/threads/${threadId}/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"channels":["values"]}',
+    });
+    expect(response.status).toBe(404);
+    expect(line.events()).toEqual([]);
+    await line.close();
+  });
+});
+
+describe("an upgrade is refused", () => {
+  const statusOf = (path: string, headers: Record<string, string> = {}) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const socket = new WebSocket(`${server.url.replace(/^http/, "ws")}${path}`, { headers });
+      socket.once("unexpected-response", (_request, response) => {
+        resolve(response.statusCode);
+        response.destroy();
+      });
+      socket.once("open", () => reject(new Error("It was let in.")));
+      socket.once("error", () => undefined);
+    });
+
+  it("404 elsewhere", async () => {
+    expect(await statusOf("/threads/x/runs")).toBe(404);
+  });
+
+  it("422 for a thread id that is no UUID", async () => {
+    expect(await statusOf("/threads/mine/stream")).toBe(422);
+  });
+
+  it("403 for a page of another site", async () => {
+    expect(await statusOf(`/threads/${randomUUID()}/stream`, { origin: "https://evil.example" })).toBe(403);
+  });
+});
+
+it("a client that never reads costs bounded memory, and the others go on", async () => {
+  const threadId = randomUUID();
+  const { hostname, port } = new URL(server.url);
+  const deaf = connect({ host: hostname, port: Number(port) });
+  await once(deaf, "connect");
+  deaf.write(
+    `GET /threads/${threadId}/stream HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`,
+  );
+  await once(deaf, "data");
+  deaf.write(
+    maskedFrame(
+      JSON.stringify({ id: 1, method: "subscription.subscribe", params: { channels: ["values"] } }),
+    ),
+  );
+  await once(deaf, "data");
+  deaf.pause();
+  const big = "x".repeat(2_000_000);
+  const before = process.memoryUsage().rss;
+  for (let round = 0; round < 12; round++) {
+    await sendCommand(server.url, threadId, "run.start", {
+      assistant_id: "echo",
+      input: say(`${round}${big}`),
+    });
+    await server.client.runs.list(threadId, { limit: 1 });
+  }
+  const events = await readEvents(server.url, threadId, (all) => all.filter(isTerminal).length === 12, {
+    channels: ["lifecycle"],
+  });
+  expect(events.filter(isTerminal)).toHaveLength(12);
+  // Values grow with each run to some 50 MB in one event: had they been kept for the deaf client, it would show.
+  expect(process.memoryUsage().rss - before).toBeLessThan(1_500_000_000);
+  deaf.destroy();
+}, 60_000);
+
+/** Masked with zeros, so that the payload stays as it is. */
+function maskedFrame(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const head = Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]);
+  return Buffer.concat([head, payload]);
+}
+
+it("what was pruned is said to whoever asks for it", async () => {
+  const threadId = randomUUID();
+  await sendCommand(server.url, threadId, "run.start", { assistant_id: "slow", input: { pause: 0 } });
+  const all = await readEvents(server.url, threadId, ended);
+  const cut = all[5]!.seq;
+  await server.database.transaction(async (tx) => {
+    await tx.deleteFrom("thread_events").where("thread_id", "=", threadId).where("seq", "<=", cut).execute();
+    await tx.updateTable("threads").set({ pruned_seq: cut }).where("thread_id", "=", threadId).execute();
+  });
+  const read = (since: number | undefined, enough: (frames: Frame[]) => boolean) =>
+    readFrames(
+      `${server.url}/threads/${threadId}/stream/events`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ channels: allChannels, since }),
+      },
+      enough,
+    );
+  const whole = (count: number) => (frames: Frame[]) => frames.length >= count;
+  const kept = all.length - 6;
+  const [gap, ...rest] = await read(2, whole(kept + 1));
+  expect(gap).toMatchObject({ event: "error", data: { type: "error", id: null, error: "invalid_argument" } });
+  expect(rest.map((frame) => frame.data)).toEqual(all.slice(6));
+  expect((await read(undefined, whole(kept))).map((frame) => frame.data)).toEqual(all.slice(6));
+  expect((await read(cut, whole(kept)))[0]!.data).toEqual(all[6]);
+});
+
+it("a server that stops says so, and its clients find everything on the next one", async () => {
+  const threadId = randomUUID();
+  const line = await connectTo(threadId);
+  await line.ask("subscription.subscribe", { channels: ["lifecycle"] });
+  await line.ask("run.start", { assistant_id: "slow", input: { pause: 300 } });
+  await line.until((received) => received.some((item) => item.kind === "event"));
+  await server.stop();
+  expect(await line.closed).toBe(1001);
+  server = await startServer();
+  const events = await readEvents(server.url, threadId, ended);
+  checkOrder(events);
+  const again = events.findLastIndex(
+    (event) => event.method === "lifecycle" && event.params.data.event === "running",
+  );
+  expect(again).toBeGreaterThan(0);
+  expect(events[again + 1]!.method).toBe("values");
+});
+
+describe("the stream over all runs of a thread", () => {
+  it("tells what each run's own modes say, and goes on after Last-Event-ID", async () => {
+    const thread = await server.client.threads.create();
+    await server.client.runs.wait(thread.thread_id, "echo", { input: say("one") });
+    await server.client.runs.wait(thread.thread_id, "slow", { input: { pause: 0 }, streamMode: "updates" });
+    const url = `${server.url}/threads/${thread.thread_id}/stream`;
+    const frames = await readFrames(url, { headers: { "last-event-id": "-" } }, (all) => all.length >= 7);
+    expect(frames.map((frame) => frame.event)).toEqual([
+      "metadata",
+      "values",
+      "values",
+      "metadata",
+      "updates",
+      "updates",
+      "updates",
+    ]);
+    const rest = await readFrames(
+      url,
+      { headers: { "last-event-id": frames[3]!.id! } },
+      (all) => all.length >= 3,
+    );
+    expect(rest).toEqual(frames.slice(4));
+  });
+
+  it("can tell of beginnings, ends and states alone", async () => {
+    const thread = await server.client.threads.create();
+    await server.client.runs.wait(thread.thread_id, "echo", { input: say("one") });
+    const url = `${server.url}/threads/${thread.thread_id}/stream?stream_modes=lifecycle&stream_modes=state_update`;
+    const frames = await readFrames(url, { headers: { "last-event-id": "-" } }, (all) => all.length >= 3);
+    expect(frames).toMatchObject([
+      { event: "lifecycle", data: { status: "running" } },
+      {
+        event: "state_update",
+        data: { values: { messages: [{ content: "one" }, { content: "echo one" }] } },
+      },
+      { event: "lifecycle", data: { status: "success" } },
+    ]);
+  });
+
+  it("is what the real client joins", async () => {
+    const thread = await server.client.threads.create();
+    const stop = new AbortController();
+    const heard: string[] = [];
+    const joined = (async () => {
+      for await (const part of server.client.threads.joinStream(thread.thread_id, {
+        signal: stop.signal,
+        lastEventId: "-",
+      })) {
+        heard.push(part.event);
+        if (part.event === "values" && heard.filter((name) => name === "values").length === 4) break;
+      }
+    })();
+    await server.client.runs.wait(thread.thread_id, "echo", { input: say("one") });
+    await server.client.runs.wait(thread.thread_id, "echo", { input: say("two") });
+    await joined;
+    stop.abort();
+    expect(heard).toEqual(["metadata", "values", "values", "metadata", "values", "values"]);
+  });
+
+  it("404 for a thread that is not there, 422 for a mode that is not", async () => {
+    expect((await fetch(`${server.url}/threads/${randomUUID()}/stream`)).status).toBe(404);
+    const thread = await server.client.threads.create();
+    expect((await fetch(`${server.url}/threads/${thread.thread_id}/stream?stream_modes=all`)).status).toBe(
+      422,
+    );
+  });
+});
