@@ -25,6 +25,7 @@ import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
+import { createTraces, type Traces } from "./traces/traces.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
 
 export type Started = {
@@ -63,6 +64,7 @@ export type Ground = {
 type Areas = {
   workspaces: Workspaces;
   agentServer: AgentServer;
+  traces: Traces;
   jobs: JobWorker;
   startJobs(): Promise<void>;
   http: HttpApp;
@@ -75,6 +77,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   const metrics = createMetrics();
   metrics.poolGauges(() => database.poolStats());
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
+  const traces = createTraces({ database, clock, logger, metrics });
   const builtin = await builtinGraphs({ environment: providerKeys() });
   const agentServer = createAgentServer({
     database,
@@ -91,6 +94,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
+    ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
   });
   const idempotency = createIdempotencyStore({
     sql: database.sql,
@@ -107,7 +111,12 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       await deleteExpiredKeys(database.sql, clock.now());
     },
   });
-  const recurring = [pruneJob({ database, clock }), sweepKeys, ...agentServer.recurring];
+  const recurring = [
+    pruneJob({ database, clock }),
+    sweepKeys,
+    ...agentServer.recurring,
+    ...traces.recurringJobs,
+  ];
   const jobs = createJobWorker({
     database,
     clock,
@@ -126,8 +135,13 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });
-  const routes = [...system, ...workspaces.routes, ...agentServer.routes];
-  const documents = apiDocuments({ system, control: workspaces.routes, agent: agentServer.routes });
+  const routes = [...system, ...workspaces.routes, ...agentServer.routes, ...traces.routes];
+  const documents = apiDocuments({
+    system,
+    control: workspaces.routes,
+    agent: agentServer.routes,
+    traces: traces.routes,
+  });
   const http = createHttpApp({
     routes,
     authenticator: workspaces.authenticator,
@@ -144,17 +158,19 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     for (const job of recurring) await job.start();
     await jobs.start();
   };
-  return { workspaces, agentServer, jobs, startJobs, http, routes, documents };
+  return { workspaces, agentServer, traces, jobs, startJobs, http, routes, documents };
 }
 
-function apiDocuments(routes: { system: Route[]; control: Route[]; agent: Route[] }): ApiDocument[] {
+function apiDocuments(
+  routes: Record<"system" | "control" | "agent" | "traces", Route[]>,
+): ApiDocument[] {
   return [
     {
       path: "/openapi.json",
       title: "Treadle",
       version: version(),
       description: "The whole platform: control plane, agent server, traces and exports on one host.",
-      routes: [...routes.system, ...routes.agent, ...routes.control],
+      routes: [...routes.system, ...routes.agent, ...routes.control, ...routes.traces],
     },
     {
       path: "/v2/openapi.json",
@@ -162,6 +178,13 @@ function apiDocuments(routes: { system: Route[]; control: Route[]; agent: Route[
       version: "0.1.0",
       description: "Workspaces, keys, deployments and the auth service.",
       routes: routes.control,
+    },
+    {
+      path: "/api/v1/openapi.json",
+      title: "Treadle traces and exports",
+      version: version(),
+      description: "Tracing, feedback, datasets and bulk export.",
+      routes: routes.traces,
     },
   ];
 }
@@ -200,6 +223,7 @@ export async function createApp(
       workspaceId: config.workspaceId,
       rememberedKey: remembered?.apiKey,
     });
+    await areas.traces.start();
     await areas.agentServer.start();
     await areas.startJobs();
     return { databaseUrl, notes: postgres?.notes ?? [], identity };
@@ -244,6 +268,7 @@ export async function createApp(
         const runs = await areas.agentServer.stop(config.shutdownGraceMs);
         interrupted.push(...runs.interrupted);
         await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
+        await areas.traces.stop();
       }
       await closers.run();
       return { interrupted };

@@ -137,6 +137,7 @@ const settings = z.object({
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
+  TREADLE_TRACING: flag.default(true).describe("Trace the runs of the built-in graphs."),
   TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
 });
 
@@ -171,6 +172,7 @@ export type Config = {
   streamKeepMs: number;
   protocolEvents: number;
   validateResponses: boolean;
+  tracing: boolean;
   testHooks: boolean;
 };
 
@@ -207,6 +209,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
     protocolEvents: env.TREADLE_PROTOCOL_EVENTS,
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
+    tracing: env.TREADLE_TRACING,
     testHooks: env.TREADLE_TEST_HOOKS,
   };
 }

@@ -24,7 +24,7 @@ import { createRpcEndpoints } from "./json-rpc/rpc-endpoints.ts";
 import { ServerProcesses } from "./processes.ts";
 import { createProtocol } from "./protocol/protocol.ts";
 import { callerConfigurable, type HeaderRule } from "./runs/caller-configurable.ts";
-import { RunExecutor } from "./runs/run-executor.ts";
+import { RunExecutor, type RunExecutorOptions } from "./runs/run-executor.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
@@ -65,6 +65,8 @@ export type AgentServerOptions = {
   /** Events of the streaming protocol a thread keeps. */
   protocolEvents?: number;
   testHooks?: boolean;
+  /** Where the steps of runs are traced. Must neither wait nor throw. */
+  trace?: RunExecutorOptions["trace"];
   /** What a project's own file asks for; the built-in graphs have none. */
   project?: ProjectOptions;
 };
@@ -141,6 +143,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     events,
     feed,
     logger,
+    trace: options.trace,
     serverMetadata: {
       langgraph_host: "self-hosted",
       langgraph_plan: "developer",

@@ -28,12 +28,12 @@ const runStart = z.object({
 
 const response = z.object({
   interrupt_id: z.string(),
-  response: z.unknown(),
+  response: z.unknown().optional(),
   namespace: z.unknown().optional(),
 });
 const inputRespond = z.object({
   interrupt_id: z.string().optional(),
-  response: z.unknown(),
+  response: z.unknown().optional(),
   responses: z.array(response).min(1).optional(),
   update: json.nullish(),
   config: configShape,

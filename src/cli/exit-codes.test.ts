@@ -4,10 +4,11 @@ import { AppError } from "../platform/errors.ts";
 import { exitCodes, exitCodeTable } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 
-test("the codes are the numbers 0 to 9, each with a meaning in the table", () => {
+test("the codes are the numbers from 0 on, each with a meaning in the table", () => {
   const all = Object.values(exitCodes);
-  expect(all.map(({ code }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  for (const { code, meaning } of all) expect(exitCodeTable()).toContain(`${code}  ${meaning}`);
+  expect(all.map(({ code }) => code)).toEqual([...all.keys()]);
+  for (const { code, meaning } of all)
+    expect(exitCodeTable()).toContain(`  ${String(code).padEnd(2)}  ${meaning}`);
 });
 
 test("the documentation lists the same codes", async () => {
@@ -26,6 +27,8 @@ test.each([
   ["database.unavailable", 7],
   ["migration.newer", 8],
   ["secret.wrong_key", 9],
+  ["graph.config_missing", 10],
+  ["graph.part_unusable", 10],
   ["something.else", 1],
 ])("%s exits with %i", (code, exitCode) => {
   const error = new AppError({ code, kind: "internal", message: "What happened." });

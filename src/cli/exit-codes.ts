@@ -42,6 +42,6 @@ export function exitCodeFor(errorCode: string): number {
 
 export function exitCodeTable(): string {
   return Object.values(exitCodes)
-    .map(({ code, meaning }) => `  ${code}  ${meaning}`)
+    .map(({ code, meaning }) => `  ${String(code).padEnd(2)}  ${meaning}`)
     .join("\n");
 }

@@ -21,6 +21,7 @@ import { createSpanRecorder, type RecordedSpan, type SpanRecorder } from "./inge
 import { projectRoutes } from "./projects/project-routes.ts";
 import { createProjectService } from "./projects/project-service.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
+import { createTraceQueries } from "./query/trace-queries.ts";
 import { createPartitions } from "./runs/partition-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
 
@@ -64,22 +65,40 @@ export function createTraces(options: TracesOptions): Traces {
     const { errors } = await ingest.ingest(workspaceId, sent, project);
     if (errors.length === 0) return;
     const message = `${errors.length} runs could not be traced: ${errors[0]!.error}`;
-    throw new AppError({ code: "traces.refused", kind: "invalid", message, detail: { errors: errors.slice(0, 20) } });
+    throw new AppError({
+      code: "traces.refused",
+      kind: "invalid",
+      message,
+      detail: { errors: errors.slice(0, 20) },
+    });
   }
 
   const spans = createSpanRecorder({
     logger,
     ingest: (workspaceId, project, recorded) => ingestParts(workspaceId, project, spansSent(recorded)),
   });
-  options.metrics?.gauge("trace_runs_waiting", "Runs waiting to be written.", () => writer.stats().queuedRows);
-  options.metrics?.gauge("trace_runs_written", "Runs written since the start.", () => writer.stats().rowsWritten);
-  options.metrics?.gauge("trace_spans_dropped", "Spans of this process that found no room.", () => spans.stats().dropped);
+  options.metrics?.gauge(
+    "trace_runs_waiting",
+    "Runs waiting to be written.",
+    () => writer.stats().queuedRows,
+  );
+  options.metrics?.gauge(
+    "trace_runs_written",
+    "Runs written since the start.",
+    () => writer.stats().rowsWritten,
+  );
+  options.metrics?.gauge(
+    "trace_spans_dropped",
+    "Spans of this process that found no room.",
+    () => spans.stats().dropped,
+  );
 
   return {
     routes: [
       ...infoRoutes(),
       ...ingestRoutes(ingest),
       ...attachmentRoutes(database),
+      ...createTraceQueries({ database, clock }).routes,
       ...projectRoutes(projects),
       ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
       ...feedbackRoutes(feedback),
@@ -115,7 +134,10 @@ export function createTraces(options: TracesOptions): Traces {
     ],
     ingestRuns: (workspaceId, project, runs) =>
       ingestParts(workspaceId, project, {
-        runs: runs.map(({ kind, record }) => ({ part: String(record.id), sent: { kind, record, payloads: {} } })),
+        runs: runs.map(({ kind, record }) => ({
+          part: String(record.id),
+          sent: { kind, record, payloads: {} },
+        })),
         attachments: [],
         feedback: [],
         errors: [],
@@ -137,7 +159,10 @@ function spansSent(recorded: readonly RecordedSpan[]): SentParts {
       kind,
       record,
       payloads: Object.fromEntries(
-        Object.entries(payloads).map(([field, bytes]) => [field, { bytes, value: JSON.parse(bytes.toString("utf8")) as unknown }]),
+        Object.entries(payloads).map(([field, bytes]) => [
+          field,
+          { bytes, value: JSON.parse(bytes.toString("utf8")) as unknown },
+        ]),
       ),
     },
   }));

@@ -21,7 +21,8 @@ export async function openSocket(url: string, path: string): Promise<TestSocket>
   const socket = new WebSocket(`${url.replace(/^http/, "ws")}${path}`);
   const received: Received[] = [];
   const watchers = new Set<() => void>();
-  let nextId = 1;
+  // Apart from the ids that tests choose themselves.
+  let nextId = 1_000;
   socket.on("message", (data) => {
     const value = JSON.parse(String(data)) as { type: string };
     received.push(

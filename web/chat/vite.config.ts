@@ -6,7 +6,21 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/chat/",
   plugins: [react()],
-  build: { outDir: "dist", emptyOutDir: true, target: "es2023", assetsInlineLimit: 0 },
+  resolve: {
+    alias: [
+      {
+        find: /^langsmith(\/.*)?$/,
+        replacement: fileURLToPath(new URL("src/no-tracing.ts", import.meta.url)),
+      },
+    ],
+  },
+  build: {
+    outDir: "dist",
+    emptyOutDir: true,
+    target: "es2023",
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 800,
+  },
   // For work on the page: `vite web/chat`, beside a running server.
   server: { proxy: { "/api": "http://127.0.0.1:8124" } },
 });

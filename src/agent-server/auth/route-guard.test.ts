@@ -99,8 +99,9 @@ async function call(user: string, method: string, path: string, body?: unknown) 
 }
 
 test("no route of a guarded resource is without a rule", () => {
-  // Runs ask where they are made, and the other three name what they touch in their body.
-  const elsewhere = /^(\/threads\/\{thread_id\})?\/runs(\/stream|\/wait|\/batch)?$|^\/(mcp|a2a|internal)\b/;
+  // Runs ask where they are made, and the others name what they touch outside their path.
+  const elsewhere =
+    /^(\/threads\/\{thread_id\})?\/runs(\/stream|\/wait|\/batch)?$|^\/(mcp|a2a|internal|\.well-known)\b/;
   const open = (routes: Route[]) =>
     routes
       .filter(({ spec }) => spec.access.kind !== "open" && ruleFor(spec) === undefined)
@@ -110,6 +111,19 @@ test("no route of a guarded resource is without a rule", () => {
 
 test("without an identity nothing answers", async () => {
   expect((await call("", "POST", "/threads/search", {})).status).toBe(401);
+});
+
+test("assistants belong to their maker", async () => {
+  const made = await call("ada", "POST", "/assistants", { graph_id: "echo" });
+  expect(made).toMatchObject({ status: 200, body: { metadata: { owner: "ada" } } });
+  const path = `/assistants/${made.body.assistant_id}`;
+  expect((await call("bob", "GET", path)).status).toBe(404);
+  expect((await call("bob", "PATCH", path, { name: "mine" })).status).toBe(404);
+  expect((await call("bob", "POST", `${path}/versions`, {})).status).toBe(404);
+  expect((await call("bob", "GET", `${path}/graph`)).status).toBe(404);
+  expect((await call("bob", "DELETE", path)).status).toBe(404);
+  expect((await call("bob", "POST", "/assistants/count", {})).body).toBe(0);
+  expect((await call("ada", "POST", "/assistants/search", {})).body).toHaveLength(1);
 });
 
 describe("crons", () => {

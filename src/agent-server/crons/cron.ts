@@ -63,7 +63,7 @@ export function toFiredRequest({ cron, firing_id }: Firing): RunRequest {
     metadata: { ...cron.payload.metadata, cron_id: cron.cron_id, cron_firing_id: firing_id },
     if_not_exists: ownThread ? "create" : "reject",
     temporary: ownThread && cron.on_run_completed === "delete",
-    ...(ownThread ? { threadMetadata: { cron_id: cron.cron_id } } : {}),
+    ...(ownThread ? { threadMetadata: { ...cron.metadata, cron_id: cron.cron_id } } : {}),
   };
 }
 

@@ -11,6 +11,7 @@ import type { StoreFactory } from "../store/graph-store.ts";
 import type { EventLog } from "../streaming/event-log.ts";
 import { forStreamModes, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
+import { RunTracer, type SpanSink } from "../streaming/run-tracer.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
 import { type ClaimedRun, describeRunError, type RunKwargs, type RunOutcome } from "./run.ts";
@@ -28,6 +29,9 @@ export type RunResult = {
   lastSeq: number;
 };
 
+export type TracePlace = { workspaceId: string; project: string };
+export type TracedSpan = Parameters<SpanSink>[0];
+
 export type RunExecutorOptions = {
   graphs: GraphRegistry;
   savers: SaverFactory;
@@ -35,6 +39,8 @@ export type RunExecutorOptions = {
   events: EventLog;
   feed: ThreadFeed;
   logger: Logger;
+  /** Where the steps of a run are traced; undefined traces nothing. */
+  trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
   /** What every run's metadata tells about the server. */
   serverMetadata: Record<string, unknown>;
 };
@@ -126,9 +132,17 @@ export class RunExecutor {
       saver,
       store: this.#options.stores.forWorkspace(kit, run.workspace_id),
       signal,
+      tracer: this.#tracer(run),
       protocol: speaksProtocol(run),
       resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
     };
+  }
+
+  #tracer(run: ClaimedRun): RunTracer | undefined {
+    const { trace } = this.#options;
+    if (!trace) return undefined;
+    const place = { workspaceId: run.workspace_id, project: run.graph_id };
+    return new RunTracer(run.run_id, run.graph_id, (span) => trace(place, span));
   }
 
   /** After a retry the log holds what the dead attempt said; a snapshot lets clients correct themselves. */

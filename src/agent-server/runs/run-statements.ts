@@ -139,11 +139,13 @@ export const exhaustedRuns: Statement = {
     where r.status = 'running' and r.lease_expires_at < now() and r.attempt >= $1 limit 100`,
 };
 
-/** Gives a lease back, for a shutdown: the next attempt goes on from the last checkpoint. */
+/**
+ * Gives a lease back, for a shutdown: the next attempt goes on from the last checkpoint. Attempts only count up:
+ * a number given out twice would let what the stopping process still writes pass as the next one's.
+ */
 export const releaseRuns: Statement = {
-  name: "runs_release_1",
-  text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now(),
-      attempt = greatest(attempt - 1, 0)
+  name: "runs_release_2",
+  text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now()
     where run_id = any($1::uuid[]) and lease_owner = $2::uuid and status = 'running'
     returning run_id`,
 };

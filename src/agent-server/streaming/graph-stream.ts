@@ -4,6 +4,7 @@ import type { GraphKit } from "../graphs/graph-kit.ts";
 import { checkpointerKey } from "../graphs/graph-state.ts";
 import type { CompiledGraph } from "../graphs/loaded-graph.ts";
 import type { RunKwargs } from "../runs/run.ts";
+import type { RunTracer } from "./run-tracer.ts";
 
 /** Modes of the graph library. `values` is always on: it tells the final state. */
 type GraphMode = "values" | "updates" | "messages" | "custom" | "tasks" | "checkpoints" | "debug" | "tools";
@@ -26,6 +27,7 @@ export type GraphRun = {
   protocol: boolean;
   /** Go on from the last checkpoint instead of applying the input again. */
   resume: boolean;
+  tracer?: RunTracer | undefined;
 };
 
 /** Runs the graph and yields what it says, in order. */
@@ -115,6 +117,7 @@ export function graphConfig(run: GraphRun): Record<string, unknown> {
     durability: kwargs.durability,
     runId: run.runId,
     signal: run.signal,
+    ...(run.tracer ? { callbacks: [run.tracer] } : {}),
   };
 }
 

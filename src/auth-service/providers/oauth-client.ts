@@ -172,9 +172,7 @@ export function createOAuthClient(options: {
       const answer = await oauth.dynamicClientRegistrationRequest(server, metadata, plain);
       // Some servers answer 200 to what they registered.
       const created =
-        answer.status === 200
-          ? new Response(answer.body, { status: 201, headers: answer.headers })
-          : answer;
+        answer.status === 200 ? new Response(answer.body, { status: 201, headers: answer.headers }) : answer;
       return oauth.processDynamicClientRegistrationResponse(created);
     },
   };

@@ -131,7 +131,9 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     extra_scopes: ["offline_access"],
     example_scopes: ["User.Read", "Mail.Read"],
     setup_url: "https://entra.microsoft.com/",
-    notes: ["There is no revocation endpoint: a token is deleted here and ends at Microsoft when it expires."],
+    notes: [
+      "There is no revocation endpoint: a token is deleted here and ends at Microsoft when it expires.",
+    ],
   }),
   defineTemplate({
     id: "notion",

@@ -110,7 +110,8 @@ export function datasetRoutes(service: DatasetService): Route[] {
         responses: { 200: one },
         errors: [404],
       },
-      async ({ caller, params }) => json(200, toWire(await service.get(caller.workspaceId, params.dataset_id))),
+      async ({ caller, params }) =>
+        json(200, toWire(await service.get(caller.workspaceId, params.dataset_id))),
     ),
     route(
       {
@@ -121,7 +122,11 @@ export function datasetRoutes(service: DatasetService): Route[] {
         tag,
         access: write,
         params,
-        body: z.looseObject({ name: z.string().min(1).max(500).optional(), description: z.string().nullish(), metadata: any }),
+        body: z.looseObject({
+          name: z.string().min(1).max(500).optional(),
+          description: z.string().nullish(),
+          metadata: any,
+        }),
         responses: { 200: one },
         errors: [404, 409],
       },

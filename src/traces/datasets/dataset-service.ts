@@ -43,9 +43,13 @@ export function createDatasetService(options: { database: Database }) {
       if (!made) throw datasetNameTaken(dataset.name);
       return made;
     },
-    list: (workspaceId: string, filter: DatasetFilter): Promise<Dataset[]> => listDatasets(sql, workspaceId, filter),
+    list: (workspaceId: string, filter: DatasetFilter): Promise<Dataset[]> =>
+      listDatasets(sql, workspaceId, filter),
     async update(workspaceId: string, id: string, change: DatasetChange): Promise<Dataset> {
-      const taken = change.name === undefined ? [] : await listDatasets(sql, workspaceId, { name: change.name, limit: 1, offset: 0 });
+      const taken =
+        change.name === undefined
+          ? []
+          : await listDatasets(sql, workspaceId, { name: change.name, limit: 1, offset: 0 });
       if (taken.some((dataset) => dataset.id !== id)) throw datasetNameTaken(change.name!);
       const updated = await updateDataset(sql, workspaceId, id, change);
       if (!updated) throw datasetNotFound(id);
@@ -56,7 +60,11 @@ export function createDatasetService(options: { database: Database }) {
     },
 
     /** All of them, or none. */
-    async addExamples(workspaceId: string, datasetId: string, examples: readonly NewExample[]): Promise<string[]> {
+    async addExamples(
+      workspaceId: string,
+      datasetId: string,
+      examples: readonly NewExample[],
+    ): Promise<string[]> {
       await get(workspaceId, datasetId);
       return database.transaction(async (tx) => {
         const ids = await insertExamples(tx, { workspaceId, datasetId }, examples);
@@ -64,7 +72,8 @@ export function createDatasetService(options: { database: Database }) {
           throw new AppError({
             code: "traces.example_exists",
             kind: "conflict",
-            message: "An example with one of these ids exists already; none was added. Send new ids, or none.",
+            message:
+              "An example with one of these ids exists already; none was added. Send new ids, or none.",
           });
         }
         await touchDataset(tx, datasetId);
@@ -79,7 +88,10 @@ export function createDatasetService(options: { database: Database }) {
     listExamples: (workspaceId: string, filter: ExampleFilter): Promise<Example[]> =>
       listExamples(sql, workspaceId, filter),
     /** All of them, or none. */
-    updateExamples(workspaceId: string, changes: readonly { id: string; change: ExampleChange }[]): Promise<Example[]> {
+    updateExamples(
+      workspaceId: string,
+      changes: readonly { id: string; change: ExampleChange }[],
+    ): Promise<Example[]> {
       return database.transaction(async (tx) => {
         const updated: Example[] = [];
         for (const { id, change } of changes) {

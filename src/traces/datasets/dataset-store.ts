@@ -54,7 +54,8 @@ export async function listDatasets(sql: Sql, workspaceId: string, filter: Datase
   const where: RawBuilder<unknown>[] = [raw`d.workspace_id = ${workspaceId}`];
   if (filter.ids) where.push(raw`d.id = any(${filter.ids}::uuid[])`);
   if (filter.name !== undefined) where.push(raw`d.name = ${filter.name}`);
-  if (filter.nameContains !== undefined) where.push(raw`position(lower(${filter.nameContains}) in lower(d.name)) > 0`);
+  if (filter.nameContains !== undefined)
+    where.push(raw`position(lower(${filter.nameContains}) in lower(d.name)) > 0`);
   if (filter.dataType !== undefined) where.push(raw`d.data_type = ${filter.dataType}`);
   if (filter.metadata) where.push(raw`d.metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
   const { rows } = await raw<Dataset>`
@@ -83,7 +84,8 @@ export async function updateDataset(
 }
 
 export async function deleteDataset(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
-  const result = await raw`delete from trace_datasets where id = ${id} and workspace_id = ${workspaceId}`.execute(sql);
+  const result =
+    await raw`delete from trace_datasets where id = ${id} and workspace_id = ${workspaceId}`.execute(sql);
   return (result.numAffectedRows ?? 0n) > 0n;
 }
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
-import { newId } from "../../platform/ids.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { newId } from "../../platform/ids.ts";
 import { boundaryOf, parseMultipart } from "../ingest/multipart.ts";
 import { RefusedPart } from "../ingest/read-run.ts";
 import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
@@ -43,7 +43,14 @@ const params = z.object({ example_id: id });
 const datasetParams = z.object({ dataset_id: id });
 
 export function exampleRoutes(service: DatasetService): Route[] {
-  const multipart = { tag, access: write, params: datasetParams, rawBody: true, maxBodyBytes: maxSentBytes, errors: [400, 404, 409, 413] };
+  const multipart = {
+    tag,
+    access: write,
+    params: datasetParams,
+    rawBody: true,
+    maxBodyBytes: maxSentBytes,
+    errors: [400, 404, 409, 413],
+  };
   return [
     route(
       {
@@ -52,7 +59,8 @@ export function exampleRoutes(service: DatasetService): Route[] {
         path: "/api/v1/platform/datasets/{dataset_id}/examples",
         operationId: "upload_examples",
         summary: "Add examples as parts of one body",
-        description: "Parts: `<example id>` (metadata, split), `<example id>.inputs`, `<example id>.outputs`. All are added, or none.",
+        description:
+          "Parts: `<example id>` (metadata, split), `<example id>.inputs`, `<example id>.outputs`. All are added, or none.",
         responses: { 201: { description: "Added", schema: written } },
       },
       async ({ c, caller, params }) => {
@@ -73,8 +81,15 @@ export function exampleRoutes(service: DatasetService): Route[] {
       async ({ c, caller, params }) => {
         await service.get(caller.workspaceId, params.dataset_id);
         const sent = await readSent(c.req.raw);
-        await service.updateExamples(caller.workspaceId, sent.map((each) => ({ id: each.id, change: changeOf(each) })));
-        return json(201, { count: sent.length, example_ids: sent.map((each) => each.id), as_of: new Date().toISOString() });
+        await service.updateExamples(
+          caller.workspaceId,
+          sent.map((each) => ({ id: each.id, change: changeOf(each) })),
+        );
+        return json(201, {
+          count: sent.length,
+          example_ids: sent.map((each) => each.id),
+          as_of: new Date().toISOString(),
+        });
       },
     ),
     route(
@@ -176,7 +191,8 @@ export function exampleRoutes(service: DatasetService): Route[] {
         responses: { 200: one },
         errors: [404],
       },
-      async ({ caller, params }) => json(200, toWire(await service.getExample(caller.workspaceId, params.example_id))),
+      async ({ caller, params }) =>
+        json(200, toWire(await service.getExample(caller.workspaceId, params.example_id))),
     ),
     route(
       {
@@ -193,7 +209,9 @@ export function exampleRoutes(service: DatasetService): Route[] {
       },
       async ({ caller, params, body }) => {
         const change = changeOf({ id: params.example_id, record: body });
-        const [updated] = await service.updateExamples(caller.workspaceId, [{ id: params.example_id, change }]);
+        const [updated] = await service.updateExamples(caller.workspaceId, [
+          { id: params.example_id, change },
+        ]);
         return json(200, toWire(updated!));
       },
     ),

@@ -26,7 +26,9 @@ export async function insertExamples(
 ): Promise<string[]> {
   if (examples.length === 0) return [];
   const rows = examples.map(
-    (each) => raw`(${each.id}::uuid, ${place.workspaceId}::uuid, ${place.datasetId}::uuid, ${each.inputs}, ${each.outputs},
+    (
+      each,
+    ) => raw`(${each.id}::uuid, ${place.workspaceId}::uuid, ${place.datasetId}::uuid, ${each.inputs}, ${each.outputs},
       ${each.metadata === null ? null : jsonbText(JSON.stringify(each.metadata))}::jsonb, ${each.sourceRunId}::uuid,
       coalesce(${each.createdAt}::timestamptz, now()))`,
   );
@@ -66,7 +68,11 @@ export async function listExamples(sql: Sql, workspaceId: string, filter: Exampl
   return rows;
 }
 
-export type ExampleChange = { inputs?: string; outputs?: string | null; metadata?: Record<string, unknown> | null };
+export type ExampleChange = {
+  inputs?: string;
+  outputs?: string | null;
+  metadata?: Record<string, unknown> | null;
+};
 
 export async function updateExample(
   sql: Sql,
@@ -78,7 +84,9 @@ export async function updateExample(
   if (change.inputs !== undefined) sets.push(raw`inputs = ${change.inputs}`);
   if (change.outputs !== undefined) sets.push(raw`outputs = ${change.outputs}`);
   if (change.metadata !== undefined) {
-    sets.push(raw`metadata = ${change.metadata === null ? null : jsonbText(JSON.stringify(change.metadata))}::jsonb`);
+    sets.push(
+      raw`metadata = ${change.metadata === null ? null : jsonbText(JSON.stringify(change.metadata))}::jsonb`,
+    );
   }
   const { rows } = await raw<Example>`
     update trace_examples set ${raw.join(sets)} where id = ${id} and workspace_id = ${workspaceId} returning ${columns}

@@ -8,7 +8,8 @@ export const jsonQuery = z.string().transform((text, context): Record<string, un
   } catch {
     value = undefined;
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
   context.addIssue({ code: "custom", message: "must be a JSON object" });
   return z.NEVER;
 });

@@ -6,7 +6,12 @@ import { readTime } from "../ingest/wire-time.ts";
 import type { NewExample } from "./example-store.ts";
 
 /** What was sent for one example; a field that is not there was not sent. */
-export type SentExample = { id: string; record: Record<string, unknown>; inputs?: unknown; outputs?: unknown };
+export type SentExample = {
+  id: string;
+  record: Record<string, unknown>;
+  inputs?: unknown;
+  outputs?: unknown;
+};
 
 /** Examples as parts: `<id>`, `<id>.inputs`, `<id>.outputs`. Attachments of examples are not kept, and refused. */
 export function readExampleParts(parts: readonly Part[]): SentExample[] {
@@ -14,13 +19,17 @@ export function readExampleParts(parts: readonly Part[]): SentExample[] {
   for (const part of parts) {
     const [name = "", field = ""] = part.name.split(".");
     const id = normalizeUuid(name);
-    if (id === null) throw new RefusedPart(`The part "${part.name.slice(0, 80)}" must begin with an example's id.`);
+    if (id === null)
+      throw new RefusedPart(`The part "${part.name.slice(0, 80)}" must begin with an example's id.`);
     const example = examples.get(id) ?? { id, record: {} };
     examples.set(id, example);
     if (field === "") example.record = parseObjectPart(part.bytes);
     else if (field === "inputs" || field === "outputs") example[field] = parsePart(part.bytes);
     else if (field === "attachments_operations") continue;
-    else throw new RefusedPart(`The part "${part.name.slice(0, 80)}" is not kept: examples have inputs and outputs here.`);
+    else
+      throw new RefusedPart(
+        `The part "${part.name.slice(0, 80)}" is not kept: examples have inputs and outputs here.`,
+      );
   }
   return [...examples.values()];
 }
@@ -45,6 +54,11 @@ export function outputsText(outputs: unknown): string | null {
 export function metadataOf(record: Record<string, unknown>): Record<string, unknown> {
   const { metadata, split } = record;
   const own = typeof metadata === "object" && metadata !== null ? (metadata as Record<string, unknown>) : {};
-  const splits = split === undefined || split === null ? (own.dataset_split ?? ["base"]) : Array.isArray(split) ? split : [split];
+  const splits =
+    split === undefined || split === null
+      ? (own.dataset_split ?? ["base"])
+      : Array.isArray(split)
+        ? split
+        : [split];
   return { ...own, dataset_split: splits };
 }

@@ -43,14 +43,20 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         path: "/api/v1/feedback",
         operationId: "create_feedback",
         summary: "Give feedback on a run or a project",
-        description: "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it.",
+        description:
+          "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it.",
         tag,
         access: write,
-        body: z.looseObject({ key: z.string().min(1), run_id: z.string().nullish(), session_id: z.string().nullish() }),
+        body: z.looseObject({
+          key: z.string().min(1),
+          run_id: z.string().nullish(),
+          session_id: z.string().nullish(),
+        }),
         responses: { 200: one },
         errors: [409],
       },
-      async ({ caller, body }) => json(200, toWire(await orInvalid(() => service.create(caller.workspaceId, body)))),
+      async ({ caller, body }) =>
+        json(200, toWire(await orInvalid(() => service.create(caller.workspaceId, body)))),
     ),
     route(
       {
@@ -94,7 +100,8 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         responses: { 200: one },
         errors: [404],
       },
-      async ({ caller, params }) => json(200, toWire(await service.get(caller.workspaceId, params.feedback_id))),
+      async ({ caller, params }) =>
+        json(200, toWire(await service.get(caller.workspaceId, params.feedback_id))),
     ),
     route(
       {

@@ -44,7 +44,8 @@ export function createFeedbackService(options: { database: Database; clock: Cloc
       if (!found) throw feedbackNotFound(id);
       return found;
     },
-    list: (workspaceId: string, filter: FeedbackFilter): Promise<Feedback[]> => listFeedback(sql, workspaceId, filter),
+    list: (workspaceId: string, filter: FeedbackFilter): Promise<Feedback[]> =>
+      listFeedback(sql, workspaceId, filter),
     async update(workspaceId: string, id: string, change: FeedbackChange): Promise<Feedback> {
       const updated = await updateFeedback(sql, workspaceId, id, change, clock.now());
       if (!updated) throw feedbackNotFound(id);

@@ -58,7 +58,11 @@ export type FeedbackFilter = {
   offset: number;
 };
 
-export async function listFeedback(sql: Sql, workspaceId: string, filter: FeedbackFilter): Promise<Feedback[]> {
+export async function listFeedback(
+  sql: Sql,
+  workspaceId: string,
+  filter: FeedbackFilter,
+): Promise<Feedback[]> {
   const where: RawBuilder<unknown>[] = [raw`workspace_id = ${workspaceId}`];
   if (filter.runs) where.push(raw`run_id = any(${filter.runs}::uuid[])`);
   if (filter.projects) where.push(raw`project_id = any(${filter.projects}::uuid[])`);
@@ -99,7 +103,8 @@ export async function updateFeedback(
 }
 
 export async function deleteFeedback(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
-  const result = await raw`delete from trace_feedback where id = ${id} and workspace_id = ${workspaceId}`.execute(sql);
+  const result =
+    await raw`delete from trace_feedback where id = ${id} and workspace_id = ${workspaceId}`.execute(sql);
   return (result.numAffectedRows ?? 0n) > 0n;
 }
 

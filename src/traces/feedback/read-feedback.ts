@@ -11,10 +11,12 @@ export function readFeedback(
   context: { workspaceId: string; id: string; receivedAt: string },
 ): Feedback {
   const { key } = record;
-  if (typeof key !== "string" || key === "") throw new RefusedPart("key must be text: what the feedback is about.");
+  if (typeof key !== "string" || key === "")
+    throw new RefusedPart("key must be text: what the feedback is about.");
   const runId = idIn(record, "run_id");
   const projectId = idIn(record, "session_id");
-  if (runId === null && projectId === null) throw new RefusedPart("run_id (or session_id) is missing: what the feedback is on.");
+  if (runId === null && projectId === null)
+    throw new RefusedPart("run_id (or session_id) is missing: what the feedback is on.");
   return {
     id: idIn(record, "id") ?? context.id,
     workspace_id: context.workspaceId,

@@ -26,7 +26,8 @@ export function attachmentRoutes(database: Database): Route[] {
           },
         },
       },
-      async ({ caller, params }) => json(200, await listAttachments(database.sql, caller.workspaceId, params.run_id)),
+      async ({ caller, params }) =>
+        json(200, await listAttachments(database.sql, caller.workspaceId, params.run_id)),
     ),
     route(
       {
@@ -37,7 +38,9 @@ export function attachmentRoutes(database: Database): Route[] {
         tag,
         access,
         params: z.object({ run_id: runId, name: z.string() }),
-        responses: { 200: { description: "The bytes as they were sent", contentType: "application/octet-stream" } },
+        responses: {
+          200: { description: "The bytes as they were sent", contentType: "application/octet-stream" },
+        },
         errors: [404],
       },
       async ({ caller, params }) => {

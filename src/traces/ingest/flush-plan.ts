@@ -69,18 +69,26 @@ export function planFlush(
     const kept = existing?.patches?.map(readParkedPatch) ?? [];
     const hasPost = row.changes.some((change) => change.kind === "post");
     if (!existing?.run && !hasPost && startOf(row.changes) === undefined) {
-      plan.park.push(...row.changes.map((change) => ({ id: row.id, workspaceId: row.workspaceId, patch: writeParkedPatch(change) })));
+      plan.park.push(
+        ...row.changes.map((change) => ({
+          id: row.id,
+          workspaceId: row.workspaceId,
+          patch: writeParkedPatch(change),
+        })),
+      );
       continue;
     }
     // The run was made before its patches: they come after its post, whenever they were received.
     const changes = hasPost ? [...row.changes, ...kept] : [...kept, ...row.changes];
-    if (kept.length > 0) plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing!.last_seq! });
+    if (kept.length > 0)
+      plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing!.last_seq! });
     touchesStored ||= existing !== undefined;
     const run = mergeRun(existing?.run ?? null, changes, {
       parentOrder(parentId) {
         const parentKey = row.workspaceId + parentId;
         const order = merged.get(parentKey)?.dotted_order ?? orders.get(parentKey);
-        if (order === undefined && !parents) plan.missingParents.push({ id: parentId, workspaceId: row.workspaceId });
+        if (order === undefined && !parents)
+          plan.missingParents.push({ id: parentId, workspaceId: row.workspaceId });
         return order;
       },
     });

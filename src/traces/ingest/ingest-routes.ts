@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError, type ValidationIssue } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { parseObjectPart } from "./json-text.ts";
 import type { Ingested, IngestService } from "./ingest-service.ts";
+import { parseObjectPart } from "./json-text.ts";
 import { boundaryOf, parseMultipart } from "./multipart.ts";
 import { RefusedPart } from "./read-run.ts";
 import { maxSentBytes, readIngestBody } from "./request-body.ts";
@@ -14,8 +14,17 @@ const accepted = z.object({
   message: z.string(),
   errors: z.array(z.object({ part: z.string(), error: z.string() })).optional(),
 });
-const responses = { 202: { description: "Everything that is not named in `errors` is stored", schema: accepted } };
-const ingestion = { tag, access: write, rawBody: true, maxBodyBytes: maxSentBytes, responses, errors: [400, 413, 415, 429, 503] };
+const responses = {
+  202: { description: "Everything that is not named in `errors` is stored", schema: accepted },
+};
+const ingestion = {
+  tag,
+  access: write,
+  rawBody: true,
+  maxBodyBytes: maxSentBytes,
+  responses,
+  errors: [400, 413, 415, 429, 503],
+};
 
 export function ingestRoutes(service: IngestService): Route[] {
   return [
@@ -44,14 +53,16 @@ export function ingestRoutes(service: IngestService): Route[] {
         path: "/api/v1/runs/batch",
         operationId: "ingest_runs_batch",
         summary: "Send runs as JSON",
-        description: "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
+        description:
+          "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
       },
       async ({ c, caller }) => {
         const body = await readObject(c.req.raw);
         const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
         for (const kind of ["post", "patch"] as const) {
           const list = body[kind] ?? [];
-          if (!Array.isArray(list)) throw invalid([{ loc: ["body", kind], msg: "must be a list of runs", type: "list_type" }]);
+          if (!Array.isArray(list))
+            throw invalid([{ loc: ["body", kind], msg: "must be a list of runs", type: "list_type" }]);
           for (const [index, record] of list.entries()) {
             const part = `${kind}.${index}`;
             if (isObject(record)) sent.runs.push({ part, sent: { kind, record, payloads: {} } });
@@ -100,7 +111,9 @@ function single(kind: "post" | "patch", record: Record<string, unknown>, id?: st
 function answer(result: Ingested): Response {
   const { kept, errors } = result;
   if (kept === 0 && errors.length > 0) {
-    throw invalid(errors.map(({ part, error }) => ({ loc: ["body", part], msg: error, type: "value_error" })));
+    throw invalid(
+      errors.map(({ part, error }) => ({ loc: ["body", part], msg: error, type: "value_error" })),
+    );
   }
   return json(202, { message: "Runs ingested", ...(errors.length > 0 && { errors }) });
 }
@@ -110,7 +123,8 @@ async function readObject(request: Request): Promise<Record<string, unknown>> {
   try {
     return parseObjectPart(bytes);
   } catch (error) {
-    if (error instanceof RefusedPart) throw invalid([{ loc: ["body"], msg: error.message, type: "json_invalid" }]);
+    if (error instanceof RefusedPart)
+      throw invalid([{ loc: ["body"], msg: error.message, type: "json_invalid" }]);
     throw error;
   }
 }

@@ -33,12 +33,17 @@ export function createIngestService(options: IngestOptions) {
   const maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
   let waitingBytes = 0;
 
-  async function projectOf(workspaceId: string, record: Record<string, unknown>, fallback?: string): Promise<string> {
+  async function projectOf(
+    workspaceId: string,
+    record: Record<string, unknown>,
+    fallback?: string,
+  ): Promise<string> {
     if (record.session_id !== undefined && record.session_id !== null) {
       const id = normalizeUuid(record.session_id);
       if (id === null) throw new RefusedPart("session_id must be a UUID.");
       const known = await projects.existingProjectId(workspaceId, id);
-      if (known === undefined) throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
+      if (known === undefined)
+        throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
       return known;
     }
     const name = record.session_name ?? fallback;
@@ -62,19 +67,31 @@ export function createIngestService(options: IngestOptions) {
 
   async function keepAttachment(workspaceId: string, sent: SentAttachment): Promise<void> {
     const runId = normalizeUuid(sent.runId);
-    if (runId === null) throw new RefusedPart("The part's name must hold a run id: attachment.<run id>.<name>.");
+    if (runId === null)
+      throw new RefusedPart("The part's name must hold a run id: attachment.<run id>.<name>.");
     if (sent.content.byteLength > maxAttachmentBytes) {
       throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
     }
     const { name, mimeType, content } = sent;
-    await saveAttachment(database.sql, { workspaceId, runId, name: storable(name), mimeType: storable(mimeType), content });
+    await saveAttachment(database.sql, {
+      workspaceId,
+      runId,
+      name: storable(name),
+      mimeType: storable(mimeType),
+      content,
+    });
   }
 
-  async function keepFeedback(workspaceId: string, sent: readonly SentFeedback[], result: Ingested): Promise<void> {
+  async function keepFeedback(
+    workspaceId: string,
+    sent: readonly SentFeedback[],
+    result: Ingested,
+  ): Promise<void> {
     const read = sent.flatMap(({ part, id, record }) => {
       try {
         const named = normalizeUuid(id);
-        if (named === null) throw new RefusedPart("The part's name must hold the feedback's id: feedback.<id>.");
+        if (named === null)
+          throw new RefusedPart("The part's name must hold the feedback's id: feedback.<id>.");
         return [{ part, feedback: feedback.read(workspaceId, record, named) }];
       } catch (error) {
         result.errors.push(refusal(part, error));
@@ -99,7 +116,12 @@ export function createIngestService(options: IngestOptions) {
     return { part, error: `It could not be stored: ${storageReason(error)}` };
   }
 
-  async function keepAll<T>(items: readonly T[], partOf: (item: T) => string, keep: (item: T) => Promise<void>, result: Ingested) {
+  async function keepAll<T>(
+    items: readonly T[],
+    partOf: (item: T) => string,
+    keep: (item: T) => Promise<void>,
+    result: Ingested,
+  ) {
     const settled = await Promise.allSettled(items.map(keep));
     for (const [index, outcome] of settled.entries()) {
       if (outcome.status === "fulfilled") result.kept += 1;
@@ -112,8 +134,18 @@ export function createIngestService(options: IngestOptions) {
     async ingest(workspaceId: string, sent: SentParts, project?: string): Promise<Ingested> {
       if (waitingBytes > maxWaitingBytes) throw tooBusy();
       const result: Ingested = { kept: 0, errors: [...sent.errors] };
-      await keepAll(sent.runs, (run) => run.part, (run) => keepRun(workspaceId, run.sent, project), result);
-      await keepAll(sent.attachments, (each) => each.part, (each) => keepAttachment(workspaceId, each), result);
+      await keepAll(
+        sent.runs,
+        (run) => run.part,
+        (run) => keepRun(workspaceId, run.sent, project),
+        result,
+      );
+      await keepAll(
+        sent.attachments,
+        (each) => each.part,
+        (each) => keepAttachment(workspaceId, each),
+        result,
+      );
       if (sent.feedback.length > 0) await keepFeedback(workspaceId, sent.feedback, result);
       return result;
     },

@@ -25,7 +25,8 @@ export function parsePart(bytes: Buffer): unknown {
 
 export function parseObjectPart(bytes: Buffer): Record<string, unknown> {
   const value = parsePart(bytes);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new RefusedPart("It must be a JSON object.");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new RefusedPart("It must be a JSON object.");
   return value as Record<string, unknown>;
 }
 

@@ -1,7 +1,7 @@
 import { type RunStatus, statusOf } from "../runs/run.ts";
 import { dottedSegment } from "./dotted-order.ts";
 import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
-import { readModel, type RunUsage, withCosts } from "./usage.ts";
+import { type RunUsage, readModel, withCosts } from "./usage.ts";
 import { addUsage, noUsage, subtractUsage, type UsageVector, usageVector } from "./usage-vector.ts";
 
 /** A stored run without its large payloads. */
@@ -57,7 +57,11 @@ export type MergeContext = {
  * A run after its changes, in order. A patch's fields win, its nulls included. A post after a patch fills only
  * what is still open: it was sent before the patch, whatever order the network made of it.
  */
-export function mergeRun(stored: StoredRun | null, changes: readonly RunChange[], context: MergeContext): MergedRun {
+export function mergeRun(
+  stored: StoredRun | null,
+  changes: readonly RunChange[],
+  context: MergeContext,
+): MergedRun {
   const first = changes[0]!;
   const run = stored ? { ...stored } : newRun(first, changes);
   const payloads: MergedRun["payloads"] = {};
@@ -72,8 +76,10 @@ export function mergeRun(stored: StoredRun | null, changes: readonly RunChange[]
       if (sent === undefined || (sent === null && change.kind === "post")) return current;
       return fillOnly && current !== null ? current : sent;
     };
-    run.name = take(fields.name, run.name || null) ?? run.name;
-    run.run_type = take(fields.run_type, run.run_type || null) ?? run.run_type;
+    // Until its post a run's name and type may be placeholders.
+    const makes = change.kind === "post" && !run.posted;
+    run.name = (makes ? fields.name : take(fields.name, run.name || null)) ?? run.name;
+    run.run_type = (makes ? fields.run_type : take(fields.run_type, run.run_type || null)) ?? run.run_type;
     run.start_time = change.kind === "post" ? (fields.start_time ?? run.start_time) : run.start_time;
     run.end_time = take(fields.end_time, run.end_time);
     run.error = take(fields.error, run.error);
@@ -136,7 +142,8 @@ export function startOf(changes: readonly RunChange[]): string | undefined {
 function newRun(first: RunChange, changes: readonly RunChange[]): StoredRun {
   const start = startOf(changes);
   const projectId = changes.find((change) => change.projectId)?.projectId;
-  if (start === undefined || projectId === undefined) throw new Error("A run without time or project must be parked.");
+  if (start === undefined || projectId === undefined)
+    throw new Error("A run without time or project must be parked.");
   return {
     id: first.id,
     workspace_id: first.workspaceId,
@@ -169,7 +176,12 @@ function newRun(first: RunChange, changes: readonly RunChange[]): StoredRun {
 type Place = Pick<MergedRun, "trace_id" | "parent_run_id" | "parent_run_ids" | "dotted_order" | "path">;
 
 /** Where the run stands in its trace: from its dotted order, else from its parent's. */
-function placeOf(run: StoredRun, stored: StoredRun | null, changes: readonly RunChange[], context: MergeContext): Place {
+function placeOf(
+  run: StoredRun,
+  stored: StoredRun | null,
+  changes: readonly RunChange[],
+  context: MergeContext,
+): Place {
   const order = changes.findLast((change) => change.fields.path)?.fields;
   if (order?.path) {
     return {
@@ -188,7 +200,8 @@ function placeOf(run: StoredRun, stored: StoredRun | null, changes: readonly Run
   const trace = changes.find((change) => change.fields.trace_id)?.fields.trace_id;
   const own = dottedSegment(run.start_time, run.id);
   const above = parent === null ? undefined : context.parentOrder(parent);
-  const ancestors = above === undefined ? (parent === null ? [] : [parent]) : above.split(".").map((part) => part.slice(-36));
+  const ancestors =
+    above === undefined ? (parent === null ? [] : [parent]) : above.split(".").map((part) => part.slice(-36));
   return {
     trace_id: (above === undefined ? trace : ancestors[0]) ?? ancestors[0] ?? run.id,
     parent_run_id: parent,

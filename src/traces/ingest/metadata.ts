@@ -4,7 +4,8 @@ const maxChars = 16_000;
 /** What is filtered on: the first keys that fit, as JSON text the database accepts. */
 export function readMetadata(metadata: Record<string, unknown>): string {
   let text = JSON.stringify(metadata);
-  if (text.length > maxChars || Object.keys(metadata).length > maxKeys) text = JSON.stringify(bounded(metadata));
+  if (text.length > maxChars || Object.keys(metadata).length > maxKeys)
+    text = JSON.stringify(bounded(metadata));
   return jsonbText(text);
 }
 
@@ -30,7 +31,8 @@ function bounded(metadata: Record<string, unknown>): Record<string, unknown> {
 export function threadOf(metadata: Record<string, unknown>): string | null {
   for (const key of ["session_id", "conversation_id", "thread_id"]) {
     const value = metadata[key];
-    if (typeof value === "string" && value !== "") return value.replaceAll("\0", "").toWellFormed().slice(0, 500);
+    if (typeof value === "string" && value !== "")
+      return value.replaceAll("\0", "").toWellFormed().slice(0, 500);
     if (typeof value === "number") return String(value);
   }
   return null;

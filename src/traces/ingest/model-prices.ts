@@ -44,11 +44,16 @@ export function priceOf(provider: string | null, model: string): ModelPrice | un
   // Gateways write `provider/model`.
   const name = model.toLowerCase().replace(/^(?:models\/|[a-z0-9_-]+\/)/, "");
   const from = provider?.toLowerCase();
-  return prices.find((each) => each.model.test(name) && (from === undefined || each.provider.test(from)))?.price;
+  return prices.find((each) => each.model.test(name) && (from === undefined || each.provider.test(from)))
+    ?.price;
 }
 
 function openai(model: RegExp, input: number, output: number, cacheRead?: number) {
-  return { provider: /openai|azure/, model, price: { input, output, ...(cacheRead === undefined ? {} : { cacheRead }) } };
+  return {
+    provider: /openai|azure/,
+    model,
+    price: { input, output, ...(cacheRead === undefined ? {} : { cacheRead }) },
+  };
 }
 
 function anthropic(model: RegExp, input: number, output: number) {

@@ -6,7 +6,9 @@ const maxHeaderBytes = 16_384;
 const maxParts = 20_000;
 
 export function boundaryOf(contentType: string | null): string {
-  const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(contentType ?? "");
+  const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(
+    contentType ?? "",
+  );
   const boundary = match?.[1] ?? match?.[2];
   if (boundary !== undefined) return boundary;
   throw new AppError({
@@ -46,7 +48,10 @@ const dash = 0x2d;
 function endOf(body: Buffer, start: number, length: number | null, delimiter: Buffer): number {
   if (length !== null) {
     const end = start + length;
-    if (end + delimiter.length <= body.length && body.compare(delimiter, 0, delimiter.length, end, end + delimiter.length) === 0) {
+    if (
+      end + delimiter.length <= body.length &&
+      body.compare(delimiter, 0, delimiter.length, end, end + delimiter.length) === 0
+    ) {
       return end;
     }
   }
@@ -97,7 +102,8 @@ function cutOff(): AppError {
   return new AppError({
     code: "traces.body_cut_off",
     kind: "invalid",
-    message: "The multipart body is damaged or ends before its closing boundary; nothing of it was kept. Send it again.",
+    message:
+      "The multipart body is damaged or ends before its closing boundary; nothing of it was kept. Send it again.",
   });
 }
 

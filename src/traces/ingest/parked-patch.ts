@@ -11,7 +11,9 @@ export function writeParkedPatch(change: RunChange): string {
 }
 
 export function readParkedPatch(text: string): RunChange {
-  const change = JSON.parse(text) as Omit<RunChange, "payloads"> & { payloads: Record<string, string | null> };
+  const change = JSON.parse(text) as Omit<RunChange, "payloads"> & {
+    payloads: Record<string, string | null>;
+  };
   const payloads: RunChange["payloads"] = {};
   for (const field of payloadFields) {
     const content = change.payloads[field];

@@ -10,7 +10,11 @@ const batch = 500;
  * Folds what was parked for a run in the very moment the run was written, and gives up on what has waited for a
  * week. An empty patch is enough: writing a run takes in everything that waits for it.
  */
-export async function foldOvertaken(options: { database: Database; clock: Clock; writer: RunWriter }): Promise<void> {
+export async function foldOvertaken(options: {
+  database: Database;
+  clock: Clock;
+  writer: RunWriter;
+}): Promise<void> {
   const { database, clock, writer } = options;
   const now = clock.now();
   for (const { run_id, workspace_id } of await listOvertaken(database.sql, batch)) {

@@ -2,7 +2,10 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
 /** Runs that are stored although something still waits for them: it was parked while they were being written. */
-export async function listOvertaken(sql: Sql, limit: number): Promise<{ run_id: string; workspace_id: string }[]> {
+export async function listOvertaken(
+  sql: Sql,
+  limit: number,
+): Promise<{ run_id: string; workspace_id: string }[]> {
   const { rows } = await raw<{ run_id: string; workspace_id: string }>`
     select w.run_id, w.workspace_id
     from (

@@ -1,7 +1,13 @@
 import { pairsOf, pairTerm, tagTerm } from "../runs/term.ts";
 import { parseDottedOrder } from "./dotted-order.ts";
 import { readMetadata, threadOf } from "./metadata.ts";
-import { type PayloadField, payloadFields, type RunChange, type RunFacts, type RunFields } from "./run-change.ts";
+import {
+  type PayloadField,
+  payloadFields,
+  type RunChange,
+  type RunFacts,
+  type RunFields,
+} from "./run-change.ts";
 import { objectAt, readModel, readUsage } from "./usage.ts";
 import { normalizeUuid } from "./wire-id.ts";
 import { readTime } from "./wire-time.ts";
@@ -55,7 +61,8 @@ function readId(sent: SentRun): string {
   if (named === null) throw new RefusedPart(`"${cut(sent.id!)}" is not a run id; it must be a UUID.`);
   const own = sent.record.id === undefined ? undefined : normalizeUuid(sent.record.id);
   if (own === null) throw new RefusedPart("The run's id must be a UUID.");
-  if (named && own && named !== own) throw new RefusedPart("The run's id differs from the id it was sent under.");
+  if (named && own && named !== own)
+    throw new RefusedPart("The run's id differs from the id it was sent under.");
   const id = own ?? named;
   if (!id) throw new RefusedPart("The run has no id.");
   return id;
@@ -67,14 +74,16 @@ function readFields(id: string, sent: SentRun): RunFields {
   if (isSet(record.dotted_order)) {
     const order = typeof record.dotted_order === "string" ? parseDottedOrder(record.dotted_order) : null;
     if (!order) throw new RefusedPart("dotted_order must be segments of time and run id, joined by dots.");
-    if (order.segments.at(-1)!.id !== id) throw new RefusedPart("dotted_order must end with the run's own id.");
+    if (order.segments.at(-1)!.id !== id)
+      throw new RefusedPart("dotted_order must end with the run's own id.");
     fields.dotted_order = order.text;
     fields.path = order.segments;
   }
   const traceId = optionalId(record, "trace_id");
   if (traceId) fields.trace_id = traceId;
   const first = fields.path?.[0]?.id;
-  if (first && traceId && first !== traceId) throw new RefusedPart("dotted_order must begin with the trace_id.");
+  if (first && traceId && first !== traceId)
+    throw new RefusedPart("dotted_order must begin with the trace_id.");
   const parent = optionalId(record, "parent_run_id");
   const above = fields.path?.at(-2)?.id;
   if (fields.path && parent && parent !== above) {
@@ -114,7 +123,11 @@ function readError(error: unknown): string | null {
 function readTags(tags: unknown): string[] | undefined {
   if (!isSet(tags)) return undefined;
   if (!Array.isArray(tags)) throw new RefusedPart("tags must be a list of texts.");
-  return [...new Set(tags.map((tag) => storable(typeof tag === "string" ? tag : JSON.stringify(tag) ?? "").slice(0, 500)))];
+  return [
+    ...new Set(
+      tags.map((tag) => storable(typeof tag === "string" ? tag : (JSON.stringify(tag) ?? "")).slice(0, 500)),
+    ),
+  ];
 }
 
 function readFacts(fields: RunFields, values: Partial<Record<PayloadField, unknown>>): RunFacts {
@@ -162,7 +175,8 @@ function optionalTime(record: Record<string, unknown>, field: string): string | 
   const value = record[field];
   if (value === undefined || value === null) return value as null | undefined;
   const time = readTime(value);
-  if (time === null) throw new RefusedPart(`${field} must be an ISO 8601 time, or a number of milliseconds since 1970.`);
+  if (time === null)
+    throw new RefusedPart(`${field} must be an ISO 8601 time, or a number of milliseconds since 1970.`);
   return time;
 }
 

@@ -8,7 +8,10 @@ export const maxSentBytes = 64 * 1024 * 1024;
 /** Unpacked: a small body may unpack to anything. */
 const maxUnpackedBytes = 128 * 1024 * 1024;
 
-const unpackers: Record<string, (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>> = {
+const unpackers: Record<
+  string,
+  (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>
+> = {
   gzip: promisify(gunzip),
   "x-gzip": promisify(gunzip),
   deflate: promisify(inflate),

@@ -1,5 +1,5 @@
-import type { Part } from "./multipart.ts";
 import { parseObjectPart, parsePart } from "./json-text.ts";
+import type { Part } from "./multipart.ts";
 import { RefusedPart, type SentRun } from "./read-run.ts";
 import { type PayloadField, payloadFields } from "./run-change.ts";
 
@@ -42,15 +42,23 @@ export function readParts(parts: readonly Part[]): SentParts {
           open.set(key, sent);
           result.runs.push({ part: part.name, sent });
         });
-      } else later.push(() => attempt(part.name, () => addField(open.get(key), refused.has(key), field, part)));
+      } else
+        later.push(() => attempt(part.name, () => addField(open.get(key), refused.has(key), field, part)));
     } else if (kind === "attachment" && field !== "") {
-      result.attachments.push({ part: part.name, runId: id, name: field, mimeType: part.contentType.replace(/;\s*length=\d+/i, ""), content: part.bytes });
+      result.attachments.push({
+        part: part.name,
+        runId: id,
+        name: field,
+        mimeType: part.contentType.replace(/;\s*length=\d+/i, ""),
+        content: part.bytes,
+      });
     } else if (kind === "feedback" && field === "") {
       attempt(part.name, () => {
         result.feedback.push({ part: part.name, id, record: parseObjectPart(part.bytes) });
       });
     } else {
-      const error = "Unknown part name. Parts are named post.<run id>, patch.<run id>, each with .inputs, .outputs, .events, .extra, .error or .serialized, attachment.<run id>.<name> and feedback.<id>.";
+      const error =
+        "Unknown part name. Parts are named post.<run id>, patch.<run id>, each with .inputs, .outputs, .events, .extra, .error or .serialized, attachment.<run id>.<name> and feedback.<id>.";
       result.errors.push({ part: part.name.slice(0, 200), error });
     }
   }
@@ -60,7 +68,9 @@ export function readParts(parts: readonly Part[]): SentParts {
 
 function addField(sent: SentRun | undefined, refusedRun: boolean, field: string, part: Part): void {
   if (!sent) {
-    const reason = refusedRun ? "the run it belongs to was refused" : "the part of the run it belongs to is missing";
+    const reason = refusedRun
+      ? "the run it belongs to was refused"
+      : "the part of the run it belongs to is missing";
     throw new RefusedPart(`Not kept: ${reason}.`);
   }
   if (field === "error") sent.error = { value: parsePart(part.bytes) };

@@ -101,7 +101,8 @@ export function createSpanRecorder(options: SpanRecorderOptions): SpanRecorder {
   return {
     record(place, kind, span) {
       try {
-        if (stopped || held >= maxSpans || queuedBytes >= maxBytes) return drop(1, stopped ? "stopped" : "the buffer is full");
+        if (stopped || held >= maxSpans || queuedBytes >= maxBytes)
+          return drop(1, stopped ? "stopped" : "the buffer is full");
         const queued = { ...place, ...serialize(kind, span) };
         queue.push(queued);
         held += 1;

@@ -26,7 +26,8 @@ export function isNoUsage(usage: UsageVector): boolean {
 }
 
 function combine(one: UsageVector, other: UsageVector, sign: 1 | -1): UsageVector {
-  const cost = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + sign * (b ?? 0));
+  const cost = (a: number | null, b: number | null) =>
+    a === null && b === null ? null : (a ?? 0) + sign * (b ?? 0);
   return [
     one[0] + sign * other[0],
     one[1] + sign * other[1],

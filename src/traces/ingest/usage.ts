@@ -16,11 +16,16 @@ export type RunUsage = {
 type Node = Record<string, unknown>;
 
 /** The usage a run reports, wherever its library put it. Only model calls and explicit blocks count. */
-export function readUsage(input: { runType: string | undefined; outputs: unknown; extra: unknown }): RunUsage | undefined {
+export function readUsage(input: {
+  runType: string | undefined;
+  outputs: unknown;
+  extra: unknown;
+}): RunUsage | undefined {
   const metadata = objectAt(objectAt(input.extra, "metadata"), "usage_metadata");
   if (metadata) return usageOf(metadata);
   // A chain's outputs often carry the messages of the model below it, which reports for itself.
-  if (input.runType !== undefined && input.runType !== "llm" && input.runType !== "embedding") return undefined;
+  if (input.runType !== undefined && input.runType !== "llm" && input.runType !== "embedding")
+    return undefined;
   const block = findUsageBlock(input.outputs);
   return block && usageOf(block);
 }
@@ -34,10 +39,13 @@ function findUsageBlock(outputs: unknown): Node | undefined {
   if (ofOutput) return ofOutput;
   const generation = firstGeneration(outputs.generations);
   const message = objectAt(generation, "message");
-  const fromMessage = objectAt(objectAt(message, "kwargs"), "usage_metadata") ?? objectAt(message, "usage_metadata");
+  const fromMessage =
+    objectAt(objectAt(message, "kwargs"), "usage_metadata") ?? objectAt(message, "usage_metadata");
   if (fromMessage) return fromMessage;
   const llmOutput = objectAt(outputs, "llm_output") ?? objectAt(outputs, "llmOutput");
-  return objectAt(llmOutput, "token_usage") ?? objectAt(llmOutput, "tokenUsage") ?? objectAt(llmOutput, "usage");
+  return (
+    objectAt(llmOutput, "token_usage") ?? objectAt(llmOutput, "tokenUsage") ?? objectAt(llmOutput, "usage")
+  );
 }
 
 function firstGeneration(value: unknown): unknown {
@@ -48,12 +56,19 @@ function firstGeneration(value: unknown): unknown {
 function usageOf(block: Node): RunUsage | undefined {
   const inputDetails = objectAt(block, "input_token_details") ?? objectAt(block, "prompt_tokens_details");
   const prompt = numberIn(block, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens");
-  const completion = numberIn(block, "output_tokens", "completion_tokens", "outputTokens", "completionTokens");
+  const completion = numberIn(
+    block,
+    "output_tokens",
+    "completion_tokens",
+    "outputTokens",
+    "completionTokens",
+  );
   const total = numberIn(block, "total_tokens", "totalTokens");
   const promptCost = costIn(block, "input_cost", "prompt_cost");
   const completionCost = costIn(block, "output_cost", "completion_cost");
   const totalCost = costIn(block, "total_cost");
-  if ([prompt, completion, total, promptCost, completionCost, totalCost].every((each) => each === null)) return undefined;
+  if ([prompt, completion, total, promptCost, completionCost, totalCost].every((each) => each === null))
+    return undefined;
   const promptTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
   const completionTokens = completion ?? Math.max(0, (total ?? 0) - promptTokens);
   return {
@@ -62,14 +77,19 @@ function usageOf(block: Node): RunUsage | undefined {
     totalTokens: total ?? promptTokens + completionTokens,
     promptCost,
     completionCost,
-    totalCost: totalCost ?? (promptCost === null && completionCost === null ? null : (promptCost ?? 0) + (completionCost ?? 0)),
+    totalCost:
+      totalCost ??
+      (promptCost === null && completionCost === null ? null : (promptCost ?? 0) + (completionCost ?? 0)),
     cacheReadTokens: numberIn(inputDetails, "cache_read", "cached_tokens") ?? 0,
     cacheWriteTokens: numberIn(inputDetails, "cache_creation") ?? 0,
   };
 }
 
 /** Costs a client stated stand; the others follow from the price of the model, where it is known. */
-export function withCosts(usage: RunUsage, model: { provider: string | null; name: string } | undefined): RunUsage {
+export function withCosts(
+  usage: RunUsage,
+  model: { provider: string | null; name: string } | undefined,
+): RunUsage {
   if (usage.totalCost !== null || model === undefined) return usage;
   const price = priceOf(model.provider, model.name);
   return price ? priced(usage, price) : usage;
@@ -90,7 +110,8 @@ function priced(usage: RunUsage, price: ModelPrice): RunUsage {
 export function readModel(extra: unknown): { provider: string | null; name: string } | undefined {
   const metadata = objectAt(extra, "metadata");
   const invocation = objectAt(extra, "invocation_params") ?? objectAt(metadata, "invocation_params");
-  const name = textIn(metadata, "ls_model_name") ?? textIn(invocation, "model") ?? textIn(invocation, "model_name");
+  const name =
+    textIn(metadata, "ls_model_name") ?? textIn(invocation, "model") ?? textIn(invocation, "model_name");
   return name === null ? undefined : { provider: textIn(metadata, "ls_provider"), name };
 }
 
@@ -108,7 +129,8 @@ const maxTokens = 1e12;
 function numberIn(node: Node | undefined, ...keys: string[]): number | null {
   for (const key of keys) {
     const value = node?.[key];
-    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return Math.min(Math.round(value), maxTokens);
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0)
+      return Math.min(Math.round(value), maxTokens);
   }
   return null;
 }

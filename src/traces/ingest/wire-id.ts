@@ -8,5 +8,7 @@ export function normalizeUuid(value: unknown): string | null {
   const text = value.toLowerCase();
   if (dashed.test(text)) return text;
   if (!bare.test(text)) return null;
-  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-");
+  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join(
+    "-",
+  );
 }

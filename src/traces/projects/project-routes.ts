@@ -62,7 +62,8 @@ export function projectRoutes(service: ProjectService): Route[] {
         path: "/api/v1/sessions",
         operationId: "create_project",
         summary: "Create a project",
-        description: "With `upsert=true` a project of that name is updated and returned. `reference_dataset_id` makes it an experiment.",
+        description:
+          "With `upsert=true` a project of that name is updated and returned. `reference_dataset_id` makes it an experiment.",
         tag,
         access: write,
         query: z.object({ upsert: flag }),
@@ -136,7 +137,10 @@ export function projectRoutes(service: ProjectService): Route[] {
           offset: query.offset,
         });
         const stats = query.include_stats ? await service.stats(found.map((each) => each.id)) : undefined;
-        return json(200, found.map((each) => toWire(each, stats?.get(each.id))));
+        return json(
+          200,
+          found.map((each) => toWire(each, stats?.get(each.id))),
+        );
       },
     ),
     route(
@@ -164,7 +168,8 @@ export function projectRoutes(service: ProjectService): Route[] {
         path: "/api/v1/sessions/{session_id}",
         operationId: "update_project",
         summary: "Change a project",
-        description: "`retention_days` is how long its runs are kept; null: as the workspace says, which by default is for ever.",
+        description:
+          "`retention_days` is how long its runs are kept; null: as the workspace says, which by default is for ever.",
         tag,
         access: write,
         params,
@@ -204,7 +209,12 @@ export function projectRoutes(service: ProjectService): Route[] {
         tag,
         access: write,
         params,
-        responses: { 202: { description: "Gone for every caller; large projects are removed in the background", schema: z.object({ message: z.string() }) } },
+        responses: {
+          202: {
+            description: "Gone for every caller; large projects are removed in the background",
+            schema: z.object({ message: z.string() }),
+          },
+        },
         errors: [404],
       },
       async ({ caller, params }) => {

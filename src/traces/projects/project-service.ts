@@ -2,7 +2,13 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { deleteRunsOfProject } from "../runs/run-removal-store.ts";
-import { defaultProjectName, type Project, type ProjectStats, projectNameTaken, projectNotFound } from "./project.ts";
+import {
+  defaultProjectName,
+  type Project,
+  type ProjectStats,
+  projectNameTaken,
+  projectNotFound,
+} from "./project.ts";
 import {
   findProject,
   findProjectByName,
@@ -71,7 +77,10 @@ export function createProjectService(options: { database: Database; clock: Clock
   return {
     /** The project runs are traced into; made when it is new. */
     async projectIdOf(workspaceId: string, name: string = defaultProjectName): Promise<string> {
-      const id = await cached(`${workspaceId}/name/${name}`, async () => (await upsert({ workspaceId, name })).id);
+      const id = await cached(
+        `${workspaceId}/name/${name}`,
+        async () => (await upsert({ workspaceId, name })).id,
+      );
       return id!;
     },
     /** The same for a project named by id; undefined when there is none. */
@@ -79,7 +88,10 @@ export function createProjectService(options: { database: Database; clock: Clock
       return cached(`${workspaceId}/id/${id}`, async () => (await findProject(sql, workspaceId, id))?.id);
     },
 
-    async create(project: Omit<NewProject, "id"> & { id?: string }, options: { upsert: boolean }): Promise<Project> {
+    async create(
+      project: Omit<NewProject, "id"> & { id?: string },
+      options: { upsert: boolean },
+    ): Promise<Project> {
       if (!options.upsert) {
         const made = await insertProject(sql, { ...project, id: project.id ?? newId() });
         return made ?? raise(projectNameTaken(project.name));
@@ -98,7 +110,8 @@ export function createProjectService(options: { database: Database; clock: Clock
     async get(workspaceId: string, id: string): Promise<Project> {
       return (await findProject(sql, workspaceId, id)) ?? raise(projectNotFound(id));
     },
-    list: (workspaceId: string, filter: ProjectFilter): Promise<Project[]> => listProjects(sql, workspaceId, filter),
+    list: (workspaceId: string, filter: ProjectFilter): Promise<Project[]> =>
+      listProjects(sql, workspaceId, filter),
     stats: (ids: readonly string[]): Promise<Map<string, ProjectStats>> => readProjectStats(sql, ids),
 
     async update(workspaceId: string, id: string, change: ProjectChange): Promise<Project> {

@@ -43,7 +43,11 @@ export async function findProject(sql: Sql, workspaceId: string, id: string): Pr
   return rows[0];
 }
 
-export async function findProjectByName(sql: Sql, workspaceId: string, name: string): Promise<Project | undefined> {
+export async function findProjectByName(
+  sql: Sql,
+  workspaceId: string,
+  name: string,
+): Promise<Project | undefined> {
   const { rows } = await raw<Project>`
     select ${columns} from trace_projects
     where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null
@@ -69,13 +73,19 @@ export async function listProjects(sql: Sql, workspaceId: string, filter: Projec
   const where: RawBuilder<unknown>[] = [raw`p.workspace_id = ${workspaceId}`, raw`p.deleted_at is null`];
   if (filter.ids) where.push(raw`p.id = any(${filter.ids}::uuid[])`);
   if (filter.name !== undefined) where.push(raw`p.name = ${filter.name}`);
-  if (filter.nameContains !== undefined) where.push(raw`position(lower(${filter.nameContains}) in lower(p.name)) > 0`);
-  if (filter.referenceDatasets) where.push(raw`p.reference_dataset_id = any(${filter.referenceDatasets}::uuid[])`);
+  if (filter.nameContains !== undefined)
+    where.push(raw`position(lower(${filter.nameContains}) in lower(p.name)) > 0`);
+  if (filter.referenceDatasets)
+    where.push(raw`p.reference_dataset_id = any(${filter.referenceDatasets}::uuid[])`);
   if (filter.referenceFree !== undefined) {
-    where.push(filter.referenceFree ? raw`p.reference_dataset_id is null` : raw`p.reference_dataset_id is not null`);
+    where.push(
+      filter.referenceFree ? raw`p.reference_dataset_id is null` : raw`p.reference_dataset_id is not null`,
+    );
   }
   if (filter.metadata) where.push(raw`p.extra -> 'metadata' @> ${JSON.stringify(filter.metadata)}::jsonb`);
-  const order = raw.raw(`${orderBy[filter.sortBy ?? "start_time"]} ${filter.ascending ? "asc" : "desc"} nulls last`);
+  const order = raw.raw(
+    `${orderBy[filter.sortBy ?? "start_time"]} ${filter.ascending ? "asc" : "desc"} nulls last`,
+  );
   const { rows } = await raw<Project>`
     select ${columns} from trace_projects p where ${raw.join(where, raw` and `)}
     order by ${order}, p.id limit ${filter.limit} offset ${filter.offset}
@@ -123,7 +133,12 @@ export async function updateProject(
   return rows[0];
 }
 
-export async function markProjectDeleted(sql: Sql, workspaceId: string, id: string, now: Date): Promise<boolean> {
+export async function markProjectDeleted(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  now: Date,
+): Promise<boolean> {
   const result = await raw`
     update trace_projects set deleted_at = ${now}
     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null

@@ -12,7 +12,10 @@ const settings = z.object({
 });
 const one = { description: "The workspace's tracing settings", schema: settings };
 
-export function settingsRoutes(options: { database: Database; workspaceName(id: string): Promise<string> }): Route[] {
+export function settingsRoutes(options: {
+  database: Database;
+  workspaceName(id: string): Promise<string>;
+}): Route[] {
   const { database, workspaceName } = options;
   const answer = async (workspaceId: string): Promise<Response> =>
     json(200, {

@@ -16,18 +16,24 @@ export async function listPartitions(sql: Sql): Promise<string[]> {
  */
 export async function createPartition(sql: Sql, month: Month): Promise<void> {
   await raw`select pg_advisory_xact_lock(hashtext('trace_runs partitions'))`.execute(sql);
-  const known = await raw<{ found: boolean }>`select to_regclass(${month.name}) is not null as found`.execute(sql);
+  const known = await raw<{ found: boolean }>`select to_regclass(${month.name}) is not null as found`.execute(
+    sql,
+  );
   if (known.rows[0]?.found) return;
   const name = raw.id(month.name);
   const from = raw.lit(month.from);
   const to = raw.lit(month.to);
   await raw`lock table trace_runs_default in access exclusive mode`.execute(sql);
-  await raw`create table ${name} (like trace_runs including defaults including storage) with (toast_tuple_target = 8160)`.execute(sql);
+  await raw`create table ${name} (like trace_runs including defaults including storage) with (toast_tuple_target = 8160)`.execute(
+    sql,
+  );
   await raw`
     with moved as (delete from trace_runs_default where start_time >= ${from} and start_time < ${to} returning *)
     insert into ${name} select * from moved
   `.execute(sql);
-  await raw`alter table trace_runs attach partition ${name} for values from (${from}) to (${to})`.execute(sql);
+  await raw`alter table trace_runs attach partition ${name} for values from (${from}) to (${to})`.execute(
+    sql,
+  );
 }
 
 export async function dropPartition(sql: Sql, name: string): Promise<void> {

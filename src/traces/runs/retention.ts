@@ -1,5 +1,5 @@
-import type { Retention } from "./run-removal-store.ts";
 import { monthOfName } from "./partition.ts";
+import type { Retention } from "./run-removal-store.ts";
 
 const dayMs = 86_400_000;
 

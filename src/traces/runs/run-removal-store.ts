@@ -3,7 +3,10 @@ import { raw } from "../../platform/db/raw.ts";
 
 /** Deletes up to `limit` runs of a project, with their attachments and feedback; says how many went. */
 export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number): Promise<number> {
-  return deleteRuns(sql, raw`select id, start_time, workspace_id from trace_runs where project_id = ${projectId} limit ${limit}`);
+  return deleteRuns(
+    sql,
+    raw`select id, start_time, workspace_id from trace_runs where project_id = ${projectId} limit ${limit}`,
+  );
 }
 
 /** The same for the runs of a project that began before a time. */
@@ -61,6 +64,10 @@ export async function listPartitionProjects(sql: Sql, name: string): Promise<str
 /** What hangs on the runs of a partition goes before the partition does. */
 export async function deletePartitionCompanions(sql: Sql, name: string): Promise<void> {
   const table = raw.id(name);
-  await raw`delete from trace_attachments a using ${table} r where a.run_id = r.id and a.workspace_id = r.workspace_id`.execute(sql);
-  await raw`delete from trace_feedback f using ${table} r where f.run_id = r.id and f.workspace_id = r.workspace_id`.execute(sql);
+  await raw`delete from trace_attachments a using ${table} r where a.run_id = r.id and a.workspace_id = r.workspace_id`.execute(
+    sql,
+  );
+  await raw`delete from trace_feedback f using ${table} r where f.run_id = r.id and f.workspace_id = r.workspace_id`.execute(
+    sql,
+  );
 }

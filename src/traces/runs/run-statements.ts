@@ -43,7 +43,15 @@ export const usageColumns = [
  * Columns cut out of one binary parameter that holds them all: as arrays of text every quote in every payload
  * would have to be escaped here and unescaped there. A length below zero means "not sent".
  */
-export const blobColumns = ["metadata", "error", "inputs", "outputs", "extra", "events", "serialized"] as const;
+export const blobColumns = [
+  "metadata",
+  "error",
+  "inputs",
+  "outputs",
+  "extra",
+  "events",
+  "serialized",
+] as const;
 export type BlobColumn = (typeof blobColumns)[number];
 
 const arrayColumns: Partial<Record<PlainColumn, string>> = {
@@ -57,7 +65,10 @@ const inputColumns = [
   ...plainColumns,
   ...usageColumns,
   ["stored_start", "timestamptz"] as const,
-  ...blobColumns.flatMap((name) => [[`${name}_at`, "integer"] as const, [`${name}_size`, "integer"] as const]),
+  ...blobColumns.flatMap((name) => [
+    [`${name}_at`, "integer"] as const,
+    [`${name}_size`, "integer"] as const,
+  ]),
 ];
 
 const blob = `$${inputColumns.length + 1}::bytea`;
@@ -128,7 +139,10 @@ export const writeRuns: Statement = {
           .map((name) => `${name} = ${plainValue(name)}`)
           .join(", ")},
         ${usageNames
-          .map((name, index) => `${name} = ${plus(`(${plus(`r.${name}`, `u.${name}`, name)})`, `u.w[${index + 1}]`, name)}`)
+          .map(
+            (name, index) =>
+              `${name} = ${plus(`(${plus(`r.${name}`, `u.${name}`, name)})`, `u.w[${index + 1}]`, name)}`,
+          )
           .join(", ")},
         metadata = ${blobValue("metadata")}, error = ${blobValue("error")},
         ${blobColumns

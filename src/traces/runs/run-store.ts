@@ -26,16 +26,18 @@ export type FoundRun = {
   has_usage: boolean;
 };
 
-export async function findStoredRuns(database: Database, searches: readonly RunSearch[]): Promise<FoundRun[]> {
-  const rows = await database.query<Omit<FoundRun, "run"> & { run: Omit<StoredRun, "id" | "workspace_id"> | null }>(
-    findRuns,
-    [
-      arrayLiteral(searches.map((each) => each.id)),
-      arrayLiteral(searches.map((each) => each.workspaceId)),
-      arrayLiteral(searches.map((each) => each.since ?? "-infinity")),
-      arrayLiteral(searches.map((each) => each.until ?? "infinity")),
-    ],
-  );
+export async function findStoredRuns(
+  database: Database,
+  searches: readonly RunSearch[],
+): Promise<FoundRun[]> {
+  const rows = await database.query<
+    Omit<FoundRun, "run"> & { run: Omit<StoredRun, "id" | "workspace_id"> | null }
+  >(findRuns, [
+    arrayLiteral(searches.map((each) => each.id)),
+    arrayLiteral(searches.map((each) => each.workspaceId)),
+    arrayLiteral(searches.map((each) => each.since ?? "-infinity")),
+    arrayLiteral(searches.map((each) => each.until ?? "infinity")),
+  ]);
   return rows.map((row) => ({
     ...row,
     run: row.run && { ...row.run, id: row.id, workspace_id: row.workspace_id },
@@ -91,8 +93,22 @@ function runValues(runs: readonly MergedRun[]): unknown[] {
   return [...inputColumnNames.map((name) => columns[name]), blob];
 }
 
-const uuidColumns = ["id", "workspace_id", "project_id", "trace_id", "parent_run_id", "reference_example_id"] as const;
-const textColumns = ["name", "run_type", "status", "dotted_order", "trace_tier", "thread_id"] as const satisfies PlainColumn[];
+const uuidColumns = [
+  "id",
+  "workspace_id",
+  "project_id",
+  "trace_id",
+  "parent_run_id",
+  "reference_example_id",
+] as const;
+const textColumns = [
+  "name",
+  "run_type",
+  "status",
+  "dotted_order",
+  "trace_tier",
+  "thread_id",
+] as const satisfies PlainColumn[];
 const simpleColumns = [
   "is_root",
   "start_time",
@@ -102,7 +118,14 @@ const simpleColumns = [
   "posted",
   "patched",
 ] as const satisfies PlainColumn[];
-const usageOrder = ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost"];
+const usageOrder = [
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "prompt_cost",
+  "completion_cost",
+  "total_cost",
+];
 
 function usageValues(vectors: readonly UsageVector[]): string[] {
   return usageOrder.map((_, index) => arrayLiteral(vectors.map((vector) => vector[index] ?? null)));

@@ -52,7 +52,7 @@ export async function findCheckpointBefore(threadId: string, messageId: string):
 export function describeStep(step: Checkpoint): { title: string; detail: string } {
   const last = messagesOf(step).at(-1);
   const calls = last?.type === "ai" ? (last.tool_calls ?? []) : [];
-  if (step.metadata.source === "input") return { title: "Took in a message", detail: "" };
+  if (step.metadata.source === "input") return { title: "Began", detail: "" };
   if (step.metadata.source === "fork") return { title: "Branched", detail: shorten(textOf(last?.content)) };
   if (step.interrupts.length > 0)
     return { title: "Asked for approval", detail: shorten(calls.map(nameOf).join(", ")) };

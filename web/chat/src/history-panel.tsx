@@ -49,7 +49,7 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
       {problem && <p className="panel-note">{problem}</p>}
       {!steps && !problem && <p className="panel-note">Reading…</p>}
       <ol className="steps">
-        {steps?.map((step, at) => {
+        {steps?.filter(isWorthShowing).map((step, at) => {
           const { title, detail } = describeStep(step);
           const id = step.checkpoint.checkpoint_id;
           const isNow = at === 0;
@@ -82,6 +82,11 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
       )}
     </aside>
   );
+}
+
+/** A step that only took the input in shows nothing the next one does not. */
+function isWorthShowing(step: Checkpoint): boolean {
+  return step.metadata.source !== "input" || step.parent_checkpoint === null;
 }
 
 function timeOf(at: string | null): string {

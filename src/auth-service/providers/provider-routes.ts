@@ -1,0 +1,162 @@
+import { z } from "zod";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import type { Provider } from "./provider.ts";
+import {
+  mcpDiscoverRequest,
+  providerCreateRequest,
+  providerUpdateRequest,
+  providerView,
+  templateView,
+  toProviderView,
+  toTemplateView,
+} from "./provider-schemas.ts";
+import type { ProviderService } from "./provider-service.ts";
+import { providerTemplates } from "./provider-templates.ts";
+
+const tag = "Auth Service (v2)";
+const params = z.object({ provider_id: z.string().min(1).max(200) });
+const reads = { kind: "workspace", role: "viewer" } as const;
+const writes = { kind: "workspace", role: "editor" } as const;
+const one = { 200: { description: "The provider", schema: providerView } };
+const many = { 200: { description: "The providers", schema: z.array(providerView) } };
+
+export function providerRoutes(service: ProviderService, publicUrl: () => string): Route[] {
+  const view = (provider: Provider) => toProviderView(provider, publicUrl());
+  return [
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/platform-providers",
+        operationId: "list_platform_providers",
+        summary: "List platform OAuth providers",
+        description: "The providers available to all workspaces. Fields that are not set are null.",
+        tag,
+        access: reads,
+        responses: many,
+      },
+      async () => json(200, (await service.listPlatform()).map(view)),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/platform-providers/{provider_id}",
+        operationId: "get_platform_provider",
+        summary: "Get a platform OAuth provider",
+        tag,
+        access: reads,
+        params,
+        responses: one,
+        errors: [404],
+      },
+      async ({ params }) => json(200, view(await service.getPlatform(params.provider_id))),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/provider-templates",
+        operationId: "list_provider_templates",
+        summary: "List templates for well-known providers",
+        description:
+          "Name one as `template` when creating a provider: a client id and a secret are then enough.",
+        tag,
+        access: reads,
+        responses: { 200: { description: "The templates", schema: z.array(templateView) } },
+      },
+      () => json(200, providerTemplates.map(toTemplateView)),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/providers",
+        operationId: "list_oauth_providers",
+        summary: "List the workspace's OAuth providers",
+        tag,
+        access: reads,
+        responses: many,
+      },
+      async ({ caller }) => json(200, (await service.list(caller)).map(view)),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/auth/providers",
+        operationId: "create_oauth_provider",
+        summary: "Create an OAuth provider",
+        tag,
+        access: writes,
+        body: providerCreateRequest,
+        idempotent: true,
+        responses: one,
+        errors: [400, 409],
+      },
+      async ({ caller, body }) => json(200, view(await service.create(caller, body))),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/auth/providers/mcp-discover",
+        operationId: "discover_mcp_provider",
+        summary: "Create an OAuth provider from an MCP server's address",
+        description:
+          "Reads the server's metadata (RFC 9728, RFC 8414) and registers a client there (RFC 7591) that uses PKCE.",
+        tag,
+        access: writes,
+        body: mcpDiscoverRequest,
+        idempotent: true,
+        responses: one,
+        errors: [400, 409, 502],
+      },
+      async ({ caller, body }) => json(200, view(await service.discoverMcp(caller, body))),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/providers/{provider_id}",
+        operationId: "get_oauth_provider",
+        summary: "Get an OAuth provider",
+        tag,
+        access: reads,
+        params,
+        responses: one,
+        errors: [404],
+      },
+      async ({ caller, params }) => json(200, view(await service.get(caller, params.provider_id))),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/v2/auth/providers/{provider_id}",
+        operationId: "update_oauth_provider",
+        summary: "Change an OAuth provider",
+        description: "What is left out or null stays as it is.",
+        tag,
+        access: writes,
+        params,
+        body: providerUpdateRequest,
+        responses: one,
+        errors: [400, 404],
+      },
+      async ({ caller, params, body }) =>
+        json(200, view(await service.update(caller, params.provider_id, body))),
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v2/auth/providers/{provider_id}",
+        operationId: "delete_oauth_provider",
+        summary: "Delete an OAuth provider",
+        description:
+          "Gone at once. Its tokens are revoked at the provider in the background and then deleted.",
+        tag,
+        access: writes,
+        params,
+        responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        await service.remove(caller, params.provider_id);
+        return json(200, { message: "The OAuth provider was deleted." });
+      },
+    ),
+  ];
+}

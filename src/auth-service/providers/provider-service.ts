@@ -1,0 +1,259 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newId } from "../../platform/ids.ts";
+import { enqueue } from "../../platform/jobs/job-queue.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { clientSecretContext } from "../sealed-columns.ts";
+import type { EndpointCheck } from "./endpoint-check-service.ts";
+import type { McpDiscovery } from "./mcp-discovery-service.ts";
+import type { OAuthClient } from "./oauth-client.ts";
+import {
+  defaultRedirectUri,
+  type NewProvider,
+  type Provider,
+  providerExists,
+  providerNotFound,
+} from "./provider.ts";
+import type { ProviderCreateRequest, ProviderUpdateRequest } from "./provider-schemas.ts";
+import * as store from "./provider-store.ts";
+import { findTemplate, knownRevocation } from "./provider-templates.ts";
+
+export const removeProviderJobKind = "auth.remove_provider";
+const askAgainMs = 24 * 60 * 60_000;
+
+export type ProviderService = {
+  list(caller: Caller): Promise<Provider[]>;
+  get(caller: Caller, providerId: string): Promise<Provider>;
+  listPlatform(): Promise<Provider[]>;
+  getPlatform(providerId: string): Promise<Provider>;
+  create(caller: Caller, request: ProviderCreateRequest): Promise<Provider>;
+  discoverMcp(
+    caller: Caller,
+    request: { provider_id: string; name: string; mcp_server_url: string },
+  ): Promise<Provider>;
+  update(caller: Caller, providerId: string, request: ProviderUpdateRequest): Promise<Provider>;
+  /** Gone at once; a job revokes its tokens. */
+  remove(caller: Caller, providerId: string): Promise<void>;
+  /** The workspace's own, else the platform's. */
+  resolve(workspaceId: string, providerId: string): Promise<Provider>;
+  find(id: string): Promise<Provider | undefined>;
+  secretOf(provider: Provider): string | null;
+  /** Asks the server's metadata for a revocation endpoint, at most once a day; failing means there is none. */
+  findRevocation(provider: Provider): Promise<Provider>;
+};
+
+export function createProviderService(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  client: OAuthClient;
+  checkEndpoint: EndpointCheck;
+  discovery: McpDiscovery;
+  publicUrl(): string;
+  platformOrganization: string | undefined;
+}): ProviderService {
+  const { database, clock, secretBox, client, checkEndpoint, platformOrganization } = options;
+
+  const seal = (id: string, secret: string | null | undefined) =>
+    secret == null ? null : secretBox.seal(secret, clientSecretContext(id));
+
+  async function getOwn(caller: Caller, providerId: string): Promise<Provider> {
+    const provider = await store.findWorkspaceProvider(database.sql, caller.workspaceId, providerId);
+    if (!provider) throw providerNotFound(providerId);
+    return provider;
+  }
+
+  async function insert(provider: NewProvider): Promise<Provider> {
+    const stored = await store.insertProvider(database.sql, provider);
+    if (!stored) throw providerExists(provider.provider_id);
+    return stored;
+  }
+
+  return {
+    list: (caller) => store.listWorkspaceProviders(database.sql, caller.workspaceId),
+    get: (caller, providerId) => getOwn(caller, providerId),
+    listPlatform: () => store.listPlatformProviders(database.sql, platformOrganization),
+    async getPlatform(providerId) {
+      const provider = await store.findPlatformProvider(database.sql, platformOrganization, providerId);
+      if (!provider) throw providerNotFound(providerId);
+      return provider;
+    },
+
+    async create(caller, request) {
+      const id = newId();
+      const provider: NewProvider = {
+        ...completeRequest(request),
+        id,
+        organization_id: caller.organizationId,
+        workspace_id: caller.workspaceId,
+        client_secret_sealed: seal(id, request.client_secret),
+        created_at: clock.now(),
+      };
+      await checkEndpoints(provider, checkEndpoint);
+      return insert(provider);
+    },
+
+    async discoverMcp(caller, request) {
+      const known = await store.findWorkspaceProvider(database.sql, caller.workspaceId, request.provider_id);
+      // Before a client is registered that nobody would use.
+      if (known) throw providerExists(request.provider_id);
+      const found = await options.discovery.discover({
+        serverUrl: request.mcp_server_url,
+        clientName: request.name,
+        redirectUri: defaultRedirectUri(options.publicUrl(), request.provider_id),
+      });
+      const id = newId();
+      const { clientSecret, ...facts } = found;
+      return insert({
+        ...facts,
+        id,
+        organization_id: caller.organizationId,
+        workspace_id: caller.workspaceId,
+        provider_id: request.provider_id,
+        name: request.name,
+        client_secret_sealed: seal(id, clientSecret),
+        provider_type: null,
+        template: null,
+        authorization_params: null,
+        allowed_redirect_uris: [],
+        created_at: clock.now(),
+      });
+    },
+
+    async update(caller, providerId, request) {
+      const present = await getOwn(caller, providerId);
+      const given = Object.fromEntries(
+        Object.entries(request).filter(([name, value]) => value != null && name !== "client_secret"),
+      ) as Partial<Provider>;
+      const changed = { ...present, ...given };
+      await checkEndpoints(changed, checkEndpoint, present);
+      const sealed = seal(present.id, request.client_secret) ?? present.client_secret_sealed;
+      const stored = await store.updateProvider(
+        database.sql,
+        {
+          ...changed,
+          client_secret_sealed: sealed,
+          code_challenge_method: changed.uses_pkce
+            ? (changed.code_challenge_method ?? "S256")
+            : changed.code_challenge_method,
+        },
+        clock.now(),
+      );
+      if (!stored) throw providerNotFound(providerId);
+      return stored;
+    },
+
+    async remove(caller, providerId) {
+      const provider = await getOwn(caller, providerId);
+      await database.transaction(async (tx) => {
+        if (!(await store.markProviderDeleted(tx, provider.id, clock.now())))
+          throw providerNotFound(providerId);
+        await enqueue(tx, {
+          kind: removeProviderJobKind,
+          payload: { provider: provider.id },
+          idempotencyKey: provider.id,
+          workspaceId: caller.workspaceId,
+        });
+      });
+    },
+
+    async resolve(workspaceId, providerId) {
+      const provider =
+        (await store.findWorkspaceProvider(database.sql, workspaceId, providerId)) ??
+        (await store.findPlatformProvider(database.sql, platformOrganization, providerId));
+      if (!provider) throw providerNotFound(providerId);
+      return provider;
+    },
+    find: (id) => store.findProvider(database.sql, id),
+
+    secretOf: (provider) =>
+      provider.client_secret_sealed === null
+        ? null
+        : secretBox.open(provider.client_secret_sealed, clientSecretContext(provider.id)),
+
+    async findRevocation(provider) {
+      const now = clock.now();
+      const askedAt = provider.metadata_checked_at?.getTime() ?? 0;
+      if (knownRevocation(provider) !== null || now.getTime() - askedAt < askAgainMs) return provider;
+      const url = await discoverRevocation(client, provider);
+      await store.saveFoundRevocation(database.sql, provider.id, url, now);
+      return { ...provider, found_revocation_url: url, metadata_checked_at: now };
+    },
+  };
+}
+
+async function discoverRevocation(client: OAuthClient, provider: Provider): Promise<string | null> {
+  const issuer = new URL(provider.issuer ?? new URL(provider.token_url).origin);
+  try {
+    const server = await client.discover(issuer);
+    // Metadata of the same host about another server tells nothing about this one.
+    return server?.token_endpoint === provider.token_url ? (server.revocation_endpoint ?? null) : null;
+  } catch {
+    // A server that publishes no usable metadata has no known endpoint; that is what the token event then says.
+    return null;
+  }
+}
+
+async function checkEndpoints(
+  provider: Pick<Provider, "auth_url" | "token_url" | "revocation_url" | "issuer">,
+  check: EndpointCheck,
+  before?: Provider,
+): Promise<void> {
+  for (const name of ["auth_url", "token_url", "revocation_url", "issuer"] as const) {
+    const url = provider[name];
+    if (url !== null && url !== before?.[name]) await check(name, url);
+  }
+}
+
+/** The request with what its template says; 422 for what is still missing. */
+export function completeRequest(
+  request: ProviderCreateRequest,
+): Omit<NewProvider, "id" | "organization_id" | "workspace_id" | "client_secret_sealed" | "created_at"> {
+  const template = request.template ? findTemplate(request.template) : undefined;
+  if (request.template && !template) {
+    throw missing(
+      "template",
+      "There is no template with this id; GET /v2/auth/provider-templates lists them",
+    );
+  }
+  const name = request.name ?? template?.name;
+  const auth_url = request.auth_url ?? template?.auth_url;
+  const token_url = request.token_url ?? template?.token_url;
+  if (name === undefined) throw missing("name");
+  if (auth_url === undefined) throw missing("auth_url");
+  if (token_url === undefined) throw missing("token_url");
+  const params = { ...template?.authorization_params, ...request.authorization_params };
+  const isTemplates = template !== undefined && token_url === template.token_url;
+  return {
+    provider_id: request.provider_id,
+    name,
+    client_id: request.client_id,
+    auth_url,
+    token_url,
+    revocation_url: request.revocation_url ?? null,
+    issuer: request.issuer ?? (isTemplates ? template.issuer : null),
+    uses_pkce: request.uses_pkce ?? template?.uses_pkce ?? false,
+    code_challenge_method: "S256",
+    provider_type: request.provider_type ?? template?.provider_type ?? null,
+    template: template?.id ?? null,
+    mcp_server_url: null,
+    resource: null,
+    token_endpoint_auth_method:
+      request.token_endpoint_auth_method ?? template?.token_endpoint_auth_method ?? "client_secret_post",
+    authorization_params: Object.keys(params).length > 0 ? params : null,
+    is_dynamic_client: false,
+    allowed_redirect_uris: request.allowed_redirect_uris ?? [],
+  };
+}
+
+function missing(field: string, message = "Field required"): AppError {
+  const type = message === "Field required" ? "missing" : "value_error";
+  return new AppError({
+    code: "request.invalid",
+    kind: "unprocessable",
+    message: `${field}: ${message}`,
+    issues: [{ loc: ["body", field], msg: message, type }],
+  });
+}

@@ -1,0 +1,29 @@
+import { AppError, type ErrorKind, errorMessage } from "../../platform/errors.ts";
+import type { PartitionFile, PartitionTask } from "./partition-task.ts";
+
+/** An error as it crosses between threads. */
+export type ErrorNote = { code: string; kind: ErrorKind; message: string; retryable: boolean };
+
+export type ToThread =
+  | { type: "start"; task: PartitionTask }
+  /** The last intent or written file is kept; go on. */
+  | { type: "kept" }
+  | { type: "abort" };
+
+export type FromThread =
+  | { type: "intent"; file: PartitionFile }
+  | { type: "written"; file: PartitionFile }
+  | { type: "done"; rows: number }
+  | { type: "failed"; error: ErrorNote };
+
+export function noteOf(error: unknown): ErrorNote {
+  if (error instanceof AppError) {
+    return { code: error.code, kind: error.kind, message: error.message, retryable: error.retryable };
+  }
+  // What nobody foresaw may pass by itself; the number of attempts is bounded.
+  return { code: "export.defect", kind: "internal", message: errorMessage(error), retryable: true };
+}
+
+export function errorOf(note: ErrorNote): AppError {
+  return new AppError(note);
+}

@@ -1,0 +1,172 @@
+import type { BuildConfig, RevisionStatus, Source, SourceRevisionConfig } from "../revisions/revision.ts";
+
+export const deploymentTypes = [
+  "dev_free",
+  "dev",
+  "prod",
+  "dev_zero",
+  "dev_free_zero",
+  "serverless",
+  "dedicated",
+] as const;
+
+export const deploymentStatuses = [
+  "AWAITING_DATABASE",
+  "READY",
+  "UNUSED",
+  "AWAITING_DELETE",
+  "AWAITING_FINAL_DELETE",
+  "UNKNOWN",
+] as const;
+export type DeploymentStatus = (typeof deploymentStatuses)[number];
+
+export const tiers = [
+  "SERVERLESS_S",
+  "SERVERLESS_M",
+  "SERVERLESS_L",
+  "DEDICATED_S",
+  "DEDICATED_M",
+  "DEDICATED_L",
+] as const;
+export type Tier = (typeof tiers)[number];
+
+export type SourceConfig = {
+  integration_id: string | null;
+  repo_url: string | null;
+  deployment_type: (typeof deploymentTypes)[number] | null;
+  build_on_push: boolean | null;
+  custom_url: string | null;
+  resource_spec: Record<string, unknown> | null;
+  listener_id: string | null;
+  listener_config: Record<string, unknown> | null;
+  install_command: string | null;
+  build_command: string | null;
+};
+
+export type Deployment = {
+  id: string;
+  workspace_id: string;
+  name: string;
+  display_name: string | null;
+  slug: string;
+  source: Source;
+  source_config: SourceConfig;
+  tracked_repo_ref: string | null;
+  polled_commit_sha: string | null;
+  secrets_sealed: string;
+  secret_references: unknown[] | null;
+  shareable: boolean;
+  route_through_gateway: boolean;
+  deployment_tier: Tier | null;
+  compute_tier: string | null;
+  database_tier: string | null;
+  database_name: string;
+  database_password_sealed: string;
+  database_ready: boolean;
+  latest_revision_id: string | null;
+  active_revision_id: string | null;
+  previous_revision_id: string | null;
+  switched_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  deleted_at: Date | null;
+  purge_after: Date | null;
+};
+
+/** READY means that it can serve; a deployment without a revision has nothing to wait for. */
+export function deploymentStatus(
+  deployment: Pick<Deployment, "database_ready" | "active_revision_id" | "latest_revision_id">,
+): DeploymentStatus {
+  if (deployment.active_revision_id !== null || deployment.database_ready) return "READY";
+  return "AWAITING_DATABASE";
+}
+
+/** Lower case, digits and hyphens, with a piece of the id so that a name given again gets another address. */
+export function slugOf(name: string, id: string): string {
+  const plain = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40)
+    .replace(/-+$/, "");
+  return `${plain || "app"}-${id.replaceAll("-", "").slice(-12)}`;
+}
+
+/** One Postgres identifier for the database and its owner. */
+export function databaseNameOf(id: string): string {
+  return `treadle_d_${id.replaceAll("-", "").toLowerCase()}`;
+}
+
+export type DeploymentPatch = {
+  display_name?: string | undefined;
+  revision_source?: Source | undefined;
+  source_config?: Partial<SourceConfig> | undefined;
+  source_revision_config?: Partial<SourceRevisionConfig> | undefined;
+  tracked_repo_ref?: string | undefined;
+  deployment_tier?: Tier | undefined;
+  compute_tier?: string | undefined;
+  database_tier?: string | undefined;
+  secrets?: { name: string; value: string }[] | undefined;
+  secret_references?: unknown[] | undefined;
+  route_through_gateway?: boolean | undefined;
+};
+
+/** Whether a change reaches what runs, and so needs a new revision. */
+export function needsRevision(patch: DeploymentPatch): boolean {
+  const config = patch.source_config ?? {};
+  return (
+    Object.values(patch.source_revision_config ?? {}).some((value) => value !== null && value !== undefined) ||
+    patch.secrets !== undefined ||
+    patch.secret_references !== undefined ||
+    patch.deployment_tier !== undefined ||
+    patch.compute_tier !== undefined ||
+    patch.database_tier !== undefined ||
+    [config.resource_spec, config.install_command, config.build_command].some(
+      (value) => value !== null && value !== undefined,
+    )
+  );
+}
+
+export function mergeSourceConfig(current: SourceConfig, patch: Partial<SourceConfig>): SourceConfig {
+  const given = Object.entries(patch).filter(([, value]) => value !== undefined && value !== null);
+  return { ...current, ...Object.fromEntries(given) };
+}
+
+export function mergeRevisionConfig(
+  current: SourceRevisionConfig,
+  patch: Partial<SourceRevisionConfig>,
+): SourceRevisionConfig {
+  const given = Object.entries(patch).filter(([, value]) => value !== undefined && value !== null);
+  return { ...current, ...Object.fromEntries(given) };
+}
+
+export const emptyRevisionConfig: SourceRevisionConfig = {
+  repo_ref: null,
+  graph_config_path: null,
+  image_uri: null,
+  source_tarball_path: null,
+};
+
+/** Whether there is enough to build or start from; a deployment may be made first and filled later. */
+export function isBuildable(source: Source, config: SourceRevisionConfig): boolean {
+  if (source === "github") return true;
+  if (source === "internal_source" || source === "internal_template") {
+    return config.source_tarball_path !== null;
+  }
+  return config.image_uri !== null;
+}
+
+export function buildConfigOf(config: SourceConfig): BuildConfig {
+  return {
+    repo_url: config.repo_url,
+    integration_id: config.integration_id,
+    install_command: config.install_command,
+    build_command: config.build_command,
+    resource_spec: config.resource_spec,
+  };
+}
+
+export function isFailure(status: RevisionStatus): boolean {
+  return status.includes("FAILED");
+}
