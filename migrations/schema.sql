@@ -12,6 +12,27 @@ exception when others then
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.trace_pairs(payload text)
+ RETURNS TABLE(k text, v text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive walk (path, node) as (
+    select '', jsonb_or_null(payload)
+    union all
+    select case when child.key is null then walk.path when walk.path = '' then child.key
+                else walk.path || '.' || child.key end,
+           child.value
+    from walk cross join lateral (
+      select e.key, e.value from jsonb_each(case when jsonb_typeof(walk.node) = 'object' then walk.node end) e
+      union all
+      select null, a.value from jsonb_array_elements(case when jsonb_typeof(walk.node) = 'array' then walk.node end) a
+    ) child
+  )
+  select path, left(node #>> '{}', 250) from walk
+  where node is not null and jsonb_typeof(node) not in ('object', 'array')
+$function$;
+
 create table api_keys (
   id uuid not null,
   organization_id uuid not null,
@@ -66,6 +87,247 @@ create table assistants (
 CREATE INDEX assistants_by_creation ON public.assistants USING btree (workspace_id, created_at DESC);
 CREATE INDEX assistants_by_graph ON public.assistants USING btree (workspace_id, graph_id);
 
+create table auth_authorizations (
+  id uuid not null,
+  workspace_id uuid not null,
+  provider uuid not null,
+  initiator_id uuid not null,
+  subject_kind text not null,
+  subject text default ''::text not null,
+  agent_id text default ''::text not null,
+  state_hash text not null,
+  code_verifier_sealed text,
+  redirect_uri text not null,
+  scopes text[] not null,
+  is_default boolean not null,
+  renews_token_id uuid,
+  status text default 'pending'::text not null,
+  failure text,
+  token_id uuid,
+  created_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone not null,
+  constraint auth_authorizations_pkey PRIMARY KEY (id),
+  constraint auth_authorizations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'claimed'::text, 'completed'::text, 'failed'::text]))),
+  constraint auth_authorizations_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['user'::text, 'agent'::text]))),
+  constraint auth_authorizations_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES users(id),
+  constraint auth_authorizations_provider_fkey FOREIGN KEY (provider) REFERENCES auth_providers(id) ON DELETE CASCADE,
+  constraint auth_authorizations_renews_token_id_fkey FOREIGN KEY (renews_token_id) REFERENCES auth_tokens(id) ON DELETE SET NULL,
+  constraint auth_authorizations_token_id_fkey FOREIGN KEY (token_id) REFERENCES auth_tokens(id) ON DELETE SET NULL,
+  constraint auth_authorizations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX auth_authorizations_expiry ON public.auth_authorizations USING btree (expires_at);
+CREATE INDEX auth_authorizations_provider ON public.auth_authorizations USING btree (provider);
+CREATE INDEX auth_authorizations_renews ON public.auth_authorizations USING btree (renews_token_id) WHERE (renews_token_id IS NOT NULL);
+CREATE INDEX auth_authorizations_token ON public.auth_authorizations USING btree (token_id) WHERE (token_id IS NOT NULL);
+
+create table auth_connections (
+  id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  oauth_token_id uuid not null,
+  created_by uuid not null,
+  created_at timestamp with time zone default now() not null,
+  constraint auth_connections_pkey PRIMARY KEY (id),
+  constraint auth_connections_workspace_id_agent_id_oauth_token_id_key UNIQUE (workspace_id, agent_id, oauth_token_id),
+  constraint auth_connections_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint auth_connections_oauth_token_id_fkey FOREIGN KEY (oauth_token_id) REFERENCES auth_tokens(id) ON DELETE CASCADE,
+  constraint auth_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX auth_connections_token ON public.auth_connections USING btree (oauth_token_id);
+
+create table auth_providers (
+  id uuid not null,
+  organization_id uuid not null,
+  workspace_id uuid,
+  provider_id text not null,
+  name text not null,
+  client_id text not null,
+  client_secret_sealed text,
+  auth_url text not null,
+  token_url text not null,
+  revocation_url text,
+  found_revocation_url text,
+  metadata_checked_at timestamp with time zone,
+  issuer text,
+  uses_pkce boolean not null,
+  code_challenge_method text,
+  provider_type text,
+  template text,
+  mcp_server_url text,
+  resource text,
+  token_endpoint_auth_method text not null,
+  authorization_params jsonb,
+  is_dynamic_client boolean default false not null,
+  allowed_redirect_uris text[] default '{}'::text[] not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  constraint auth_providers_pkey PRIMARY KEY (id),
+  constraint auth_providers_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint auth_providers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX auth_providers_organization ON public.auth_providers USING btree (organization_id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX auth_providers_platform ON public.auth_providers USING btree (provider_id) WHERE ((deleted_at IS NULL) AND (workspace_id IS NULL));
+CREATE UNIQUE INDEX auth_providers_workspace ON public.auth_providers USING btree (workspace_id, provider_id) WHERE ((deleted_at IS NULL) AND (workspace_id IS NOT NULL));
+
+create table auth_token_events (
+  id uuid not null,
+  workspace_id uuid not null,
+  owner_id uuid not null,
+  token_id uuid not null,
+  provider_id text not null,
+  agent_id text,
+  event_type text not null,
+  reason text,
+  source text,
+  provider_account_label text,
+  scopes text[] default '{}'::text[] not null,
+  detail text,
+  acknowledged_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint auth_token_events_pkey PRIMARY KEY (id),
+  constraint auth_token_events_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
+  constraint auth_token_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX auth_token_events_age ON public.auth_token_events USING btree (created_at);
+CREATE INDEX auth_token_events_feed ON public.auth_token_events USING btree (workspace_id, owner_id, created_at DESC, id DESC);
+
+create table auth_tokens (
+  id uuid not null,
+  workspace_id uuid not null,
+  provider uuid not null,
+  owner_id uuid not null,
+  subject text default ''::text not null,
+  agent_id text default ''::text not null,
+  status text default 'active'::text not null,
+  access_token_sealed text not null,
+  refresh_token_sealed text,
+  scopes text[] default '{}'::text[] not null,
+  expires_at timestamp with time zone,
+  stale_at timestamp with time zone,
+  refresh_at timestamp with time zone,
+  refresh_failures integer default 0 not null,
+  account_key text,
+  provider_account_label text,
+  metadata jsonb,
+  is_default boolean default false not null,
+  version integer default 1 not null,
+  lease_token uuid,
+  lease_expires_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint auth_tokens_pkey PRIMARY KEY (id),
+  constraint auth_tokens_status_check CHECK ((status = ANY (ARRAY['active'::text, 'dead'::text]))),
+  constraint auth_tokens_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
+  constraint auth_tokens_provider_fkey FOREIGN KEY (provider) REFERENCES auth_providers(id),
+  constraint auth_tokens_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX auth_tokens_default ON public.auth_tokens USING btree (workspace_id, owner_id, provider, subject, agent_id) WHERE is_default;
+CREATE INDEX auth_tokens_identity ON public.auth_tokens USING btree (workspace_id, owner_id, provider, subject, agent_id);
+CREATE INDEX auth_tokens_provider ON public.auth_tokens USING btree (provider);
+CREATE INDEX auth_tokens_refresh ON public.auth_tokens USING btree (refresh_at) WHERE ((status = 'active'::text) AND (refresh_at IS NOT NULL));
+
+create table auth_webhooks (
+  workspace_id uuid not null,
+  url text not null,
+  secret_sealed text not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint auth_webhooks_pkey PRIMARY KEY (workspace_id),
+  constraint auth_webhooks_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
+create table build_artifacts (
+  key text not null,
+  path text not null,
+  bytes bigint not null,
+  uses_own_auth boolean not null,
+  created_at timestamp with time zone default now() not null,
+  used_at timestamp with time zone default now() not null,
+  constraint build_artifacts_pkey PRIMARY KEY (key)
+);
+
+create table bulk_export_destinations (
+  id uuid not null,
+  workspace_id uuid not null,
+  destination_type text not null,
+  display_name text not null,
+  config jsonb not null,
+  credentials_sealed text,
+  credentials_keys text[] default '{}'::text[] not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint bulk_export_destinations_pkey PRIMARY KEY (id),
+  constraint bulk_export_destinations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX bulk_export_destinations_of_workspace ON public.bulk_export_destinations USING btree (workspace_id, created_at);
+
+create table bulk_export_runs (
+  id uuid not null,
+  bulk_export_id uuid not null,
+  workspace_id uuid not null,
+  session_id uuid not null,
+  start_time timestamp with time zone not null,
+  end_time timestamp with time zone not null,
+  status text not null,
+  retry_number integer default 0 not null,
+  errors jsonb,
+  export_path text not null,
+  files jsonb default '[]'::jsonb not null,
+  rows_written bigint default 0 not null,
+  bytes_written bigint default 0 not null,
+  latest_cursor text,
+  pending_upload jsonb,
+  job_id uuid,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint bulk_export_runs_pkey PRIMARY KEY (id),
+  constraint bulk_export_runs_bulk_export_id_session_id_start_time_key UNIQUE (bulk_export_id, session_id, start_time),
+  constraint bulk_export_runs_status_known CHECK ((status = ANY (ARRAY['CREATED'::text, 'RUNNING'::text, 'COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text, 'TIMEDOUT'::text]))),
+  constraint bulk_export_runs_bulk_export_id_fkey FOREIGN KEY (bulk_export_id) REFERENCES bulk_exports(id) ON DELETE CASCADE
+);
+CREATE INDEX bulk_export_runs_unfinished ON public.bulk_export_runs USING btree (bulk_export_id, start_time) WHERE (status = ANY (ARRAY['CREATED'::text, 'RUNNING'::text]));
+
+create table bulk_exports (
+  id uuid not null,
+  workspace_id uuid not null,
+  bulk_export_destination_id uuid not null,
+  session_id uuid,
+  all_experiments boolean default false not null,
+  start_time timestamp with time zone not null,
+  end_time timestamp with time zone,
+  interval_hours integer,
+  filter text,
+  export_fields text[],
+  format text not null,
+  format_version text not null,
+  compression text not null,
+  status text not null,
+  source_bulk_export_id uuid,
+  next_window integer default 0 not null,
+  error text,
+  skipped_session_ids uuid[] default '{}'::uuid[] not null,
+  planned_at timestamp with time zone,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint bulk_exports_pkey PRIMARY KEY (id),
+  constraint bulk_exports_interval_hours_check CHECK (((interval_hours >= 1) AND (interval_hours <= 168))),
+  constraint bulk_exports_one_subject CHECK (((session_id IS NOT NULL) <> all_experiments)),
+  constraint bulk_exports_status_known CHECK ((status = ANY (ARRAY['CREATED'::text, 'RUNNING'::text, 'COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text, 'TIMEDOUT'::text]))),
+  constraint bulk_exports_window_or_interval CHECK (((end_time IS NULL) = (interval_hours IS NOT NULL))),
+  constraint bulk_exports_bulk_export_destination_id_fkey FOREIGN KEY (bulk_export_destination_id) REFERENCES bulk_export_destinations(id),
+  constraint bulk_exports_source_bulk_export_id_fkey FOREIGN KEY (source_bulk_export_id) REFERENCES bulk_exports(id),
+  constraint bulk_exports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX bulk_exports_of_destination ON public.bulk_exports USING btree (bulk_export_destination_id);
+CREATE INDEX bulk_exports_of_workspace ON public.bulk_exports USING btree (workspace_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX bulk_exports_spawned ON public.bulk_exports USING btree (source_bulk_export_id, start_time) WHERE (source_bulk_export_id IS NOT NULL);
+CREATE INDEX bulk_exports_unfinished ON public.bulk_exports USING btree (workspace_id, status, created_at) WHERE (status = ANY (ARRAY['CREATED'::text, 'RUNNING'::text]));
+
 create table checkpoint_blobs (
   thread_id text collate "C" not null,
   checkpoint_ns text collate "C" not null,
@@ -103,6 +365,139 @@ create table checkpoints (
   constraint checkpoints_pkey PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
 );
 
+create table control_plane_lease (
+  singleton boolean default true not null,
+  owner text not null,
+  host text not null,
+  pid integer not null,
+  pid_started text not null,
+  expires_at timestamp with time zone not null,
+  constraint control_plane_lease_pkey PRIMARY KEY (singleton),
+  constraint control_plane_lease_singleton_check CHECK (singleton)
+);
+
+create table cron_firings (
+  firing_id uuid not null,
+  cron_id uuid not null,
+  due_at timestamp with time zone not null,
+  attempts integer default 1 not null,
+  lease_expires_at timestamp with time zone not null,
+  constraint cron_firings_pkey PRIMARY KEY (firing_id),
+  constraint cron_firings_cron_id_due_at_key UNIQUE (cron_id, due_at),
+  constraint cron_firings_cron_id_fkey FOREIGN KEY (cron_id) REFERENCES crons(cron_id) ON DELETE CASCADE
+);
+CREATE INDEX cron_firings_leased ON public.cron_firings USING btree (lease_expires_at);
+
+create table crons (
+  cron_id uuid not null,
+  workspace_id uuid not null,
+  assistant_id uuid not null,
+  thread_id uuid,
+  user_id text,
+  schedule text not null,
+  timezone text,
+  end_time timestamp with time zone,
+  on_run_completed text default 'delete'::text not null,
+  enabled boolean default true not null,
+  payload_json text not null,
+  metadata jsonb default '{}'::jsonb not null,
+  next_run_date timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint crons_pkey PRIMARY KEY (cron_id),
+  constraint crons_disabled_is_not_due CHECK ((enabled OR (next_run_date IS NULL))),
+  constraint crons_on_run_completed_check CHECK ((on_run_completed = ANY (ARRAY['delete'::text, 'keep'::text]))),
+  constraint crons_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES threads(thread_id) ON DELETE CASCADE,
+  constraint crons_workspace_id_assistant_id_fkey FOREIGN KEY (workspace_id, assistant_id) REFERENCES assistants(workspace_id, assistant_id) ON DELETE CASCADE
+);
+CREATE INDEX crons_by_creation ON public.crons USING btree (workspace_id, created_at DESC);
+CREATE INDEX crons_due ON public.crons USING btree (next_run_date) WHERE (next_run_date IS NOT NULL);
+CREATE INDEX crons_of_assistant ON public.crons USING btree (workspace_id, assistant_id);
+CREATE INDEX crons_of_thread ON public.crons USING btree (thread_id) WHERE (thread_id IS NOT NULL);
+
+create table deployment_instances (
+  id uuid not null,
+  deployment_id uuid not null,
+  revision_id uuid not null,
+  runtime text not null,
+  state text not null,
+  attempt integer not null,
+  port integer not null,
+  handle jsonb,
+  log_path text not null,
+  log_offset bigint default 0 not null,
+  database_hash text not null,
+  announced jsonb,
+  started_at timestamp with time zone default now() not null,
+  ready_at timestamp with time zone,
+  drain_since timestamp with time zone,
+  stop_since timestamp with time zone,
+  exited_at timestamp with time zone,
+  exit_reason text,
+  constraint deployment_instances_pkey PRIMARY KEY (id),
+  constraint deployment_instances_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'ready'::text, 'draining'::text, 'stopping'::text, 'exited'::text]))),
+  constraint deployment_instances_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
+  constraint deployment_instances_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE
+);
+CREATE INDEX deployment_instances_live ON public.deployment_instances USING btree (deployment_id) WHERE (state <> 'exited'::text);
+CREATE INDEX deployment_instances_revision ON public.deployment_instances USING btree (revision_id, started_at DESC);
+
+create table deployment_logs (
+  id bigint generated always as identity not null,
+  deployment_id uuid not null,
+  revision_id uuid not null,
+  kind text not null,
+  at timestamp with time zone not null,
+  level text not null,
+  message text not null,
+  run_id text,
+  constraint deployment_logs_pkey PRIMARY KEY (id),
+  constraint deployment_logs_kind_check CHECK ((kind = ANY (ARRAY['build'::text, 'deploy'::text]))),
+  constraint deployment_logs_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
+CREATE INDEX deployment_logs_age ON public.deployment_logs USING btree (at);
+CREATE INDEX deployment_logs_deployment ON public.deployment_logs USING btree (deployment_id, kind, id);
+CREATE INDEX deployment_logs_revision ON public.deployment_logs USING btree (revision_id, kind, id);
+
+create table deployments (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  display_name text,
+  slug text not null,
+  source text not null,
+  source_config jsonb not null,
+  tracked_repo_ref text,
+  polled_commit_sha text,
+  secrets_sealed text not null,
+  secret_references jsonb,
+  shareable boolean default false not null,
+  route_through_gateway boolean default false not null,
+  deployment_tier text,
+  compute_tier text,
+  database_tier text,
+  database_name text not null,
+  database_password_sealed text not null,
+  database_ready boolean default false not null,
+  next_revision_number integer default 1 not null,
+  latest_revision_id uuid,
+  active_revision_id uuid,
+  previous_revision_id uuid,
+  switched_at timestamp with time zone,
+  created_by uuid,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  purge_after timestamp with time zone,
+  constraint deployments_pkey PRIMARY KEY (id),
+  constraint deployments_slug_key UNIQUE (slug),
+  constraint deployments_source_check CHECK ((source = ANY (ARRAY['github'::text, 'external_docker'::text, 'internal_docker'::text, 'internal_source'::text, 'internal_template'::text]))),
+  constraint deployments_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX deployments_listed ON public.deployments USING btree (workspace_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX deployments_name ON public.deployments USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
+CREATE INDEX deployments_purge ON public.deployments USING btree (purge_after) WHERE (deleted_at IS NOT NULL);
+
 create table encryption_keys (
   key_id text not null,
   check_sealed text not null,
@@ -110,6 +505,23 @@ create table encryption_keys (
   retired_at timestamp with time zone,
   constraint encryption_keys_pkey PRIMARY KEY (key_id)
 );
+
+create table git_integrations (
+  id uuid not null,
+  workspace_id uuid not null,
+  installation_id bigint generated always as identity not null,
+  name text not null,
+  host text not null,
+  api_url text,
+  credentials_sealed text not null,
+  webhook_secret_sealed text not null,
+  created_by uuid,
+  created_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  constraint git_integrations_pkey PRIMARY KEY (id),
+  constraint git_integrations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX git_integrations_name ON public.git_integrations USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -165,6 +577,20 @@ CREATE UNIQUE INDEX jobs_key_held ON public.jobs USING btree (kind, idempotency_
 CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (status = 'running'::text);
 CREATE INDEX jobs_prunable ON public.jobs USING btree (finished_at) WHERE (status = ANY (ARRAY['succeeded'::text, 'cancelled'::text]));
 
+create table listeners (
+  id uuid not null,
+  workspace_id uuid not null,
+  version text,
+  compute_type text not null,
+  compute_id text not null,
+  compute_config jsonb not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint listeners_pkey PRIMARY KEY (id),
+  constraint listeners_workspace_id_compute_id_key UNIQUE (workspace_id, compute_id),
+  constraint listeners_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
 create table memberships (
   workspace_id uuid not null,
   user_id uuid not null,
@@ -186,6 +612,45 @@ create table organizations (
   constraint organizations_pkey PRIMARY KEY (id),
   constraint organizations_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'plus'::text, 'enterprise'::text])))
 );
+
+create table revision_events (
+  id bigint generated always as identity not null,
+  revision_id uuid not null,
+  kind text not null,
+  status text,
+  message text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint revision_events_pkey PRIMARY KEY (id),
+  constraint revision_events_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE
+);
+CREATE INDEX revision_events_timeline ON public.revision_events USING btree (revision_id, id);
+
+create table revisions (
+  id uuid not null,
+  deployment_id uuid not null,
+  workspace_id uuid not null,
+  number integer not null,
+  status text not null,
+  status_message text,
+  progress integer default 0 not null,
+  source text not null,
+  source_revision_config jsonb not null,
+  build_config jsonb not null,
+  repo_commit_sha text,
+  artifact_key text,
+  uses_own_auth boolean default false not null,
+  secrets_sealed text not null,
+  redeploy_of uuid,
+  created_by uuid,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint revisions_pkey PRIMARY KEY (id),
+  constraint revisions_deployment_id_number_key UNIQUE (deployment_id, number),
+  constraint revisions_status_check CHECK ((status = ANY (ARRAY['CREATING'::text, 'QUEUED'::text, 'AWAITING_BUILD'::text, 'BUILDING'::text, 'AWAITING_DEPLOY'::text, 'DEPLOYING'::text, 'CREATE_FAILED'::text, 'BUILD_FAILED'::text, 'DEPLOY_FAILED'::text, 'DEPLOYED'::text, 'SKIPPED'::text, 'INTERRUPTED'::text, 'UNKNOWN'::text]))),
+  constraint revisions_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
+CREATE INDEX revisions_artifact ON public.revisions USING btree (artifact_key) WHERE (artifact_key IS NOT NULL);
+CREATE INDEX revisions_open ON public.revisions USING btree (deployment_id) WHERE (status = ANY (ARRAY['CREATING'::text, 'QUEUED'::text, 'AWAITING_BUILD'::text, 'BUILDING'::text, 'AWAITING_DEPLOY'::text, 'DEPLOYING'::text]));
 
 create table runs (
   run_id uuid not null,
@@ -243,6 +708,45 @@ create table signing_keys (
   constraint signing_keys_pkey PRIMARY KEY (id)
 );
 
+create table source_uploads (
+  object_path text not null,
+  deployment_id uuid not null,
+  workspace_id uuid not null,
+  token_hash text not null,
+  sha256 text,
+  bytes bigint,
+  created_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone not null,
+  constraint source_uploads_pkey PRIMARY KEY (object_path),
+  constraint source_uploads_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
+CREATE INDEX source_uploads_deployment ON public.source_uploads USING btree (deployment_id);
+
+create table store_items (
+  workspace_id uuid not null,
+  namespace text collate "C" not null,
+  key text collate "C" not null,
+  value text not null,
+  document jsonb not null,
+  ttl_minutes double precision,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint store_items_pkey PRIMARY KEY (workspace_id, namespace, key)
+);
+CREATE INDEX store_items_by_update ON public.store_items USING btree (workspace_id, updated_at DESC);
+CREATE INDEX store_items_expiring ON public.store_items USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+create table store_vectors (
+  workspace_id uuid not null,
+  namespace text collate "C" not null,
+  key text collate "C" not null,
+  position integer not null,
+  embedding real[] not null,
+  constraint store_vectors_pkey PRIMARY KEY (workspace_id, namespace, key, "position"),
+  constraint store_vectors_workspace_id_namespace_key_fkey FOREIGN KEY (workspace_id, namespace, key) REFERENCES store_items(workspace_id, namespace, key) ON DELETE CASCADE
+);
+
 create table thread_events (
   thread_id uuid not null,
   seq bigint not null,
@@ -284,6 +788,176 @@ CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_pat
 CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC);
 CREATE INDEX threads_expiring ON public.threads USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
+create table trace_attachments (
+  workspace_id uuid not null,
+  run_id uuid not null,
+  name text not null,
+  mime_type text not null,
+  size integer not null,
+  content bytea not null,
+  created_at timestamp with time zone default now() not null,
+  constraint trace_attachments_pkey PRIMARY KEY (run_id, name, workspace_id)
+);
+alter table trace_attachments alter column content set storage external;
+
+create table trace_datasets (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  description text,
+  data_type text default 'kv'::text not null,
+  inputs_schema jsonb,
+  outputs_schema jsonb,
+  metadata jsonb,
+  created_at timestamp with time zone default now() not null,
+  modified_at timestamp with time zone default now() not null,
+  constraint trace_datasets_pkey PRIMARY KEY (id),
+  constraint trace_datasets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX trace_datasets_name ON public.trace_datasets USING btree (workspace_id, name);
+
+create table trace_examples (
+  id uuid not null,
+  workspace_id uuid not null,
+  dataset_id uuid not null,
+  inputs text not null,
+  outputs text,
+  metadata jsonb,
+  source_run_id uuid,
+  position bigint generated always as identity not null,
+  created_at timestamp with time zone default now() not null,
+  modified_at timestamp with time zone default now() not null,
+  constraint trace_examples_pkey PRIMARY KEY (id),
+  constraint trace_examples_dataset_id_fkey FOREIGN KEY (dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE
+);
+CREATE INDEX trace_examples_of_dataset ON public.trace_examples USING btree (dataset_id, "position");
+
+create table trace_feedback (
+  id uuid not null,
+  workspace_id uuid not null,
+  run_id uuid,
+  trace_id uuid,
+  project_id uuid,
+  key text not null,
+  score double precision,
+  value text,
+  comment text,
+  correction text,
+  feedback_source jsonb,
+  feedback_config jsonb,
+  comparative_experiment_id uuid,
+  feedback_group_id uuid,
+  extra jsonb,
+  created_at timestamp with time zone default now() not null,
+  modified_at timestamp with time zone default now() not null,
+  constraint trace_feedback_pkey PRIMARY KEY (id)
+);
+CREATE INDEX trace_feedback_by_key ON public.trace_feedback USING btree (workspace_id, key, created_at DESC);
+CREATE INDEX trace_feedback_of_project ON public.trace_feedback USING btree (project_id, key) WHERE (project_id IS NOT NULL);
+CREATE INDEX trace_feedback_of_run ON public.trace_feedback USING btree (run_id, key);
+
+create table trace_parked_patches (
+  seq bigint generated always as identity not null,
+  workspace_id uuid not null,
+  run_id uuid not null,
+  patch text not null,
+  received_at timestamp with time zone default now() not null,
+  constraint trace_parked_patches_pkey PRIMARY KEY (seq)
+);
+CREATE INDEX trace_parked_patches_of_run ON public.trace_parked_patches USING btree (run_id);
+
+create table trace_parked_usage (
+  run_id uuid not null,
+  workspace_id uuid not null,
+  usage double precision[] not null,
+  received_at timestamp with time zone default now() not null,
+  constraint trace_parked_usage_pkey PRIMARY KEY (run_id, workspace_id)
+);
+
+create table trace_projects (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  description text,
+  extra jsonb,
+  default_dataset_id uuid,
+  reference_dataset_id uuid,
+  trace_tier text default 'longlived'::text not null,
+  retention_days integer,
+  start_time timestamp with time zone default now() not null,
+  end_time timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  constraint trace_projects_pkey PRIMARY KEY (id),
+  constraint trace_projects_retention_days_check CHECK ((retention_days > 0)),
+  constraint trace_projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX trace_projects_by_start ON public.trace_projects USING btree (workspace_id, start_time DESC);
+CREATE UNIQUE INDEX trace_projects_name ON public.trace_projects USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
+CREATE INDEX trace_projects_of_dataset ON public.trace_projects USING btree (reference_dataset_id) WHERE (reference_dataset_id IS NOT NULL);
+
+create table trace_runs (
+  id uuid not null,
+  workspace_id uuid not null,
+  project_id uuid not null,
+  trace_id uuid not null,
+  parent_run_id uuid,
+  parent_run_ids uuid[] default '{}'::uuid[] not null,
+  is_root boolean not null,
+  reference_example_id uuid,
+  name text not null,
+  run_type text not null,
+  start_time timestamp with time zone not null,
+  end_time timestamp with time zone,
+  status text not null,
+  dotted_order text collate "C" not null,
+  trace_tier text default 'longlived'::text not null,
+  thread_id text,
+  tags text[] default '{}'::text[] not null,
+  metadata jsonb default '{}'::jsonb not null,
+  terms integer[] default '{}'::integer[] not null,
+  total_tokens bigint default 0 not null,
+  prompt_tokens bigint default 0 not null,
+  completion_tokens bigint default 0 not null,
+  total_cost double precision,
+  prompt_cost double precision,
+  completion_cost double precision,
+  first_token_time timestamp with time zone,
+  usage double precision[],
+  execution_order integer default 1 not null,
+  posted boolean default true not null,
+  patched boolean default false not null,
+  received_at timestamp with time zone default now() not null,
+  inputs text,
+  outputs text,
+  error text,
+  extra text,
+  events text,
+  serialized text,
+  constraint trace_runs_pkey PRIMARY KEY (id, start_time, workspace_id)
+) partition by RANGE (start_time);
+alter table trace_runs alter column inputs set storage external;
+alter table trace_runs alter column outputs set storage external;
+alter table trace_runs alter column error set storage external;
+alter table trace_runs alter column extra set storage external;
+alter table trace_runs alter column events set storage external;
+alter table trace_runs alter column serialized set storage external;
+CREATE INDEX trace_runs_by_project ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC);
+CREATE INDEX trace_runs_errors ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE (status = 'error'::text);
+CREATE INDEX trace_runs_of_example ON ONLY public.trace_runs USING btree (reference_example_id) WHERE (reference_example_id IS NOT NULL);
+CREATE INDEX trace_runs_of_thread ON ONLY public.trace_runs USING btree (thread_id) WHERE ((thread_id IS NOT NULL) AND is_root);
+CREATE INDEX trace_runs_of_trace ON ONLY public.trace_runs USING btree (trace_id);
+CREATE INDEX trace_runs_roots ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE is_root;
+CREATE INDEX trace_runs_terms ON ONLY public.trace_runs USING gin (terms);
+
+create table trace_settings (
+  workspace_id uuid not null,
+  retention_days integer,
+  constraint trace_settings_pkey PRIMARY KEY (workspace_id),
+  constraint trace_settings_retention_days_check CHECK ((retention_days > 0)),
+  constraint trace_settings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
 create table users (
   id uuid not null,
   organization_id uuid not null,
@@ -308,3 +982,33 @@ create table workspaces (
   constraint workspaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 CREATE INDEX workspaces_organization ON public.workspaces USING btree (organization_id, created_at, id);
+
+create table trace_runs_default partition of trace_runs DEFAULT with (toast_tuple_target=8160);
+
+create view trace_feedback_stats as
+SELECT by_key.workspace_id,
+    by_key.run_id,
+    (jsonb_object_agg(by_key.key, by_key.stats))::text AS feedback_stats
+   FROM ( SELECT by_value.workspace_id,
+            by_value.run_id,
+            by_value.key,
+            jsonb_build_object('n', sum(by_value.n), 'avg', (sum(by_value.score_sum) / (NULLIF(sum(by_value.score_count), (0)::numeric))::double precision), 'values', COALESCE(jsonb_object_agg(by_value.value_text, by_value.n) FILTER (WHERE (by_value.value_text IS NOT NULL)), '{}'::jsonb)) AS stats
+           FROM ( SELECT trace_feedback.workspace_id,
+                    trace_feedback.run_id,
+                    trace_feedback.key,
+                    count(*) AS n,
+                    sum(trace_feedback.score) AS score_sum,
+                    count(trace_feedback.score) AS score_count,
+                        CASE
+                            WHEN (trace_feedback.value ~~ '"%'::text) THEN COALESCE((jsonb_or_null(trace_feedback.value) #>> '{}'::text[]), trace_feedback.value)
+                            ELSE NULL::text
+                        END AS value_text
+                   FROM trace_feedback
+                  WHERE (trace_feedback.run_id IS NOT NULL)
+                  GROUP BY trace_feedback.workspace_id, trace_feedback.run_id, trace_feedback.key,
+                        CASE
+                            WHEN (trace_feedback.value ~~ '"%'::text) THEN COALESCE((jsonb_or_null(trace_feedback.value) #>> '{}'::text[]), trace_feedback.value)
+                            ELSE NULL::text
+                        END) by_value
+          GROUP BY by_value.workspace_id, by_value.run_id, by_value.key) by_key
+  GROUP BY by_key.workspace_id, by_key.run_id;

@@ -6,6 +6,8 @@ import { describe, expect, it } from "vitest";
 /** The shape of the house, held by a test: see ARCHITECTURE.md for the reasons. */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const maxLines = 400;
+/** Written by `npm run generate`, read by nobody. */
+const generated = ["src/platform/db/tables.ts"];
 
 type Source = { path: string; text: string; imports: string[] };
 
@@ -145,7 +147,9 @@ describe("libraries have one home", () => {
 describe("files", () => {
   it(`stay under ${maxLines} lines`, () => {
     const all = [...sources, ...readSources("tests"), ...readSources("scripts"), ...readSources("bench")];
-    const long = all.filter((source) => source.text.split("\n").length > maxLines);
+    const long = all.filter(
+      (source) => source.text.split("\n").length > maxLines && !generated.includes(source.path),
+    );
     expect(long.map((source) => source.path)).toEqual([]);
   });
 

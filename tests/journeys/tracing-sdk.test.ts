@@ -79,7 +79,10 @@ describe("traceable", () => {
       completion_tokens: 3,
       parent_run_ids: [root.id],
     });
-    expect(Number(byName.get("model")!.total_cost)).toBeCloseTo((12 * 2.5 + 3 * 10) / 1e6, 12);
+    expect(Number((byName.get("model") as { total_cost?: unknown }).total_cost)).toBeCloseTo(
+      (12 * 2.5 + 3 * 10) / 1e6,
+      12,
+    );
   });
 
   test("streams are traced with the time of their first token", async () => {

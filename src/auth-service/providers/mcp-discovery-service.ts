@@ -9,7 +9,7 @@ import {
   resourceMetadataHint,
   wellKnownUrls,
 } from "./mcp-metadata.ts";
-import { hostOf, type OAuthClient, providerTimeoutMs } from "./oauth-client.ts";
+import { hostOf, type OAuthClient, providerTimeoutMs, type RegisteredClient } from "./oauth-client.ts";
 import { describeOAuthFailure } from "./oauth-failure.ts";
 import type { NewProvider } from "./provider.ts";
 
@@ -135,7 +135,7 @@ export function createMcpDiscovery(options: {
         await checkEndpoint("mcp_server_url", url);
       }
       const method = chooseAuthMethod(server.token_endpoint_auth_methods_supported);
-      let registered: Partial<oauth.Client> & { client_id: string };
+      let registered: RegisteredClient;
       try {
         // No `resource` here: it belongs to the requests, and servers refuse unknown members.
         registered = await client.register(server, {
@@ -152,7 +152,7 @@ export function createMcpDiscovery(options: {
           secrets: [],
         });
       }
-      const clientSecret = typeof registered.client_secret === "string" ? registered.client_secret : null;
+      const clientSecret = registered.client_secret ?? null;
       return {
         client_id: registered.client_id,
         clientSecret,

@@ -27,8 +27,14 @@ export type OAuthClient = {
   discover(issuer: URL): Promise<oauth.AuthorizationServer | null>;
   register(
     server: oauth.AuthorizationServer,
-    metadata: Partial<oauth.Client>,
-  ): Promise<Partial<oauth.Client> & { client_id: string }>;
+    metadata: Partial<oauth.OmitSymbolProperties<oauth.Client>>,
+  ): Promise<RegisteredClient>;
+};
+
+export type RegisteredClient = {
+  client_id: string;
+  client_secret?: string;
+  token_endpoint_auth_method?: string;
 };
 
 export const providerTimeoutMs = 15_000;
@@ -42,7 +48,7 @@ export function createOAuthClient(options: {
 }): OAuthClient {
   const send = async (
     url: string,
-    init: { method?: string; headers?: HeadersInit; body?: unknown },
+    init: { method?: string; headers?: Record<string, string>; body?: unknown },
   ): Promise<Response> =>
     options.guard.guardedFetch(url, {
       method: init.method ?? "GET",
@@ -64,7 +70,7 @@ export function createOAuthClient(options: {
       idToken: () => idToken,
       options: {
         [oauth.allowInsecureRequests]: options.allowHttp,
-        [oauth.customFetch]: async (url: string, init: { headers?: HeadersInit; body?: unknown }) => {
+        [oauth.customFetch]: async (url: string, init: { headers?: Record<string, string>; body?: unknown }) => {
           const answer = await send(url, { ...init, method: "POST" });
           const conform = conformTokenBody(
             answer.status,
@@ -87,7 +93,7 @@ export function createOAuthClient(options: {
     async exchangeCode(provider, secret, request) {
       const server = serverOf(provider);
       const client = { client_id: provider.client_id };
-      const request_ = tokenRequestOptions(provider);
+      const tokenRequest = tokenRequestOptions(provider);
       try {
         const parameters = new URLSearchParams({ code: request.code, state: request.state });
         if (provider.issuer !== null && request.issuer !== undefined) {
@@ -101,10 +107,10 @@ export function createOAuthClient(options: {
           checked,
           request.redirectUri,
           request.codeVerifier ?? oauth.nopkce,
-          request_.options,
+          tokenRequest.options,
         );
         const body = await oauth.processAuthorizationCodeResponse(server, client, answer);
-        return readGrant(body, request_.idToken());
+        return readGrant(body, tokenRequest.idToken());
       } catch (error) {
         throw describeOAuthFailure(error, {
           host: hostOf(provider.token_url),
@@ -117,17 +123,17 @@ export function createOAuthClient(options: {
     async refresh(provider, secret, refreshToken) {
       const server = serverOf(provider);
       const client = { client_id: provider.client_id };
-      const request = tokenRequestOptions(provider);
+      const tokenRequest = tokenRequestOptions(provider);
       try {
         const answer = await oauth.refreshTokenGrantRequest(
           server,
           client,
           clientAuth(provider, secret),
           refreshToken,
-          request.options,
+          tokenRequest.options,
         );
         const body = await oauth.processRefreshTokenResponse(server, client, answer);
-        return readGrant(body, request.idToken());
+        return readGrant(body, tokenRequest.idToken());
       } catch (error) {
         throw describeOAuthFailure(error, {
           host: hostOf(provider.token_url),
@@ -173,7 +179,14 @@ export function createOAuthClient(options: {
       // Some servers answer 200 to what they registered.
       const created =
         answer.status === 200 ? new Response(answer.body, { status: 201, headers: answer.headers }) : answer;
-      return oauth.processDynamicClientRegistrationResponse(created);
+      const client = await oauth.processDynamicClientRegistrationResponse(created);
+      return {
+        client_id: client.client_id,
+        ...(typeof client.client_secret === "string" && { client_secret: client.client_secret }),
+        ...(client.token_endpoint_auth_method && {
+          token_endpoint_auth_method: client.token_endpoint_auth_method,
+        }),
+      };
     },
   };
 }

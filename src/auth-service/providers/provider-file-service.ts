@@ -28,6 +28,7 @@ export async function applyProviderFile(options: {
     const organizationId = await store.findOperatorOrganization(tx);
     if (organizationId === undefined)
       throw fileProblem(path, "there is no organization yet to own its providers");
+    for (const { provider_id } of wanted) await store.revivePlatformProvider(tx, provider_id, clock.now());
     const present = (await store.listPlatformProviders(tx, undefined)).filter((p) => p.workspace_id === null);
     for (const request of wanted) {
       const known = present.find((provider) => provider.provider_id === request.provider_id);

@@ -103,6 +103,14 @@ export async function markProviderDeleted(sql: Sql, id: string, now: Date): Prom
   return rows.length > 0;
 }
 
+/** A platform provider that left the operator's file and is back: its tokens are good again. */
+export async function revivePlatformProvider(sql: Sql, providerId: string, now: Date): Promise<void> {
+  await raw`update auth_providers set deleted_at = null, updated_at = ${now}
+    where id = (select id from auth_providers
+        where workspace_id is null and provider_id = ${providerId} order by created_at desc limit 1)
+      and deleted_at is not null`.execute(sql);
+}
+
 /** Fails while tokens point to it. */
 export async function deleteProviderRow(sql: Sql, id: string): Promise<void> {
   await raw`delete from auth_providers where id = ${id} and deleted_at is not null`.execute(sql);

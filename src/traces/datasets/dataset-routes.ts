@@ -7,7 +7,7 @@ import { jsonQuery } from "./json-query.ts";
 
 const tag = "Datasets";
 const id = z.guid();
-const any = z.unknown();
+const any = z.unknown().optional();
 const write = { kind: "workspace", role: "editor" } as const;
 const read = { kind: "workspace", role: "viewer" } as const;
 

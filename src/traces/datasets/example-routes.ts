@@ -14,7 +14,7 @@ import { metadataOf, outputsText, readExampleParts, type SentExample, toNewExamp
 
 const tag = "Datasets";
 const id = z.guid();
-const any = z.unknown();
+const any = z.unknown().optional();
 const write = { kind: "workspace", role: "editor" } as const;
 const read = { kind: "workspace", role: "viewer" } as const;
 

@@ -9,7 +9,7 @@ import { jsonText, readComment, readScore } from "./read-feedback.ts";
 
 const tag = "Feedback";
 const id = z.guid();
-const any = z.unknown();
+const any = z.unknown().optional();
 
 const feedback = z.object({
   id,

@@ -1,7 +1,7 @@
 import { type RunStatus, statusOf } from "../runs/run.ts";
 import { dottedSegment } from "./dotted-order.ts";
 import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
-import { type RunUsage, readModel, withCosts } from "./usage.ts";
+import { countsUsage, type RunUsage, readModel, withCosts } from "./usage.ts";
 import { addUsage, noUsage, subtractUsage, type UsageVector, usageVector } from "./usage-vector.ts";
 
 /** A stored run without its large payloads. */
@@ -109,7 +109,8 @@ export function mergeRun(
   run.terms = [...terms];
   const place = placeOf(run, stored, changes, context);
   const known = stored?.extra ? () => readModel(parsed(stored.extra!)) : () => undefined;
-  const own = usage ? usageVector(withCosts(usage, model ?? known())) : run.usage;
+  const spent = usage ? usageVector(withCosts(usage, model ?? known())) : run.usage;
+  const own = run.posted && !countsUsage(run.run_type) ? null : spent;
   const { extra: _extra, present: _present, ...fields } = run;
   return {
     ...fields,

@@ -15,18 +15,23 @@ export type RunUsage = {
 
 type Node = Record<string, unknown>;
 
-/** The usage a run reports, wherever its library put it. Only model calls and explicit blocks count. */
+/**
+ * Whether a run of this type spends by itself. Chains, prompts and parsers often pass on the answer of a model
+ * below them, usage and all; counting it would count it twice.
+ */
+export function countsUsage(runType: string): boolean {
+  return runType !== "chain" && runType !== "prompt" && runType !== "parser";
+}
+
+/** The usage a run reports, wherever its library put it. */
 export function readUsage(input: {
   runType: string | undefined;
   outputs: unknown;
   extra: unknown;
 }): RunUsage | undefined {
+  if (input.runType !== undefined && !countsUsage(input.runType)) return undefined;
   const metadata = objectAt(objectAt(input.extra, "metadata"), "usage_metadata");
-  if (metadata) return usageOf(metadata);
-  // A chain's outputs often carry the messages of the model below it, which reports for itself.
-  if (input.runType !== undefined && input.runType !== "llm" && input.runType !== "embedding")
-    return undefined;
-  const block = findUsageBlock(input.outputs);
+  const block = metadata ?? findUsageBlock(input.outputs);
   return block && usageOf(block);
 }
 

@@ -1,0 +1,111 @@
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { Lifetime } from "./token.ts";
+
+/** Tells other processes that a token's lease ended, one way or another. */
+export const tokenChannel = "treadle_auth_token";
+
+const claimStatement: Statement = {
+  name: "auth_token_claim_v1",
+  // Database time, because processes on several machines compare it.
+  text: `update auth_tokens set lease_token = $2, lease_expires_at = now() + $3 * interval '1 millisecond'
+    where id = $1 and ($4::int is null or version = $4)
+      and (lease_expires_at is null or lease_expires_at < now())
+    returning id`,
+};
+
+/** Takes the token for oneself, if nobody holds it and (with `version`) nothing changed since it was read. */
+export async function claimToken(
+  database: Database,
+  id: string,
+  lease: { leaseToken: string; leaseMs: number; version: number | null },
+): Promise<boolean> {
+  const rows = await database.query(claimStatement, [id, lease.leaseToken, lease.leaseMs, lease.version]);
+  return rows.length > 0;
+}
+
+export type TokenState = { version: number; leased: boolean };
+
+const stateStatement: Statement = {
+  name: "auth_token_state_v1",
+  text: `select version, coalesce(lease_expires_at >= now(), false) as leased from auth_tokens where id = $1`,
+};
+
+export async function readTokenState(database: Database, id: string): Promise<TokenState | undefined> {
+  const [state] = await database.query<TokenState>(stateStatement, [id]);
+  return state;
+}
+
+export type Refreshed = {
+  accessTokenSealed: string;
+  /** Null: the provider kept the old one valid. */
+  refreshTokenSealed: string | null;
+  scopes: string[] | null;
+  lifetime: Lifetime;
+};
+
+/** False when the lease was lost meanwhile: then somebody else's word counts. */
+export async function saveRefreshed(
+  sql: Sql,
+  id: string,
+  leaseToken: string,
+  fresh: Refreshed,
+  now: Date,
+): Promise<boolean> {
+  const { lifetime: l } = fresh;
+  const { rows } = await raw`update auth_tokens set access_token_sealed = ${fresh.accessTokenSealed},
+      refresh_token_sealed = coalesce(${fresh.refreshTokenSealed}, refresh_token_sealed),
+      scopes = coalesce(${fresh.scopes}::text[], scopes), expires_at = ${l.expiresAt}, stale_at = ${l.staleAt},
+      refresh_at = ${l.refreshAt}, refresh_failures = 0, version = version + 1, lease_token = null,
+      lease_expires_at = null, updated_at = ${now}
+    where id = ${id} and lease_token = ${leaseToken} returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+export async function saveDead(sql: Sql, id: string, leaseToken: string, now: Date): Promise<boolean> {
+  const { rows } = await raw`update auth_tokens set status = 'dead', refresh_at = null, version = version + 1,
+      lease_token = null, lease_expires_at = null, updated_at = ${now}
+    where id = ${id} and lease_token = ${leaseToken} returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+/** Gives the token back as it is, to be tried again later. Returns how often in a row that happened. */
+export async function saveRefreshFailure(
+  sql: Sql,
+  id: string,
+  leaseToken: string,
+  retryAt: Date,
+): Promise<number | undefined> {
+  const { rows } = await raw<{ refresh_failures: number }>`update auth_tokens
+    set refresh_failures = refresh_failures + 1, refresh_at = ${retryAt}, lease_token = null, lease_expires_at = null
+    where id = ${id} and lease_token = ${leaseToken} returning refresh_failures`.execute(sql);
+  return rows[0]?.refresh_failures;
+}
+
+export async function releaseToken(sql: Sql, id: string, leaseToken: string): Promise<void> {
+  await raw`update auth_tokens set lease_token = null, lease_expires_at = null
+    where id = ${id} and lease_token = ${leaseToken}`.execute(sql);
+}
+
+export async function deleteToken(sql: Sql, id: string, leaseToken: string): Promise<boolean> {
+  const { rows } = await raw`delete from auth_tokens where id = ${id} and lease_token = ${leaseToken}
+    returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+export async function announceToken(sql: Sql, id: string): Promise<void> {
+  await raw`select pg_notify(${tokenChannel}, ${id})`.execute(sql);
+}
+
+const dueStatement: Statement = {
+  name: "auth_tokens_due_v1",
+  text: `select id from auth_tokens
+    where status = 'active' and refresh_at is not null and refresh_at <= $1
+      and (lease_expires_at is null or lease_expires_at < now())
+    order by refresh_at limit $2`,
+};
+
+export async function findDueTokens(database: Database, now: Date, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(dueStatement, [now, limit]);
+  return rows.map((row) => row.id);
+}

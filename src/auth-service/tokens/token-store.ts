@@ -1,0 +1,177 @@
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { Lifetime, Token, TokenIdentity } from "./token.ts";
+
+const columnNames = `t.id, t.workspace_id, t.provider, p.provider_id, t.owner_id, t.subject, t.agent_id, t.status,
+  t.access_token_sealed, t.refresh_token_sealed, t.scopes, t.expires_at, t.stale_at, t.refresh_failures,
+  t.account_key, t.provider_account_label, t.metadata, t.is_default, t.version, t.created_at, t.updated_at`;
+const columns = raw.raw(columnNames);
+const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider");
+
+const candidatesStatement: Statement = {
+  name: "auth_token_candidates_v1",
+  // What was granted to this very agent first, then what it was linked to, then what the owner gave to no agent.
+  text: `select ${columnNames}, c.id is not null as linked
+    from auth_tokens t join auth_providers p on p.id = t.provider
+      left join auth_connections c on c.oauth_token_id = t.id and c.workspace_id = t.workspace_id and c.agent_id = $5
+        and $5 <> ''
+    where t.workspace_id = $1 and t.provider = $2
+      and ((t.owner_id = $3 and t.subject = $4 and t.agent_id in ($5, '')) or c.id is not null)
+    order by (t.status = 'active') desc, (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
+      (c.id is not null) desc, t.is_default desc, t.created_at desc`,
+};
+
+export type Candidate = Token & { linked: boolean };
+
+/** Everything the caller may use for an identity, the best first. */
+export function findCandidates(database: Database, identity: TokenIdentity): Promise<Candidate[]> {
+  const { workspaceId, provider, ownerId, subject, agentId } = identity;
+  return database.query<Candidate>(candidatesStatement, [workspaceId, provider, ownerId, subject, agentId]);
+}
+
+const byIdStatement: Statement = {
+  name: "auth_token_by_id_v1",
+  text: `select ${columnNames} from auth_tokens t join auth_providers p on p.id = t.provider where t.id = $1`,
+};
+
+/** Of any workspace: for work that already holds the token's id from a row. */
+export async function findTokenById(database: Database, id: string): Promise<Token | undefined> {
+  const [token] = await database.query<Token>(byIdStatement, [id]);
+  return token;
+}
+
+export async function findToken(sql: Sql, workspaceId: string, id: string): Promise<Token | undefined> {
+  const { rows } = await raw<Token>`select ${columns} from ${source}
+    where t.workspace_id = ${workspaceId} and t.id = ${id}`.execute(sql);
+  return rows[0];
+}
+
+export async function listOwnTokens(
+  sql: Sql,
+  filter: { workspaceId: string; ownerId: string; providerId?: string | undefined },
+): Promise<Token[]> {
+  const ofProvider = filter.providerId === undefined ? raw`true` : raw`p.provider_id = ${filter.providerId}`;
+  const { rows } = await raw<Token>`select ${columns} from ${source}
+    where t.workspace_id = ${filter.workspaceId} and t.owner_id = ${filter.ownerId} and ${ofProvider}
+    order by t.created_at desc, t.id desc`.execute(sql);
+  return rows;
+}
+
+/** Of those asked for, the ones the caller has a live token of, whatever the agent. */
+export async function findConnectedProviders(
+  sql: Sql,
+  filter: { workspaceId: string; ownerId: string; providerIds: string[] },
+): Promise<Set<string>> {
+  const { rows } = await raw<{ provider_id: string }>`select distinct p.provider_id from ${source}
+    where t.workspace_id = ${filter.workspaceId} and t.owner_id = ${filter.ownerId} and t.status = 'active'
+      and p.provider_id = any(${filter.providerIds}::text[])`.execute(sql);
+  return new Set(rows.map((row) => row.provider_id));
+}
+
+export async function listTypeTokens(sql: Sql, workspaceId: string, providerType: string): Promise<Token[]> {
+  const { rows } = await raw<Token>`select ${columns} from ${source}
+    where t.workspace_id = ${workspaceId} and (p.provider_type = ${providerType} or p.provider_id = ${providerType})
+    order by t.created_at`.execute(sql);
+  return rows;
+}
+
+export async function listProviderTokenIds(sql: Sql, provider: string): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`
+    select id from auth_tokens where provider = ${provider} order by id`.execute(sql);
+  return rows.map((row) => row.id);
+}
+
+export type NewToken = {
+  id: string;
+  identity: TokenIdentity;
+  accessTokenSealed: string;
+  refreshTokenSealed: string | null;
+  scopes: string[];
+  lifetime: Lifetime;
+  accountKey: string | null;
+  accountLabel: string | null;
+  metadata: Record<string, unknown> | null;
+  isDefault: boolean;
+};
+
+export async function insertToken(sql: Sql, token: NewToken, now: Date): Promise<void> {
+  const { identity: i, lifetime: l } = token;
+  await raw`insert into auth_tokens (id, workspace_id, provider, owner_id, subject, agent_id, access_token_sealed,
+      refresh_token_sealed, scopes, expires_at, stale_at, refresh_at, account_key, provider_account_label, metadata,
+      is_default, created_at, updated_at)
+    values (${token.id}, ${i.workspaceId}, ${i.provider}, ${i.ownerId}, ${i.subject}, ${i.agentId},
+      ${token.accessTokenSealed}, ${token.refreshTokenSealed}, ${token.scopes}, ${l.expiresAt}, ${l.staleAt},
+      ${l.refreshAt}, ${token.accountKey}, ${token.accountLabel}, ${jsonText(token.metadata)}::jsonb,
+      ${token.isDefault}, ${now}, ${now})`.execute(sql);
+}
+
+/** A new consent for a token that is there: it lives on under its id. */
+export async function renewToken(sql: Sql, token: NewToken, now: Date): Promise<boolean> {
+  const { lifetime: l } = token;
+  const { rows } = await raw`update auth_tokens set status = 'active',
+      access_token_sealed = ${token.accessTokenSealed}, refresh_token_sealed = ${token.refreshTokenSealed},
+      scopes = ${token.scopes}, expires_at = ${l.expiresAt}, stale_at = ${l.staleAt}, refresh_at = ${l.refreshAt},
+      refresh_failures = 0, account_key = coalesce(${token.accountKey}, account_key),
+      provider_account_label = coalesce(${token.accountLabel}, provider_account_label),
+      metadata = coalesce(${jsonText(token.metadata)}::jsonb, metadata), is_default = ${token.isDefault},
+      version = version + 1, lease_token = null, lease_expires_at = null, updated_at = ${now}
+    where id = ${token.id} returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+/** Before another becomes the default; consents for one identity wait for one another here. */
+export async function clearDefault(sql: Sql, identity: TokenIdentity): Promise<void> {
+  const { workspaceId, provider, ownerId, subject, agentId } = identity;
+  await raw`update auth_tokens set is_default = false
+    where workspace_id = ${workspaceId} and owner_id = ${ownerId} and provider = ${provider}
+      and subject = ${subject} and agent_id = ${agentId} and is_default`.execute(sql);
+}
+
+export async function lockIdentity(sql: Sql, identity: TokenIdentity): Promise<void> {
+  const { workspaceId, provider, ownerId, subject, agentId } = identity;
+  const key = JSON.stringify([workspaceId, provider, ownerId, subject, agentId]);
+  await raw`select pg_advisory_xact_lock(hashtextextended(${key}, 1401))`.execute(sql);
+}
+
+export async function listIdentityTokens(sql: Sql, identity: TokenIdentity): Promise<Token[]> {
+  const { rows } = await raw<Token>`select ${columns} from ${source}
+    where t.workspace_id = ${identity.workspaceId} and t.owner_id = ${identity.ownerId}
+      and t.provider = ${identity.provider} and t.subject = ${identity.subject} and t.agent_id = ${identity.agentId}
+    order by t.is_default desc, t.created_at desc`.execute(sql);
+  return rows;
+}
+
+export async function updateTokenMetadata(
+  sql: Sql,
+  id: string,
+  change: { label?: string | null | undefined; isDefault?: boolean | undefined },
+  now: Date,
+): Promise<void> {
+  const label = change.label === undefined ? raw`provider_account_label` : raw`${change.label}`;
+  const isDefault = change.isDefault === undefined ? raw`is_default` : raw`${change.isDefault}`;
+  await raw`update auth_tokens set provider_account_label = ${label}, is_default = ${isDefault}, updated_at = ${now}
+    where id = ${id}`.execute(sql);
+}
+
+/** The newest token that is left becomes the default when the default one went. */
+export async function promoteDefault(sql: Sql, identity: TokenIdentity): Promise<void> {
+  const { workspaceId, provider, ownerId, subject, agentId } = identity;
+  await raw`update auth_tokens set is_default = true where id = (
+      select id from auth_tokens where workspace_id = ${workspaceId} and owner_id = ${ownerId}
+        and provider = ${provider} and subject = ${subject} and agent_id = ${agentId}
+      order by is_default desc, created_at desc limit 1) and not is_default`.execute(sql);
+}
+
+export function identityOf(token: Token): TokenIdentity {
+  return {
+    workspaceId: token.workspace_id,
+    provider: token.provider,
+    ownerId: token.owner_id,
+    subject: token.subject,
+    agentId: token.agent_id,
+  };
+}
+
+function jsonText(value: Record<string, unknown> | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

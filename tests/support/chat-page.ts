@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { build } from "vite";
+import { launchBrowser } from "./components/chromium.ts";
+import { createTempFolder } from "./components/temp-folder.ts";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A browser, and the chat page built from its source as it is now. */
+export async function openChatPages() {
+  const folder = await createTempFolder("chat-page");
+  const [browser] = await Promise.all([
+    launchBrowser(),
+    build({
+      configFile: fileURLToPath(new URL("../../web/chat/vite.config.ts", import.meta.url)),
+      logLevel: "error",
+      build: { outDir: folder.path },
+    }),
+  ]);
+  return {
+    pageFolder: folder.path,
+    async open(url: string, options: BrowserContextOptions = {}) {
+      return new ChatPage(await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options })).goto(url);
+    },
+    async stop() {
+      await browser.stop();
+      await folder.remove();
+    },
+  };
+}
+
+/** What a person does and sees. */
+export class ChatPage {
+  readonly page: Page;
+  /** What went wrong in the page itself; a test looks at it when it is done. */
+  readonly errors: string[] = [];
+
+  constructor(page: Page) {
+    this.page = page;
+    page.on("pageerror", (error) => this.errors.push(error.message));
+    page.setDefaultTimeout(15_000);
+  }
+
+  async goto(url: string): Promise<this> {
+    await this.page.goto(`${url}/chat`);
+    await this.field.waitFor();
+    return this;
+  }
+
+  /** A second tab of the same browser. */
+  async secondTab(): Promise<ChatPage> {
+    const tab = new ChatPage(await this.page.context().newPage());
+    await tab.page.goto(this.page.url());
+    await tab.field.waitFor();
+    return tab;
+  }
+
+  get field() {
+    return this.page.getByRole("textbox", { name: "Message" });
+  }
+
+  get answers() {
+    return this.page.locator(".from-assistant");
+  }
+
+  get threads() {
+    return this.page.locator(".thread-open");
+  }
+
+  button(name: string | RegExp) {
+    return this.page.getByRole("button", { name });
+  }
+
+  async say(text: string): Promise<void> {
+    await this.field.fill(text);
+    await this.field.press("Enter");
+  }
+
+  /** Until the answer to the last message is complete. */
+  async answered(text: string | RegExp): Promise<void> {
+    await this.answers.last().getByText(text).last().waitFor();
+    await this.idle();
+  }
+
+  async idle(): Promise<void> {
+    await this.button("Stop").waitFor({ state: "detached" });
+  }
+
+  /** Problems a person with a disability would hit, as axe rates them. */
+  async seriousViolations(): Promise<string[]> {
+    await this.page.evaluate(axeSource);
+    const found = await this.page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+      };
+      return (await axe.run()).violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html ?? "" }));
+    });
+    return found
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, html }) => `${id}: ${html.slice(0, 200)}`);
+  }
+}
