@@ -1,3 +1,4 @@
+import { url as debuggerUrl } from "node:inspector";
 import type { AgentApp, StartedAgent } from "../agent-app.ts";
 import { type AgentConfig, readAgentConfig } from "../config.ts";
 import { prepareDataFolder } from "../platform/data-folder.ts";
@@ -54,8 +55,11 @@ async function lockEmbedded(config: AgentConfig) {
   return lockDataFolder(config.dataDir);
 }
 
+/** Whoever stops at a breakpoint wants the process to wait. */
 function watchdogOf({ watchdogMs }: AgentConfig) {
-  return watchdogMs === 0 ? undefined : { timeoutMs: watchdogMs, exitCode: exitCodes.blocked.code };
+  return watchdogMs === 0 || debuggerUrl() !== undefined
+    ? undefined
+    : { timeoutMs: watchdogMs, exitCode: exitCodes.blocked.code };
 }
 
 async function start(app: AgentApp, config: AgentConfig, output: Output): Promise<void> {

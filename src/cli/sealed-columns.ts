@@ -1,4 +1,5 @@
 import { authServiceSealedColumns } from "../auth-service/sealed-columns.ts";
+import { bulkExportSealedColumns } from "../bulk-export/sealed-columns.ts";
 import type { SealedColumn } from "../platform/encryption-rotation.ts";
 import { idempotencySealedColumns } from "../platform/http/idempotency-store.ts";
 import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
@@ -8,4 +9,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   ...idempotencySealedColumns,
   ...workspaceSealedColumns,
   ...authServiceSealedColumns,
+  ...bulkExportSealedColumns,
 ];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ChatPage, openChatPages } from "../support/chat-page.ts";
 import { createChatServer } from "../support/chat-server.ts";
 
@@ -12,6 +12,8 @@ beforeAll(async () => {
   pages = await openChatPages();
   server = await (await createChatServer({ tokenDelayMs: 5, pageFolder: pages.pageFolder })).listen();
 });
+
+afterEach(() => pages.closeAll());
 
 afterAll(async () => {
   await server?.stop();
@@ -190,9 +192,9 @@ describe("the list of conversations", () => {
     await chat.say("Calculate 200 + 2");
     await chat.answered("202");
     await chat.threads.filter({ hasText: "Calculate 100 + 1" }).click();
-    await chat.answers.getByText("101").waitFor();
+    await chat.answers.getByText("101").last().waitFor();
     await chat.page.goBack();
-    await chat.answers.getByText("202").waitFor();
+    await chat.answers.getByText("202").last().waitFor();
 
     const rows = chat.threads.filter({ hasText: /Calculate \d00 \+ \d/ });
     expect(await rows.count()).toBe(2);

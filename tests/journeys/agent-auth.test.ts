@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -145,6 +146,47 @@ describe("what is whose", () => {
     expect(JSON.parse(pruned.text)).toEqual({ pruned_count: 0 });
     expect((await bob.threads.get(ofBob.thread_id)).thread_id).toBe(ofBob.thread_id);
   });
+});
+
+describe("the streaming protocol", () => {
+  const start = { id: 1, method: "run.start", params: { assistant_id: "whoami", input: {} } };
+
+  test("makes the caller's threads and runs on no others", async () => {
+    const threadId = crypto.randomUUID();
+    const made = await call("POST", `/threads/${threadId}/commands`, { token: "token-of-ada", body: start });
+    expect(JSON.parse(made.text)).toMatchObject({ type: "success", result: { run_id: expect.any(String) } });
+    expect((await ada.threads.get(threadId)).metadata).toMatchObject({ owner: "ada" });
+    const path = `/threads/${threadId}/commands`;
+    expect((await call("POST", path, { token: "token-of-bob", body: start })).status).toBe(404);
+    const events = { channels: ["values"] };
+    const stream = `/threads/${threadId}/stream/events`;
+    expect((await call("POST", stream, { token: "token-of-bob", body: events })).status).toBe(404);
+  });
+
+  test("over a WebSocket, under the prefix too", async () => {
+    const threadId = crypto.randomUUID();
+    const ofAda = await talk(threadId, "token-of-ada", start);
+    expect(ofAda).toMatchObject({ type: "success", id: 1 });
+    expect((await ada.threads.get(threadId)).metadata).toMatchObject({ owner: "ada" });
+    await expect(talk(threadId, "token-of-bob", start)).rejects.toThrow(/404/);
+    await expect(talk(threadId, "token-of-eve", start)).rejects.toThrow(/401/);
+  });
+
+  /** Sends one command and returns the first answer to it. */
+  function talk(threadId: string, token: string, command: { id: number }): Promise<unknown> {
+    const url = `${agent.ready.url.replace("http", "ws")}/agents/threads/${threadId}/stream/events`;
+    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
+    return new Promise((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("open", () => socket.send(JSON.stringify(command)));
+      socket.on("message", (data) => {
+        const message = JSON.parse(String(data)) as { id?: number };
+        if (message.id !== command.id) return;
+        socket.close();
+        resolve(message);
+      });
+    });
+  }
 });
 
 describe("what a graph learns of the caller", () => {

@@ -19,10 +19,17 @@ export async function openChatPages() {
       build: { outDir: folder.path },
     }),
   ]);
+  const opened: Page[] = [];
   return {
     pageFolder: folder.path,
     async open(url: string, options: BrowserContextOptions = {}) {
-      return new ChatPage(await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options })).goto(url);
+      const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options });
+      opened.push(page);
+      return new ChatPage(page).goto(url);
+    },
+    /** With their tabs, cookies and storage. */
+    async closeAll() {
+      for (const page of opened.splice(0)) await page.context().close();
     },
     async stop() {
       await browser.stop();
@@ -45,7 +52,7 @@ export class ChatPage {
 
   async goto(url: string): Promise<this> {
     await this.page.goto(`${url}/chat`);
-    await this.field.waitFor();
+    await this.page.locator("textarea, input").first().waitFor();
     return this;
   }
 

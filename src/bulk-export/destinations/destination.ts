@@ -13,7 +13,7 @@ export type DestinationConfig = {
     addressing_style?: AddressingStyle | undefined;
     use_accelerate_endpoint?: boolean | undefined;
     payload_signing_enabled?: boolean | undefined;
-    us_east_1_regional_endpoint?: string | undefined;
+    us_east_1_regional_endpoint?: "legacy" | "regional" | undefined;
   } | null;
   /** Whether objects are sent with a checksum: some storages refuse it, locked buckets demand it. */
   request_checksum_calculation: ChecksumMode | null;

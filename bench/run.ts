@@ -1,0 +1,18 @@
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** `npm run bench` lists the questions; `npm run bench -- NAME` answers one. One at a time: they share the machine. */
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const parts = new Set(["run", "load", "http-client"]);
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => file.slice(0, -3))
+  .filter((name) => !parts.has(name));
+const [name, ...rest] = process.argv.slice(2);
+if (!name || !names.includes(name)) {
+  console.log(`npm run bench -- NAME\n\n  ${names.join("\n  ")}\n\nFigures so far: bench/README.md`);
+  process.exit(name ? 2 : 0);
+}
+const child = spawn(process.execPath, [`${folder}${name}.ts`, ...rest], { stdio: "inherit" });
+child.on("exit", (code) => process.exit(code ?? 1));

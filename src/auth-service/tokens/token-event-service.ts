@@ -1,0 +1,156 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newId, newSecret } from "../../platform/ids.ts";
+import { enqueue } from "../../platform/jobs/job-queue.ts";
+import type { JobContext } from "../../platform/jobs/job-worker.ts";
+import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { EndpointCheck } from "../providers/endpoint-check-service.ts";
+import { webhookSecretContext } from "../sealed-columns.ts";
+import type { Token } from "./token.ts";
+import { signatureHeader, signEvent, type TokenEvent, type TokenEventType } from "./token-event.ts";
+import * as store from "./token-event-store.ts";
+
+export const deliverEventJobKind = "auth.deliver_token_event";
+const maxAttempts = 12;
+const timeoutMs = 15_000;
+const keepMs = 90 * 24 * 60 * 60_000;
+
+export type EventInput = {
+  type: TokenEventType;
+  source: string;
+  reason?: string;
+  detail?: string;
+};
+
+export type Webhook = { url: string; created_at: Date; updated_at: Date };
+
+export type TokenEventService = {
+  /** In the transaction of what it tells of; the webhook goes out after the commit. */
+  record(tx: Sql, token: Omit<Token, "created_at" | "updated_at">, event: EventInput): Promise<void>;
+  list(caller: Caller, filter: { providerId?: string | undefined; limit: number }): Promise<TokenEvent[]>;
+  acknowledge(caller: Caller, id: string): Promise<TokenEvent>;
+  webhook(caller: Caller): Promise<Webhook>;
+  /** The secret is shown this once. */
+  saveWebhook(caller: Caller, url: string): Promise<Webhook & { secret: string }>;
+  removeWebhook(caller: Caller): Promise<void>;
+  /** The handler of the delivery job. */
+  deliver(context: JobContext): Promise<void>;
+  prune(): Promise<void>;
+};
+
+export function createTokenEventService(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  guard: NetworkGuard;
+  checkEndpoint: EndpointCheck;
+}): TokenEventService {
+  const { database, clock, secretBox, guard } = options;
+
+  return {
+    async record(tx, token, { type, source, reason, detail }) {
+      const event: TokenEvent = {
+        id: newId(),
+        workspace_id: token.workspace_id,
+        owner_id: token.owner_id,
+        token_id: token.id,
+        provider_id: token.provider_id,
+        agent_id: token.agent_id === "" ? null : token.agent_id,
+        event_type: type,
+        reason: reason ?? null,
+        source,
+        provider_account_label: token.provider_account_label,
+        scopes: token.scopes,
+        detail: detail ?? null,
+        acknowledged_at: null,
+        created_at: clock.now(),
+      };
+      await store.insertEvent(tx, event);
+      if (!(await store.findWebhook(tx, token.workspace_id))) return;
+      await enqueue(tx, {
+        kind: deliverEventJobKind,
+        payload: { event_id: event.id },
+        workspaceId: token.workspace_id,
+        maxAttempts,
+      });
+    },
+
+    list: (caller, { providerId, limit }) =>
+      store.listEvents(database.sql, {
+        workspaceId: caller.workspaceId,
+        ownerId: caller.userId,
+        providerId,
+        limit,
+      }),
+
+    async acknowledge(caller, id) {
+      const key = { workspaceId: caller.workspaceId, ownerId: caller.userId, id };
+      const event = await store.acknowledgeEvent(database.sql, key, clock.now());
+      if (!event) throw notFound(`Token event ${id} not found.`);
+      return event;
+    },
+
+    async webhook(caller) {
+      const webhook = await store.findWebhook(database.sql, caller.workspaceId);
+      if (!webhook) throw notFound("This workspace has no webhook for token events. PUT /v2/auth/webhook sets one.");
+      return webhook;
+    },
+
+    async saveWebhook(caller, url) {
+      await options.checkEndpoint("url", url);
+      const secret = newSecret();
+      const { workspaceId } = caller;
+      const secretSealed = secretBox.seal(secret, webhookSecretContext(workspaceId));
+      const saved = await store.saveWebhook(database.sql, { workspaceId, url, secretSealed }, clock.now());
+      return { ...saved, secret };
+    },
+
+    async removeWebhook(caller) {
+      if (await store.deleteWebhook(database.sql, caller.workspaceId)) return;
+      throw notFound("This workspace has no webhook for token events.");
+    },
+
+    async deliver({ job, signal }) {
+      const { event_id } = job.payload as { event_id: string };
+      const event = await store.findEvent(database.sql, event_id);
+      const webhook = event && (await store.findWebhook(database.sql, event.workspace_id));
+      if (!event || !webhook) return;
+      const secret = secretBox.open(webhook.secret_sealed, webhookSecretContext(event.workspace_id));
+      const sentAt = clock.now();
+      const body = JSON.stringify({ type: "token_event", sent_at: sentAt.toISOString(), event });
+      const answer = await guard.guardedFetch(webhook.url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "treadle-webhook",
+          "x-treadle-event-id": event.id,
+          [signatureHeader]: signEvent(secret, body, sentAt),
+        },
+        body,
+        signal,
+        timeoutMs,
+        redirect: "manual",
+      });
+      if (answer.status >= 300) throw refusedBy(webhook.url, answer.status);
+    },
+
+    prune: () => store.deleteOldEvents(database.sql, new Date(clock.now().getTime() - keepMs)),
+  };
+}
+
+function notFound(message: string): AppError {
+  return new AppError({ code: "token_event.not_found", kind: "not_found", message });
+}
+
+/** A receiver that is overloaded or broken is asked again; one that understood and refused is not. */
+function refusedBy(url: string, status: number): AppError {
+  return new AppError({
+    code: "token_event.webhook_refused",
+    kind: "bad_gateway",
+    message: `The webhook for token events was answered with ${status} by ${new URL(url).host}.`,
+    retryable: status >= 500 || status === 408 || status === 425 || status === 429,
+  });
+}

@@ -1,0 +1,158 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { OAuthClient } from "../providers/oauth-client.ts";
+import { OAuthFailure } from "../providers/oauth-failure.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import type { GrantedToken } from "../providers/token-response.ts";
+import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import { isExpired, isStale, lifetimeOf, retryDelayMs, type Token, tokenNotFound } from "./token.ts";
+import type { TokenEventService } from "./token-event-service.ts";
+import type { TokenLeases } from "./token-lease-service.ts";
+import * as leaseStore from "./token-lease-store.ts";
+import { findTokenById } from "./token-store.ts";
+
+/** What a caller gets to see: never the refresh token. */
+export type UsableToken = { token: Token; accessToken: string };
+
+export type TokenRefresh = {
+  /** The access token, refreshed first when it is about to end; null when it cannot be had any more. */
+  usable(token: Token, source: string): Promise<UsableToken | null>;
+  /** Refreshes a token that is due, unless somebody else does. */
+  refreshDue(id: string): Promise<void>;
+};
+
+export function createTokenRefresh(options: {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  secretBox: SecretBox;
+  client: OAuthClient;
+  providers: ProviderService;
+  events: TokenEventService;
+  leases: TokenLeases;
+}): TokenRefresh {
+  const { database, clock, logger, secretBox, client, providers, events, leases } = options;
+  /** Callers in this process share one refresh, and one wait. */
+  const running = new Map<string, Promise<Token>>();
+
+  const open = (token: Token): UsableToken => ({
+    token,
+    accessToken: secretBox.open(token.access_token_sealed, accessTokenContext(token.id)),
+  });
+
+  function renewed(token: Token, source: string): Promise<Token> {
+    const known = running.get(token.id);
+    if (known) return known;
+    const work = renew(token, source).finally(() => running.delete(token.id));
+    running.set(token.id, work);
+    return work;
+  }
+
+  async function renew(token: Token, source: string): Promise<Token> {
+    const lease = await leases.claimVersion(token.id, token.version);
+    // Null: somebody else has just done it, or the token is gone.
+    if (lease !== null) await refreshHeld(token, lease, source);
+    const now = await findTokenById(database, token.id);
+    if (!now) throw tokenNotFound(token.id);
+    return now;
+  }
+
+  async function refreshHeld(token: Token, lease: string, source: string): Promise<void> {
+    let granted: GrantedToken;
+    try {
+      const provider = await providers.find(token.provider);
+      if (!provider) throw tokenNotFound(token.id);
+      const refreshToken = secretBox.open(token.refresh_token_sealed!, refreshTokenContext(token.id));
+      granted = await client.refresh(provider, providers.secretOf(provider), refreshToken);
+    } catch (error) {
+      await settleFailure(token, lease, source, error);
+      return;
+    }
+    await saveGrant(token, lease, granted);
+  }
+
+  async function saveGrant(token: Token, lease: string, granted: GrantedToken): Promise<void> {
+    const now = clock.now();
+    const { refreshToken } = granted;
+    // A server that says nothing about the life of a token that ended before: like the last time.
+    const seconds = granted.expiresInSeconds ?? previousLifeSeconds(token);
+    await database.transaction(async (tx) => {
+      const saved = await leaseStore.saveRefreshed(
+        tx,
+        token.id,
+        lease,
+        {
+          accessTokenSealed: secretBox.seal(granted.accessToken, accessTokenContext(token.id)),
+          refreshTokenSealed:
+            refreshToken === null ? null : secretBox.seal(refreshToken, refreshTokenContext(token.id)),
+          scopes: granted.scopes,
+          lifetime: lifetimeOf(seconds, true, now),
+        },
+        now,
+      );
+      if (!saved) logger.warn({ token_id: token.id }, "a refreshed OAuth token was replaced meanwhile");
+      await leaseStore.announceToken(tx, token.id);
+    });
+  }
+
+  /** A dead grant is written down as such; anything else is tried again later. */
+  async function settleFailure(token: Token, lease: string, source: string, error: unknown): Promise<void> {
+    const now = clock.now();
+    const isDead = error instanceof OAuthFailure && error.failure === "grant";
+    await database.transaction(async (tx) => {
+      if (isDead) {
+        if (!(await leaseStore.saveDead(tx, token.id, lease, now))) return;
+        await events.record(tx, token, {
+          type: "disconnected",
+          source,
+          reason: error.providerError ?? "invalid_grant",
+          detail: "The provider does not accept the refresh token any more. Connect the account again.",
+        });
+      } else {
+        const retryAt = new Date(now.getTime() + retryDelayMs(token.refresh_failures));
+        const failures = await leaseStore.saveRefreshFailure(tx, token.id, lease, retryAt);
+        // The first of a row is news, the others are not.
+        if (failures === 1) {
+          await events.record(tx, token, {
+            type: "refresh_failed",
+            source,
+            reason: error instanceof AppError ? error.code : "internal",
+            detail: error instanceof AppError ? error.message : "The refresh failed unexpectedly.",
+          });
+        }
+      }
+      await leaseStore.announceToken(tx, token.id);
+    });
+    if (isDead) return;
+    if (isExpired(token, now) || !(error instanceof AppError)) throw error;
+    logger.warn(
+      { token_id: token.id, provider_id: token.provider_id, code: error.code },
+      "an OAuth token could not be refreshed; the old one is still valid",
+    );
+  }
+
+  return {
+    async usable(token, source) {
+      const now = clock.now();
+      if (token.status === "dead") return null;
+      if (!isStale(token, now)) return open(token);
+      if (token.refresh_token_sealed === null) return isExpired(token, now) ? null : open(token);
+      const current = await renewed(token, source);
+      return current.status === "dead" ? null : open(current);
+    },
+
+    async refreshDue(id) {
+      const token = await findTokenById(database, id);
+      if (!token || token.status !== "active" || token.refresh_token_sealed === null) return;
+      await renewed(token, "background refresh");
+    },
+  };
+}
+
+function previousLifeSeconds(token: Token): number | null {
+  if (token.expires_at === null) return null;
+  return Math.max(60, (token.expires_at.getTime() - token.updated_at.getTime()) / 1000);
+}

@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { AppError } from "../../platform/errors.ts";
+import { identify, signalGroup } from "../runtimes/process-table.ts";
+
+export type StepOptions = {
+  command: string;
+  args: string[];
+  cwd: string;
+  env: Record<string, string>;
+  /** Where the running process is noted, so that a later start of the platform can end it. */
+  workFolder: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  onLine(line: string): void;
+  input?: string;
+};
+
+/** The note about the running step of a build. */
+export const stepFile = "running-step.json";
+
+/** Runs one command in a process group of its own, to its end; every way out leaves no process behind. */
+export async function runStep(options: StepOptions): Promise<string[]> {
+  options.signal.throwIfAborted();
+  const child = spawn(options.command, options.args, {
+    cwd: options.cwd,
+    env: options.env,
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  const { pid } = child;
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
+      lines.push(line);
+      if (lines.length > 5_000) lines.shift();
+      options.onLine(line);
+    });
+  }
+  // A command may end without reading its input; its exit code tells the story.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(options.input);
+  let ended: "timeout" | "aborted" | undefined;
+  const end = (why: "timeout" | "aborted") => {
+    ended ??= why;
+    if (pid !== undefined) signalGroup(pid, "SIGKILL");
+  };
+  const onAbort = () => end("aborted");
+  options.signal.addEventListener("abort", onAbort, { once: true });
+  const timer = setTimeout(() => end("timeout"), options.timeoutMs);
+  const note = join(options.workFolder, stepFile);
+  try {
+    const exit = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+      child.once("error", (error) => reject(notStarted(options.command, error)));
+      child.once("close", (code, signal) => resolve({ code, signal }));
+    });
+    // A rejection must not be lost while the note is being written.
+    exit.catch(() => undefined);
+    const identity = pid === undefined ? null : await identify(pid);
+    if (identity) await writeFile(note, JSON.stringify(identity));
+    const { code, signal } = await exit;
+    if (ended === "aborted") options.signal.throwIfAborted();
+    if (ended === "timeout") throw tooSlow(options);
+    if (code !== 0) throw new StepFailed(options.command, signal ?? `exit code ${code}`, lines);
+    return lines;
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener("abort", onAbort);
+    // Whatever the command left in the background has no business going on.
+    if (pid !== undefined) signalGroup(pid, "SIGKILL");
+    await rm(note, { force: true });
+  }
+}
+
+export class StepFailed extends Error {
+  readonly ending: string;
+  readonly lines: string[];
+
+  constructor(command: string, ending: string, lines: string[]) {
+    super(`${command} failed (${ending})`);
+    this.ending = ending;
+    this.lines = lines;
+  }
+
+  tail(count = 15): string {
+    return this.lines.slice(-count).join("\n");
+  }
+}
+
+function notStarted(command: string, cause: NodeJS.ErrnoException): AppError {
+  return new AppError({
+    code: "build.command_missing",
+    kind: "invalid",
+    message:
+      cause.code === "ENOENT"
+        ? `The command ${command} is not installed on this machine. Install it, or choose another with install_command or build_command.`
+        : `The command ${command} could not be started (${cause.code ?? cause.message}).`,
+    cause,
+  });
+}
+
+function tooSlow({ command, timeoutMs }: StepOptions): AppError {
+  return new AppError({
+    code: "build.timeout",
+    kind: "invalid",
+    message: `${command} did not end within ${Math.round(timeoutMs / 1000)} s, the longest a build may take. Make it faster, or raise TREADLE_BUILD_TIMEOUT_SECONDS.`,
+  });
+}

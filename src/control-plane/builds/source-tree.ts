@@ -1,0 +1,45 @@
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { AppError } from "../../platform/errors.ts";
+
+export function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === "" || (!way.startsWith("..") && !way.startsWith(sep));
+}
+
+/** Refuses links that lead out of the tree: they would show a graph, or a visitor, this machine's files. */
+export async function refuseForeignLinks(root: string): Promise<void> {
+  const foreign: string[] = [];
+  const visit = async (folder: string): Promise<void> => {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isSymbolicLink()) {
+        const target = resolve(dirname(path), await readlink(path));
+        const real = await realpath(path).catch(() => target);
+        if (!isInside(root, target) || !isInside(await realpath(root), real)) foreign.push(relative(root, path));
+      } else if (entry.isDirectory() && entry.name !== ".git") await visit(path);
+    }
+  };
+  await visit(root);
+  if (foreign.length === 0) return;
+  throw new AppError({
+    code: "build.foreign_link",
+    kind: "invalid",
+    message: `The source holds symbolic links that lead out of it: ${foreign.slice(0, 10).join(", ")}. Replace them with files of the repository.`,
+  });
+}
+
+/** Bytes below a folder; stops counting beyond `limit`. */
+export async function sizeOf(folder: string, limit: number): Promise<number> {
+  let total = 0;
+  const pending = [folder];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    for (const entry of await readdir(next, { withFileTypes: true })) {
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) pending.push(path);
+      else total += (await lstat(path)).size;
+      if (total > limit) return total;
+    }
+  }
+  return total;
+}

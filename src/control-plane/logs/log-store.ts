@@ -1,0 +1,76 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { LogKind, LogLine, LogRow } from "./log.ts";
+
+export async function insertLogs(
+  sql: Sql,
+  place: { deploymentId: string; revisionId: string; kind: LogKind },
+  lines: readonly LogLine[],
+): Promise<void> {
+  if (lines.length === 0) return;
+  const rows = JSON.stringify(
+    lines.map(({ at, level, message, runId }) => ({ at, level, message, run_id: runId ?? null })),
+  );
+  // A deployment purged meanwhile takes its logs with it.
+  await raw`
+    insert into deployment_logs (deployment_id, revision_id, kind, at, level, message, run_id)
+    select ${place.deploymentId}::uuid, ${place.revisionId}::uuid, ${place.kind}, l.at, l.level, l.message, l.run_id
+    from json_to_recordset(${rows}::json) as l (at timestamptz, level text, message text, run_id text)
+    where exists (select 1 from deployments where id = ${place.deploymentId})`.execute(sql);
+}
+
+export type LogQuery = {
+  deploymentId: string;
+  revisionId?: string | undefined;
+  kind: LogKind;
+  order: "asc" | "desc";
+  limit: number;
+  /** The id of the last line seen. */
+  after?: number | undefined;
+  startTime?: Date | undefined;
+  endTime?: Date | undefined;
+  level?: string | undefined;
+  text?: string | undefined;
+  runId?: string | undefined;
+};
+
+export async function readLogs(sql: Sql, query: LogQuery): Promise<LogRow[]> {
+  const where = [raw`deployment_id = ${query.deploymentId}`, raw`kind = ${query.kind}`];
+  if (query.revisionId !== undefined) where.push(raw`revision_id = ${query.revisionId}`);
+  if (query.after !== undefined) {
+    where.push(query.order === "asc" ? raw`id > ${query.after}` : raw`id < ${query.after}`);
+  }
+  if (query.startTime !== undefined) where.push(raw`at >= ${query.startTime}`);
+  if (query.endTime !== undefined) where.push(raw`at <= ${query.endTime}`);
+  if (query.level !== undefined) where.push(raw`level = ${query.level}`);
+  if (query.text !== undefined && query.text !== "") {
+    where.push(raw`position(lower(${query.text}) in lower(message)) > 0`);
+  }
+  if (query.runId !== undefined) where.push(raw`run_id = ${query.runId}`);
+  const direction = query.order === "asc" ? raw`asc` : raw`desc`;
+  const { rows } = await raw<LogRow>`
+    select id, revision_id, kind, at, level, message, run_id from deployment_logs
+    where ${raw.join(where, raw` and `)} order by id ${direction} limit ${query.limit}`.execute(sql);
+  return rows;
+}
+
+/** The end of a revision's log, oldest line first. */
+export async function lastLines(sql: Sql, revisionId: string, kind: LogKind, count: number): Promise<string[]> {
+  const { rows } = await raw<{ message: string }>`
+    select message from deployment_logs where revision_id = ${revisionId} and kind = ${kind}
+    order by id desc limit ${count}`.execute(sql);
+  return rows.map((row) => row.message).reverse();
+}
+
+/** Old lines, and those beyond what each deployment may keep. */
+export async function pruneLogs(sql: Sql, limits: { before: Date; maxLines: number }): Promise<void> {
+  await raw`delete from deployment_logs where at < ${limits.before}`.execute(sql);
+  await raw`
+    delete from deployment_logs l using (
+      select deployment_id, kind, min(id) as first_kept from (
+        select deployment_id, kind, id,
+          row_number() over (partition by deployment_id, kind order by id desc) as place
+        from deployment_logs) ranked
+      where place <= ${limits.maxLines} group by deployment_id, kind) kept
+    where l.deployment_id = kept.deployment_id and l.kind = kept.kind and l.id < kept.first_kept`.execute(sql);
+}

@@ -1,0 +1,59 @@
+export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
+export type LogLevel = (typeof logLevels)[number];
+export type LogKind = "build" | "deploy";
+
+export type LogLine = { at: Date; level: LogLevel; message: string; runId?: string | undefined };
+
+export type LogRow = {
+  id: number;
+  revision_id: string;
+  kind: LogKind;
+  at: Date;
+  level: LogLevel;
+  message: string;
+  run_id: string | null;
+};
+
+const maxLineLength = 16_000;
+
+/** Terminal colours and control characters mean nothing in a stored line; Postgres takes no NUL. */
+export function plainLine(text: string): string {
+  const plain = text
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be removed
+    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be removed
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "")
+    .toWellFormed();
+  return plain.length > maxLineLength ? `${plain.slice(0, maxLineLength)}…` : plain;
+}
+
+const numericLevels: [number, LogLevel][] = [
+  [60, "CRITICAL"],
+  [50, "ERROR"],
+  [40, "WARNING"],
+  [30, "INFO"],
+];
+
+/** A line of an agent server: JSON from its logger, or whatever a graph printed. */
+export function parseServerLine(line: string, now: Date): LogLine {
+  const fallback = { at: now, level: "INFO" as const, message: plainLine(line) };
+  if (!line.startsWith("{")) return fallback;
+  let parsed: Record<string, unknown>;
+  try {
+    parsed = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return fallback;
+  }
+  if (typeof parsed.level !== "number" || typeof parsed.msg !== "string") return fallback;
+  const level = numericLevels.find(([least]) => (parsed.level as number) >= least)?.[1] ?? "DEBUG";
+  const { level: _level, time, msg, ...rest } = parsed;
+  const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? new Date(time) : now;
+  const extra = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : "";
+  const runId = [rest.runId, rest.run_id].find((value) => typeof value === "string") as string | undefined;
+  return { at, level, message: plainLine(`${msg}${extra}`), runId };
+}
+
+/** Takes secrets out of what others print. */
+export function redact(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => (secret.length < 4 ? shown : shown.replaceAll(secret, "********")), text);
+}

@@ -1,0 +1,25 @@
+export const instanceStates = ["starting", "ready", "draining", "stopping", "exited"] as const;
+export type InstanceState = (typeof instanceStates)[number];
+
+export type Announced = { graphs: string[]; broken: Record<string, string> };
+
+export type Instance = {
+  id: string;
+  deployment_id: string;
+  revision_id: string;
+  runtime: string;
+  state: InstanceState;
+  attempt: number;
+  port: number;
+  handle: Record<string, unknown> | null;
+  log_path: string;
+  log_offset: number;
+  database_hash: string;
+  announced: Announced | null;
+  started_at: Date;
+  ready_at: Date | null;
+  drain_since: Date | null;
+  stop_since: Date | null;
+  exited_at: Date | null;
+  exit_reason: string | null;
+};
