@@ -69,6 +69,7 @@ const options = parseArgs({
   options: {
     runs: { type: "string", default: "1000000" },
     data: { type: "string" },
+    url: { type: "string" },
     explain: { type: "boolean", default: false },
     only: { type: "string" },
   },
@@ -76,6 +77,12 @@ const options = parseArgs({
 const logger = createLogger({ level: "warn" });
 
 async function main(): Promise<void> {
+  if (options.url) {
+    const filled = openDatabase({ url: options.url, poolSize: 4, logger });
+    await measureAll(filled);
+    await filled.close();
+    return;
+  }
   const folder = options.data ?? (await mkdtemp(join(tmpdir(), "treadle-bench-")));
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o711);

@@ -98,7 +98,10 @@ alter table trace_runs alter column extra set storage external;
 alter table trace_runs alter column events set storage external;
 alter table trace_runs alter column serialized set storage external;
 
-create index trace_runs_by_project on trace_runs (project_id, start_time desc, id desc);
+-- Carries what most filters and the statistics ask, so that they walk a project without touching its wide rows.
+create index trace_runs_by_project on trace_runs (project_id, start_time desc, id desc)
+  include (workspace_id, trace_id, end_time, status, run_type, name, is_root, total_tokens, total_cost,
+    first_token_time, usage);
 create index trace_runs_roots on trace_runs (project_id, start_time desc, id desc) where is_root;
 create index trace_runs_errors on trace_runs (project_id, start_time desc, id desc) where status = 'error';
 create index trace_runs_of_trace on trace_runs (trace_id);
@@ -208,7 +211,9 @@ create function trace_pairs(payload text) returns table (k text, v text) languag
       select null, a.value from jsonb_array_elements(case when jsonb_typeof(walk.node) = 'array' then walk.node end) a
     ) child
   )
-  select path, left(node #>> '{}', 250) from walk
+  -- A number is written in one way only: clients send 1.0 and mean 1.
+  select path, left(case when jsonb_typeof(node) = 'number' then trim_scale(node::numeric)::text
+                         else node #>> '{}' end, 250) from walk
   where node is not null and jsonb_typeof(node) not in ('object', 'array')
 $$;
 

@@ -29,7 +29,9 @@ AS $function$
       select null, a.value from jsonb_array_elements(case when jsonb_typeof(walk.node) = 'array' then walk.node end) a
     ) child
   )
-  select path, left(node #>> '{}', 250) from walk
+  -- A number is written in one way only: clients send 1.0 and mean 1.
+  select path, left(case when jsonb_typeof(node) = 'number' then trim_scale(node::numeric)::text
+                         else node #>> '{}' end, 250) from walk
   where node is not null and jsonb_typeof(node) not in ('object', 'array')
 $function$;
 
@@ -942,7 +944,7 @@ alter table trace_runs alter column error set storage external;
 alter table trace_runs alter column extra set storage external;
 alter table trace_runs alter column events set storage external;
 alter table trace_runs alter column serialized set storage external;
-CREATE INDEX trace_runs_by_project ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC);
+CREATE INDEX trace_runs_by_project ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) INCLUDE (workspace_id, trace_id, end_time, status, run_type, name, is_root, total_tokens, total_cost, first_token_time, usage);
 CREATE INDEX trace_runs_errors ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX trace_runs_of_example ON ONLY public.trace_runs USING btree (reference_example_id) WHERE (reference_example_id IS NOT NULL);
 CREATE INDEX trace_runs_of_thread ON ONLY public.trace_runs USING btree (thread_id) WHERE ((thread_id IS NOT NULL) AND is_root);

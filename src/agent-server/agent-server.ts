@@ -234,6 +234,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     logger,
     startRun: (workspaceId, threadId, request) => service.create(workspaceId, threadId, request),
+    checkWebhook: (url) => webhooks.check(url),
     resolveAssistant: async (workspaceId, id) => {
       await defaults.ensure(workspaceId);
       const assistant = await findAssistant(database.sql, workspaceId, resolveAssistantId(graphs, id));

@@ -18,6 +18,8 @@ import { foldOvertaken } from "./ingest/parked-service.ts";
 import { createRunWriter } from "./ingest/run-writer.ts";
 import type { SentParts } from "./ingest/sent-parts.ts";
 import { createSpanRecorder, type RecordedSpan, type SpanRecorder } from "./ingest/span-recorder.ts";
+import { otlpRoutes } from "./otlp/otlp-routes.ts";
+import { createOtlpService } from "./otlp/otlp-service.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { createProjectService } from "./projects/project-service.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
@@ -97,6 +99,7 @@ export function createTraces(options: TracesOptions): Traces {
     routes: [
       ...infoRoutes(),
       ...ingestRoutes(ingest),
+      ...otlpRoutes(createOtlpService({ database, ingest })),
       ...attachmentRoutes(database),
       ...createTraceQueries({ database, clock }).routes,
       ...projectRoutes(projects),

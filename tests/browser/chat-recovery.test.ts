@@ -135,7 +135,25 @@ describe("two tabs on one thread", () => {
     await first.page.getByRole("button", { name: "Delete", exact: true }).click();
     await second.page.getByText("This conversation is gone").waitFor();
     expect([...first.errors, ...second.errors]).toEqual([]);
-  });
+  }, 60_000);
+});
+
+describe("many tabs", () => {
+  it("do not take all connections the browser has for one server", async () => {
+    const server = await start(0, 2);
+    const first = await pages.open(server.url);
+    await first.say("Calculate 6 * 7");
+    await first.answered("The result is 42.");
+    for (let tabs = 2; tabs <= 4; tabs++) {
+      const tab = await first.secondTab();
+      await tab.say(`Calculate ${tabs} * 100`);
+      await tab.answered(`The result is ${tabs}00.`);
+      await tab.hide();
+      // Asleep, it shows no conversation, and wakes up when it is looked at.
+      await tab.field.waitFor({ state: "detached" });
+    }
+    await first.answered("The result is 400.");
+  }, 60_000);
 });
 
 describe("a server that wants a key", () => {

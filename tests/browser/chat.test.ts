@@ -68,7 +68,7 @@ describe("a conversation", () => {
 
   it("says nothing in HTML that a person wrote", async () => {
     const chat = await open();
-    await chat.say('Hello <img src=x onerror="document.title=\'owned\'">');
+    await chat.say("Hello <img src=x onerror=\"document.title='owned'\">");
     await chat.answered(/Hello/);
     expect(await chat.page.locator(".bubble img, .prose img").count()).toBe(0);
     expect(await chat.page.title()).not.toBe("owned");
@@ -145,7 +145,10 @@ describe("branches and the past", () => {
     await chat.button("History").click();
     const old = chat.page.locator(".steps button", { hasText: "The result is 4" });
     await old.click();
-    expect(await chat.page.locator(".bubble").allTextContents()).toEqual(["Calculate 1 + 1", "Calculate 2 + 2"]);
+    expect(await chat.page.locator(".bubble").allTextContents()).toEqual([
+      "Calculate 1 + 1",
+      "Calculate 2 + 2",
+    ]);
     await chat.button("Back to now").click();
     expect(await chat.page.locator(".bubble").allTextContents()).toEqual(["Calculate 10 + 10"]);
     await old.click();

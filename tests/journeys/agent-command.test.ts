@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { type RunningAgent, spawnAgent, startAgent } from "../support/agent-command.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -32,6 +32,15 @@ async function start(env: Record<string, string> = {}): Promise<RunningAgent & {
   const agent = await startAgent(journal, { DATABASE_URL: database.url, ...token, ...env });
   running.push(agent);
   return { ...agent, client: clientOf(agent) };
+}
+
+/** One that does not outlive its test: it would take the runs of the next. */
+async function startHere(env: Record<string, string> = {}): Promise<RunningAgent & { client: Client }> {
+  const agent = await start(env);
+  onTestFinished(async () => {
+    await agent.process.kill();
+  });
+  return agent;
 }
 
 function clientOf(agent: RunningAgent): Client {
@@ -126,8 +135,8 @@ describe("a process that dies", () => {
   test("in the middle of a node: the next one goes on from the last checkpoint", async () => {
     const file = join(folder, "journal.txt");
     const gate = join(folder, "gate");
-    const lease = { TREADLE_RUN_LEASE_SECONDS: "1" };
-    const first = await start(lease);
+    const lease = { TREADLE_RUN_LEASE_SECONDS: "4" };
+    const first = await startHere(lease);
     const thread = await first.client.threads.create();
     const run = await first.client.runs.create(thread.thread_id, "journal", { input: { file, gate } });
     await waitUntil(async () => (await readText(file)).includes("second"), {
@@ -136,7 +145,7 @@ describe("a process that dies", () => {
     });
     await first.process.kill();
     await writeFile(gate, "");
-    const second = await start(lease);
+    const second = await startHere(lease);
     await second.client.runs.join(thread.thread_id, run.run_id);
     expect(await second.client.runs.get(thread.thread_id, run.run_id)).toMatchObject({ status: "success" });
     const state = await second.client.threads.getState<{ pages: string[] }>(thread.thread_id);
@@ -148,7 +157,7 @@ describe("a process that dies", () => {
   test("returns its runs to the queue when it is asked to stop, and the next one goes on", async () => {
     const file = join(folder, "stopped.txt");
     const gate = join(folder, "stopped-gate");
-    const first = await start({ BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0" });
+    const first = await startHere({ BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "0" });
     const thread = await first.client.threads.create();
     const run = await first.client.runs.create(thread.thread_id, "journal", { input: { file, gate } });
     await waitUntil(async () => (await readText(file)).includes("second"), {
@@ -158,7 +167,7 @@ describe("a process that dies", () => {
     expect(await first.process.stop()).toMatchObject({ code: 0 });
     expect(first.process.output()).toContain(`run ${run.run_id} (returned to the queue)`);
     await writeFile(gate, "");
-    const second = await start();
+    const second = await startHere();
     await second.client.runs.join(thread.thread_id, run.run_id);
     expect(await second.client.runs.get(thread.thread_id, run.run_id)).toMatchObject({ status: "success" });
     await second.process.stop();
@@ -166,18 +175,24 @@ describe("a process that dies", () => {
 });
 
 test("the watchdog ends a blocked process, and a run that blocks each one fails with the reason", async () => {
-  const env = { TREADLE_RUN_LEASE_SECONDS: "1", TREADLE_WATCHDOG_SECONDS: "1" };
-  const first = await start(env);
+  const env = { TREADLE_RUN_LEASE_SECONDS: "3", TREADLE_WATCHDOG_SECONDS: "1" };
+  const first = await startHere(env);
   const thread = await first.client.threads.create();
   const run = await first.client.runs.create(thread.thread_id, "stuck", { input: {} });
   let blocked = first.process;
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     // The run may be taken again before the process says that it is ready, so nobody waits for that.
-    if (attempt > 1) blocked = spawnAgent(journal, { DATABASE_URL: database.url, ...token, ...env });
+    if (attempt > 1) {
+      const next = spawnAgent(journal, { DATABASE_URL: database.url, ...token, ...env });
+      onTestFinished(async () => {
+        await next.kill();
+      });
+      blocked = next;
+    }
     expect(await blocked.waitExit(60_000)).toMatchObject({ code: exitCodes.blocked.code });
     expect(blocked.output()).toMatch(/event loop has been blocked for 1 s.*spinForEver .*stuck\.ts/);
   }
-  const last = await start(env);
+  const last = await startHere(env);
   await last.client.runs.join(thread.thread_id, run.run_id);
   const answer = await fetch(`${last.ready.url}/threads/${thread.thread_id}`);
   expect(await answer.json()).toMatchObject({

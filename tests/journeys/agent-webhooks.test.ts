@@ -1,5 +1,9 @@
 import { createHmac } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,12 +21,14 @@ let database: TestDatabase;
 let receiver: HttpListener;
 let agent: RunningAgent;
 let client: Client;
+let folder: string;
 const deliveries: Delivery[] = [];
 /** Status codes a path answers with, one after the other; then 200. */
 const answers = new Map<string, number[]>();
 
 beforeAll(async () => {
   database = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), "treadle-webhooks-"));
   receiver = await startHttpListener(() => (request, response) => {
     let text = "";
     request.setEncoding("utf8").on("data", (part: string) => {
@@ -43,6 +49,7 @@ afterAll(async () => {
   await agent.process.stop();
   await receiver.stop();
   await database.drop();
+  await rm(folder, { recursive: true, force: true });
 });
 
 function deliveriesTo(path: string): Delivery[] {
@@ -131,6 +138,29 @@ describe("a webhook", () => {
     const [delivery] = await waitForDeliveries("/cancelled");
     expect(JSON.parse(delivery!.text)).toMatchObject({ status: "interrupted", run_started_at: null });
   });
+
+  test("comes once for a run whose process was killed, from the process that ended it", async () => {
+    const gate = join(folder, "gate");
+    const env = { DATABASE_URL: database.url, LG_WEBHOOK_TOKEN: "x", TREADLE_RUN_LEASE_SECONDS: "3" };
+    const victim = await startAgent(journal, env);
+    const other = new Client({ apiUrl: victim.ready.url, apiKey: null, callerOptions: { maxRetries: 0 } });
+    const thread = await other.threads.create();
+    const webhook = `${receiver.origin}/killed`;
+    const file = join(folder, "journal.txt");
+    await other.runs.create(thread.thread_id, "journal", { input: { gate, file }, webhook });
+    await waitUntil(() => existsSync(file) && readFileSync(file, "utf8").includes("second"), {
+      what: "the second node to begin",
+      timeoutMs: 20_000,
+    });
+    await victim.process.kill();
+    writeFileSync(gate, "");
+    const [delivery] = await waitForDeliveries("/killed");
+    expect(JSON.parse(delivery!.text)).toMatchObject({
+      status: "success",
+      values: { pages: ["first", "second", "third"] },
+    });
+    expect(deliveriesTo("/killed")).toHaveLength(1);
+  }, 60_000);
 
   async function jobStatuses(): Promise<string[]> {
     const rows = await database.database.sql

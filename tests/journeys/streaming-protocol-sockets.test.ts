@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
+import { createTestApp } from "../support/app.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Frame, readEvents, readFrames, sendCommand } from "../support/protocol-client.ts";
 import { allChannels, checkOrder, isTerminal, type WireEvent } from "../support/protocol-events.ts";
@@ -193,6 +194,33 @@ describe("an upgrade is refused", () => {
 
   it("403 for a page of another site", async () => {
     expect(await statusOf(`/threads/${randomUUID()}/stream`, { origin: "https://evil.example" })).toBe(403);
+  });
+});
+
+describe("on the platform", () => {
+  const statusWith = (url: string, headers: Record<string, string>) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(`${url.replace(/^http/, "ws")}/threads/${randomUUID()}/stream`, {
+        headers,
+      });
+      socket.once("open", () => {
+        resolve(101);
+        socket.close();
+      });
+      socket.once("unexpected-response", (_request, response) => {
+        resolve(response.statusCode ?? 0);
+        response.destroy();
+      });
+      socket.once("error", () => undefined);
+    });
+
+  it("a WebSocket needs a credential wherever a request does", async () => {
+    const app = await createTestApp({ agentAuthRequired: true });
+    const url = await app.listen();
+    expect(await statusWith(url, {})).toBe(401);
+    expect(await statusWith(url, { "x-api-key": "wrong-key-wrong-key" })).toBe(401);
+    expect(await statusWith(url, { "x-api-key": app.apiKey })).toBe(101);
+    await app.stop();
   });
 });
 

@@ -105,6 +105,19 @@ describe("a run over HTTP", () => {
     expect(named.filter((event) => event.method === "custom")).toHaveLength(1);
   });
 
+  it("tells what the transformers of a graph have to say, and leaves out what they drop", async () => {
+    const threadId = randomUUID();
+    await sendCommand(server.url, threadId, "run.start", { assistant_id: "counting", input: {} });
+    const events = await readEvents(server.url, threadId, ended);
+    expect(events.flatMap((event) => (event.method === "custom" ? [event.params.data] : []))).toEqual([
+      { name: "steps", payload: { node: "first" } },
+      { name: "steps", payload: { node: "second" } },
+      { name: "total", payload: 2 },
+    ]);
+    expect(methods(events)).not.toContain("tasks");
+    expect(isTerminal(events.at(-1)!)).toBe(true);
+  });
+
   it("replays the same events to whoever comes later, and goes on after `since`", async () => {
     const threadId = randomUUID();
     await sendCommand(server.url, threadId, "run.start", { assistant_id: "slow", input: { pause: 20 } });
@@ -161,6 +174,49 @@ describe("a run over HTTP", () => {
     const second = events.slice(events.findIndex(isTerminal) + 1);
     expect(new Set(methods(second))).toEqual(
       new Set(["lifecycle", "checkpoints", "values", "tasks", "messages", "updates"]),
+    );
+  });
+
+  it.each([false, true])(
+    "the older modes say the same with it as without, subgraphs: %s",
+    async (subgraphs) => {
+      const plain = await server.client.threads.create();
+      const listened = await server.client.threads.create();
+      await readEvents(server.url, listened.thread_id, () => true);
+      const namesOf = async (threadId: string) => {
+        const names: string[] = [];
+        for await (const part of server.client.runs.stream(threadId, "agent", {
+          input: say("research agents"),
+          streamMode: ["values", "updates", "custom", "tasks", "tools", "debug"],
+          streamSubgraphs: subgraphs,
+          config: { configurable: { token_delay_ms: 0 } },
+        }))
+          names.push(part.event.replaceAll(/[0-9a-f-]{36}/g, "id"));
+        return names;
+      };
+      const expected = await namesOf(plain.thread_id);
+      expect(await namesOf(listened.thread_id)).toEqual(expected);
+      expect(statuses(await readEvents(server.url, listened.thread_id, ended))).toEqual([
+        "running",
+        "completed",
+      ]);
+    },
+  );
+
+  it("also while a client of callback events listens", async () => {
+    const { thread_id: threadId } = await server.client.threads.create();
+    await readEvents(server.url, threadId, () => true);
+    const names = new Set<string>();
+    for await (const part of server.client.runs.stream(threadId, "agent", {
+      input: say("research agents"),
+      streamMode: ["events", "values"],
+    }))
+      names.add(part.event);
+    expect(names).toEqual(new Set(["metadata", "events", "values"]));
+    const events = await readEvents(server.url, threadId, ended);
+    checkOrder(events);
+    expect(new Set(methods(events))).toEqual(
+      new Set(["lifecycle", "checkpoints", "values", "tasks", "messages", "updates", "tools"]),
     );
   });
 });

@@ -64,6 +64,13 @@ export class ChatPage {
     return tab;
   }
 
+  /** As if another tab were in front of this one. */
+  async hide(): Promise<void> {
+    await this.page.evaluate(
+      'Object.defineProperty(document, "hidden", { value: true }); document.dispatchEvent(new Event("visibilitychange"))',
+    );
+  }
+
   get field() {
     return this.page.getByRole("textbox", { name: "Message" });
   }
@@ -102,7 +109,11 @@ export class ChatPage {
       const { axe } = globalThis as unknown as {
         axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
       };
-      return (await axe.run()).violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html ?? "" }));
+      return (await axe.run()).violations.map(({ id, impact, nodes }) => ({
+        id,
+        impact,
+        html: nodes[0]?.html ?? "",
+      }));
     });
     return found
       .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -7,6 +7,7 @@ import {
   MessagesAnnotation,
   START,
   StateGraph,
+  StreamChannel,
 } from "@langchain/langgraph";
 import { builtinGraphs } from "../../src/agent-server/graphs/builtin/builtin-graphs.ts";
 import {
@@ -61,9 +62,43 @@ function reporting() {
     .compile();
 }
 
+/** Its author attached a transformer: a named channel, a final value, and a mode nobody shall hear of. */
+function counting() {
+  const transformer = () => {
+    const steps = StreamChannel.remote<{ node: string }>("steps");
+    const { promise: total, resolve } = Promise.withResolvers<number>();
+    let count = 0;
+    return {
+      init: () => ({ steps, total }),
+      process(event: { method: string; params: { node?: string } }) {
+        if (event.method === "updates" && event.params.node) {
+          count += 1;
+          steps.push({ node: event.params.node });
+        }
+        return event.method !== "tasks";
+      },
+      finalize: () => resolve(count),
+    };
+  };
+  const graph = new StateGraph(Answers)
+    .addNode("first", () => ({ answers: ["one"] }))
+    .addNode("second", () => ({ answers: ["two"] }))
+    .addEdge(START, "first")
+    .addEdge("first", "second")
+    .addEdge("second", END)
+    .compile();
+  graph.streamTransformers = [transformer] as never;
+  return graph;
+}
+
 export async function protocolGraphs(): Promise<Map<string, LoadedGraph>> {
   const builtin = await builtinGraphs({ environment: {} });
-  const own = { "asking-twice": askingTwice(), "asking-below": askingBelow(), reporting: reporting() };
+  const own = {
+    "asking-twice": askingTwice(),
+    "asking-below": askingBelow(),
+    reporting: reporting(),
+    counting: counting(),
+  };
   const graphs = new Map([...builtin.graphs, ...(await testGraphs())]);
   for (const [graphId, graph] of Object.entries(own)) {
     const source = { graphId, description: undefined, file: undefined, exportName: graphId };

@@ -142,6 +142,10 @@ describe("crons", () => {
     expect((await call("ada", "GET", path)).status).toBe(200);
   });
 
+  test("refuse a webhook that could never arrive", async () => {
+    expect((await call("ada", "POST", "/runs/crons", { ...cron, webhook: "/relative" })).status).toBe(422);
+  });
+
   test("may not be put on somebody else's thread", async () => {
     const thread = await call("ada", "POST", "/threads", {});
     const path = `/threads/${thread.body.thread_id}/runs/crons`;

@@ -30,6 +30,8 @@ export type CronServiceOptions = {
   clock: Clock;
   logger: Logger;
   resolveAssistant: ResolveAssistant;
+  /** Refuses a webhook that could never be delivered. */
+  checkWebhook?: ((url: string) => Promise<void>) | undefined;
 };
 
 type Settings = {
@@ -66,6 +68,7 @@ export class CronService {
     if (endTime !== null && endTime <= now) {
       throw invalidField(["body", "end_time"], "end_time must be in the future", endTime.toISOString());
     }
+    await this.#checkWebhook(request);
     const assistantId = await resolveAssistant(caller.workspaceId, request.assistant_id);
     if (assistantId === null) throw assistantNotFound(request.assistant_id);
     const enabled = request.enabled ?? true;
@@ -103,6 +106,7 @@ export class CronService {
   async patch(workspaceId: string, cronId: string, change: CronChange): Promise<Cron> {
     const { database, clock } = this.#options;
     const now = clock.now();
+    await this.#checkWebhook(change);
     return database.transaction(async (tx) => {
       const current = await findCron(tx, workspaceId, cronId, "for update");
       if (!current) throw cronNotFound(cronId);
@@ -111,6 +115,10 @@ export class CronService {
       await announceChange(tx);
       return changed;
     });
+  }
+
+  async #checkWebhook({ webhook }: CronChange): Promise<void> {
+    if (typeof webhook === "string") await this.#options.checkWebhook?.(webhook);
   }
 
   async remove(workspaceId: string, cronId: string): Promise<void> {

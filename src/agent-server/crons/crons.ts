@@ -13,6 +13,8 @@ export type CronsOptions = {
   /** Starts a run; with `if_not_exists: "create"` also its thread, under the given id. */
   startRun: StartRun;
   resolveAssistant: ResolveAssistant;
+  /** Refuses a webhook that could never be delivered. */
+  checkWebhook?(url: string): Promise<void>;
 };
 
 export type Crons = {
@@ -25,8 +27,8 @@ export type Crons = {
 
 /** Runs on a schedule. */
 export function createCrons(options: CronsOptions): Crons {
-  const { database, clock, logger, startRun, resolveAssistant } = options;
-  const service = new CronService({ database, clock, logger, resolveAssistant });
+  const { database, clock, logger, startRun, resolveAssistant, checkWebhook } = options;
+  const service = new CronService({ database, clock, logger, resolveAssistant, checkWebhook });
   const worker = new CronWorker({ database, clock, logger, service, startRun });
   return {
     routes: cronRoutes(service, clock),

@@ -16,6 +16,7 @@ export class NamespaceLifecycle {
   readonly #endings: Ending[] = [];
   readonly #agentNames = new Map<string, string>();
   readonly #toolCalls = new Map<string, string>();
+  readonly #causes = new Map<string, LifecycleCause>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -28,6 +29,12 @@ export class NamespaceLifecycle {
     const told = [...this.#flush(), ...this.#start(event.namespace)];
     if (task && isOver(task)) this.#endTask(event.namespace, task);
     return told;
+  }
+
+  /** A namespace that somebody else speaks of first, with what caused it. */
+  announce(namespace: readonly string[], cause: LifecycleCause | undefined): LifecycleEvent[] {
+    if (cause) this.#causes.set(namespace.join("|"), cause);
+    return [...this.#flush(), ...this.#start(namespace)];
   }
 
   /** Ends what is still open, innermost first. */
@@ -63,6 +70,8 @@ export class NamespaceLifecycle {
 
   /** The task id is part of the namespace it opens, and the task was given the tool call that caused it. */
   #causeOf(namespace: readonly string[]): LifecycleCause | undefined {
+    const told = this.#causes.get(namespace.join("|"));
+    if (told) return told;
     const segment = namespace.at(-1)!;
     const callId = this.#toolCalls.get(segment.slice(segment.indexOf(":") + 1));
     return callId === undefined ? undefined : { type: "toolCall", tool_call_id: callId };

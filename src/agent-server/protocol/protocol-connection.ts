@@ -25,6 +25,8 @@ export type ProtocolConnectionOptions = {
   send(text: string): Promise<void>;
   /** Fires when the connection is gone. */
   signal: AbortSignal;
+  /** Ends a connection that can tell no more; the client comes back and asks for what it missed. */
+  close(): void;
 };
 
 /**
@@ -157,7 +159,8 @@ export class ProtocolConnection {
     } catch (thrown) {
       if (signal.aborted) return;
       const error = service.toError(thrown, "subscription.subscribe");
-      await this.#queue(() => this.#answer(errorEnvelope(null, error)));
+      await this.#options.send(JSON.stringify(errorEnvelope(null, error)));
+      this.#options.close();
     }
   }
 
@@ -187,7 +190,7 @@ export class ProtocolConnection {
   /** After what is already waiting to be sent; a connection that is gone ends the line. */
   #queue(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#options;
-    this.#line = this.#line.then(async () => {
+    const done = this.#line.then(async () => {
       if (signal.aborted) return;
       try {
         await work();
@@ -195,7 +198,8 @@ export class ProtocolConnection {
         if (!signal.aborted) throw error;
       }
     });
-    return this.#line;
+    this.#line = done.catch(() => undefined);
+    return done;
   }
 }
 

@@ -124,19 +124,22 @@ describe("namespaces", () => {
   it.each([
     [{ result: {}, interrupts: [{ id: "i" }] }, "interrupted"],
     [{ error: { message: "no" }, interrupts: [] }, "failed"],
-  ])("end as their task did: %j", (end, event) => {
+  ])("end as their task did: %j", async (end, event) => {
     const events = mapper();
     events.map(chunk("values", { n: 1 }, "tools:t1"));
     events.map(chunk("tasks", { id: "t1", name: "tools", ...end }));
-    expect(short(events.finish("completed"))).toEqual([
+    expect(short(await events.finish("completed"))).toEqual([
       ["lifecycle", "tools:t1", { event, graph_name: "tools" }],
     ]);
   });
 
-  it("that are open at the end are closed, innermost first, each once", () => {
+  it("that are open at the end are closed, innermost first, each once", async () => {
     const events = mapper();
     events.map(chunk("values", { n: 1 }, "a:1", "b:2"));
-    expect(short(events.finish("failed")).map(([, namespace]) => namespace)).toEqual(["a:1|b:2", "a:1"]);
-    expect(events.finish("failed")).toEqual([]);
+    expect(short(await events.finish("failed")).map(([, namespace]) => namespace)).toEqual([
+      "a:1|b:2",
+      "a:1",
+    ]);
+    expect(await events.finish("failed")).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import type { GraphChunk } from "../streaming/graph-stream.ts";
 import { MessageEvents } from "./message-events.ts";
 import { NamespaceLifecycle } from "./namespace-lifecycle.ts";
 import type { ProtocolEvent } from "./protocol-event.ts";
+import { StreamTransformers, type TransformerFactory } from "./stream-transformers.ts";
 
 const interruptKey = "__interrupt__";
 type JsonObject = Record<string, unknown>;
@@ -23,12 +24,19 @@ export class ProtocolEventMapper {
   readonly #lifecycle: NamespaceLifecycle;
   readonly #messages: MessageEvents;
   readonly #requested = new Set<string>();
+  #transformers: StreamTransformers;
 
   constructor(graphName: string, now: () => number) {
     this.#graphName = graphName;
     this.#now = now;
     this.#lifecycle = new NamespaceLifecycle(now);
     this.#messages = new MessageEvents(now);
+    this.#transformers = new StreamTransformers([], now);
+  }
+
+  /** Known only once the graph is there; before that the run has already begun to speak. */
+  attach(factories: readonly TransformerFactory[]): void {
+    this.#transformers = new StreamTransformers(factories, this.#now);
   }
 
   start(): ProtocolEvent {
@@ -42,19 +50,29 @@ export class ProtocolEventMapper {
 
   map(chunk: GraphChunk): ProtocolEvent[] {
     if (chunk.kind !== "chunk") return [];
-    return this.#events(chunk).flatMap((event) => [
-      ...this.#lifecycle.observe({
-        method: event.method,
-        namespace: event.params.namespace,
-        data: event.params.data,
-      }),
-      event,
-    ]);
+    const { keep, events } = this.#transformers.process(chunk);
+    return this.#inOrder([...events, ...(keep ? this.#events(chunk) : [])]);
   }
 
   /** Everything below the root comes to its end before the root does. */
-  finish(status: AgentStatus): ProtocolEvent[] {
-    return [...this.#messages.finishUnder(""), ...this.#lifecycle.finish(status)];
+  async finish(
+    status: AgentStatus,
+    failure: { error?: string | undefined; onTransformerFailure?(error: unknown): void } = {},
+  ): Promise<ProtocolEvent[]> {
+    const error = status === "failed" ? new Error(failure.error) : undefined;
+    const last = await this.#transformers.finish(error, failure.onTransformerFailure);
+    return [...this.#messages.finishUnder(""), ...this.#inOrder(last), ...this.#lifecycle.finish(status)];
+  }
+
+  /** The events, each after what must be told of its namespace first. */
+  #inOrder(events: readonly ProtocolEvent[]): ProtocolEvent[] {
+    return events.flatMap((event) => {
+      const { namespace, data } = event.params;
+      if (event.method !== "lifecycle")
+        return [...this.#lifecycle.observe({ method: event.method, namespace, data }), event];
+      // A transformer knows what caused a namespace; when it begins and ends is told here.
+      return this.#lifecycle.announce(namespace, event.params.data.cause);
+    });
   }
 
   #events({ namespace, mode, payload }: Extract<GraphChunk, { kind: "chunk" }>): ProtocolEvent[] {

@@ -96,6 +96,7 @@ function serve(
     context: { ...callerOf(caller, headers), threadId },
     send: line.send,
     signal: line.signal,
+    close: () => webSocket.close(1011, "The events could not be read."),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Caller } from "../../platform/http/caller.ts";
+import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { CreatedRun, RunService } from "../runs/run-service.ts";
@@ -24,6 +25,8 @@ export type RunCommandsOptions = { runs: RunService; states: StateService; acces
 /** Commands that start runs: `run.start`, `input.respond`, `input.inject`, `state.fork`. */
 export class RunCommands {
   readonly #options: RunCommandsOptions;
+  /** Two answers at once must not both be taken for the same interrupt. */
+  readonly #answers = new KeyedLock();
 
   constructor(options: RunCommandsOptions) {
     this.#options = options;
@@ -37,16 +40,26 @@ export class RunCommands {
     const { multitaskStrategy, ...rest } = params;
     const strategy = multitaskStrategy === undefined ? {} : { multitask_strategy: multitaskStrategy };
     const body = readAs(runCreateBody, { ...rest, ...strategy }, "run.start");
-    const thread = await this.#options.access.open(context.caller, context.threadId);
-    const request = requestOf(body);
-    if (request.checkpoint?.checkpoint_id)
+    const request: RunRequest = { ...requestOf(body), if_not_exists: "create" };
+    const open = () => this.#options.access.open(context.caller, context.threadId);
+    const thread = await open();
+    if (request.checkpoint?.checkpoint_id) {
       await this.#requireCheckpoint(context, request.checkpoint.checkpoint_id);
-    else if (thread) answerWithInput(request, pendingInterrupts(thread));
-    return this.#create(context, { ...request, if_not_exists: "create" });
+    } else if (thread && pendingInterrupts(thread).length > 0) {
+      return this.#answers.run(context.threadId, async () => {
+        const now = await open();
+        return this.#create(context, now ? answerWithInput(request, pendingInterrupts(now)) : request);
+      });
+    }
+    return this.#create(context, request);
   }
 
   /** Answers interrupts: one run goes on with all the answers given. */
-  async respond(context: CommandContext, params: CommandParams<"input.respond">): Promise<CreatedRun> {
+  respond(context: CommandContext, params: CommandParams<"input.respond">): Promise<CreatedRun> {
+    return this.#answers.run(context.threadId, () => this.#respond(context, params));
+  }
+
+  async #respond(context: CommandContext, params: CommandParams<"input.respond">): Promise<CreatedRun> {
     const thread = await this.#requireThread(context);
     const pending = pendingInterrupts(thread);
     if (pending.length === 0) {
@@ -153,9 +166,9 @@ function requestOf(body: Partial<RunCreateBody> & { assistant_id: string }): Run
   return request;
 }
 
-function answerWithInput(request: RunRequest, pending: readonly PendingInterrupt[]): void {
+function answerWithInput(request: RunRequest, pending: readonly PendingInterrupt[]): RunRequest {
   const { input } = request;
-  if (pending.length === 0 || request.command || input === undefined || input === null) return;
+  if (pending.length === 0 || request.command || input === undefined || input === null) return request;
   if (pending.length > 1) {
     const ids = pending.map(({ id }) => id).join(", ");
     throw new ProtocolError(
@@ -163,8 +176,7 @@ function answerWithInput(request: RunRequest, pending: readonly PendingInterrupt
       `${pending.length} interrupts are pending (${ids}), so one input cannot answer them. Use input.respond.`,
     );
   }
-  request.command = { resume: input };
-  request.input = undefined;
+  return { ...request, command: { resume: input }, input: undefined };
 }
 
 function assistantOf(thread: ProtocolThread): string {

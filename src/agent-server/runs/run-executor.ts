@@ -69,8 +69,12 @@ export class RunExecutor {
     } catch (error) {
       outcome = await this.#failed(run, writer, stop.signal, progress, error);
     }
-    for (const event of protocol?.finish(lifecycleOf(outcome.status)) ?? [])
-      writer.writeRow("protocol", toProtocolRow(event));
+    const lastEvents = await protocol?.finish(lifecycleOf(outcome.status), {
+      error: outcome.error?.message,
+      onTransformerFailure: (error) =>
+        this.#options.logger.warn({ runId: run.run_id, err: error }, "a stream transformer failed"),
+    });
+    for (const event of lastEvents ?? []) writer.writeRow("protocol", toProtocolRow(event));
     await writer.settled();
     const terminal = protocol ? terminalRow(run, outcome, Date.now()) : null;
     if (terminal) writer.nextSeq();
@@ -96,6 +100,7 @@ export class RunExecutor {
     const loaded = this.#options.graphs.get(run.graph_id);
     const graphRun = await this.#prepare(run, loaded, signal);
     progress.graphRun = graphRun;
+    protocol?.attach((graphRun.graph.streamTransformers ?? []) as never);
     if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
     const mapper = new RunEventMapper(run.kwargs.stream_mode);
     for await (const chunk of streamGraph(graphRun)) {

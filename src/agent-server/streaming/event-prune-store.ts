@@ -25,12 +25,15 @@ export async function deleteEndedRunEvents(
   return rows[0]!.deleted;
 }
 
-/** Threads of the streaming protocol that may hold more than `keep` events. */
-export async function findLongLogs(sql: Sql, keep: number, limit: number): Promise<string[]> {
+/** Threads of the streaming protocol that may hold more than `keep` events; since `from` only, when it is given. */
+export async function findLongLogs(
+  sql: Sql,
+  query: { keep: number; from: Date | null; limit: number },
+): Promise<string[]> {
   const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
-    where protocol and last_seq - pruned_seq > ${keep} order by last_seq - pruned_seq desc limit ${limit}`.execute(
-    sql,
-  );
+    where protocol and last_seq - pruned_seq > ${query.keep}
+      and updated_at >= coalesce(${query.from}::timestamptz, '-infinity')
+    order by last_seq - pruned_seq desc limit ${query.limit}`.execute(sql);
   return rows.map((row) => row.thread_id);
 }
 

@@ -53,7 +53,8 @@ export async function pruneEvents(
     if (deleted < batch) break;
   }
   let cut = 0;
-  for (const threadId of await findLongLogs(database.sql, protocolEvents, 1_000)) {
+  const long = { keep: protocolEvents, from, limit: 1_000 };
+  for (const threadId of await findLongLogs(database.sql, long)) {
     round.signal.throwIfAborted();
     cut += await cutLog(database.sql, threadId, protocolEvents);
   }

@@ -70,7 +70,10 @@ export function createOAuthClient(options: {
       idToken: () => idToken,
       options: {
         [oauth.allowInsecureRequests]: options.allowHttp,
-        [oauth.customFetch]: async (url: string, init: { headers?: Record<string, string>; body?: unknown }) => {
+        [oauth.customFetch]: async (
+          url: string,
+          init: { headers?: Record<string, string>; body?: unknown },
+        ) => {
           const answer = await send(url, { ...init, method: "POST" });
           const conform = conformTokenBody(
             answer.status,
@@ -183,7 +186,7 @@ export function createOAuthClient(options: {
       return {
         client_id: client.client_id,
         ...(typeof client.client_secret === "string" && { client_secret: client.client_secret }),
-        ...(client.token_endpoint_auth_method && {
+        ...(typeof client.token_endpoint_auth_method === "string" && {
           token_endpoint_auth_method: client.token_endpoint_auth_method,
         }),
       };

@@ -162,7 +162,7 @@ export function toProviderView(provider: Provider, publicUrl: string): z.input<t
 }
 
 export function toTemplateView(template: ProviderTemplate): z.input<typeof templateView> {
-  const { revocation, issuer: _issuer, scope_separator: _separator, ...rest } = template;
+  const { revocation, issuer, scope_separator, assumed_life_seconds, ...rest } = template;
   return {
     ...rest,
     revocation_url: revocation?.url ?? null,

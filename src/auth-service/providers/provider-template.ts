@@ -27,6 +27,8 @@ export type ProviderTemplate = {
   extra_scopes: string[];
   /** How the provider wants scopes written in one text. */
   scope_separator: " " | ",";
+  /** For providers that do not say how long a token lives. */
+  assumed_life_seconds: number | null;
   example_scopes: string[];
   /** Where a person makes the client id and secret. */
   setup_url: string;
@@ -47,6 +49,7 @@ export function defineTemplate(given: TemplateDefaults): ProviderTemplate {
     provider_type: null,
     extra_scopes: [],
     scope_separator: " ",
+    assumed_life_seconds: null,
     example_scopes: [],
     notes: [],
     ...given,

@@ -155,6 +155,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     revocation: rfc7009("https://login.salesforce.com/services/oauth2/revoke"),
     provider_type: "salesforce",
     extra_scopes: ["refresh_token"],
+    assumed_life_seconds: 3600,
     example_scopes: ["api"],
     setup_url: "https://login.salesforce.com/",
     notes: ["Sends no lifetime; a token is taken to live an hour. metadata.instance_url names the API host."],
@@ -245,4 +246,13 @@ function isServedBy(provider: Provider, template: ProviderTemplate): boolean {
 /** What is asked for: the wanted scopes and those without which the provider gives no refresh token. */
 export function scopesToRequest(provider: Provider, wanted: readonly string[]): string[] {
   return [...new Set([...wanted, ...(templateOf(provider)?.extra_scopes ?? [])])];
+}
+
+/** Null: the token has no known end. One that cannot be refreshed is used until the provider refuses it. */
+export function lifeSecondsOf(
+  provider: Provider,
+  granted: { expiresInSeconds: number | null; refreshToken: string | null },
+): number | null {
+  if (granted.expiresInSeconds !== null || granted.refreshToken === null) return granted.expiresInSeconds;
+  return templateOf(provider)?.assumed_life_seconds ?? null;
 }

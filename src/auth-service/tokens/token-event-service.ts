@@ -95,7 +95,8 @@ export function createTokenEventService(options: {
 
     async webhook(caller) {
       const webhook = await store.findWebhook(database.sql, caller.workspaceId);
-      if (!webhook) throw notFound("This workspace has no webhook for token events. PUT /v2/auth/webhook sets one.");
+      if (!webhook)
+        throw notFound("This workspace has no webhook for token events. PUT /v2/auth/webhook sets one.");
       return webhook;
     },
 

@@ -2,14 +2,17 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { TokenEvent } from "./token-event.ts";
 
-const columns = raw.raw(`id, workspace_id, owner_id, token_id, provider_id, agent_id, event_type, reason, source,
+const columns =
+  raw.raw(`id, workspace_id, owner_id, token_id, provider_id, agent_id, event_type, reason, source,
   provider_account_label, scopes, detail, acknowledged_at, created_at`);
 
 export async function insertEvent(sql: Sql, event: TokenEvent): Promise<void> {
   const e = event;
   await raw`insert into auth_token_events (${columns}) values (${e.id}, ${e.workspace_id}, ${e.owner_id},
     ${e.token_id}, ${e.provider_id}, ${e.agent_id}, ${e.event_type}, ${e.reason}, ${e.source},
-    ${e.provider_account_label}, ${e.scopes}, ${e.detail}, ${e.acknowledged_at}, ${e.created_at})`.execute(sql);
+    ${e.provider_account_label}, ${e.scopes}, ${e.detail}, ${e.acknowledged_at}, ${e.created_at})`.execute(
+    sql,
+  );
 }
 
 export async function listEvents(

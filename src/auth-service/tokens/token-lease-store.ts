@@ -6,29 +6,33 @@ import type { Lifetime } from "./token.ts";
 export const tokenChannel = "treadle_auth_token";
 
 const claimStatement: Statement = {
-  name: "auth_token_claim_v1",
+  name: "auth_token_claim_v2",
   // Database time, because processes on several machines compare it.
   text: `update auth_tokens set lease_token = $2, lease_expires_at = now() + $3 * interval '1 millisecond'
-    where id = $1 and ($4::int is null or version = $4)
+    where id = $1 and ($4::int is null or version = $4) and ($5::int is null or refresh_failures = $5)
       and (lease_expires_at is null or lease_expires_at < now())
     returning id`,
 };
 
-/** Takes the token for oneself, if nobody holds it and (with `version`) nothing changed since it was read. */
+/** How far a token had come when it was read. */
+export type SeenToken = { version: number; refresh_failures: number };
+
+/** Takes the token for oneself, if nobody holds it and nothing happened since it was `seen`. */
 export async function claimToken(
   database: Database,
   id: string,
-  lease: { leaseToken: string; leaseMs: number; version: number | null },
+  lease: { leaseToken: string; leaseMs: number; seen: SeenToken | null },
 ): Promise<boolean> {
-  const rows = await database.query(claimStatement, [id, lease.leaseToken, lease.leaseMs, lease.version]);
-  return rows.length > 0;
+  const { leaseToken, leaseMs, seen } = lease;
+  const values = [id, leaseToken, leaseMs, seen?.version ?? null, seen?.refresh_failures ?? null];
+  return (await database.query(claimStatement, values)).length > 0;
 }
 
-export type TokenState = { version: number; leased: boolean };
+export type TokenState = SeenToken & { leased: boolean };
 
 const stateStatement: Statement = {
   name: "auth_token_state_v1",
-  text: `select version, coalesce(lease_expires_at >= now(), false) as leased from auth_tokens where id = $1`,
+  text: `select version, refresh_failures, coalesce(lease_expires_at >= now(), false) as leased from auth_tokens where id = $1`,
 };
 
 export async function readTokenState(database: Database, id: string): Promise<TokenState | undefined> {

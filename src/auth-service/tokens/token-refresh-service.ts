@@ -5,7 +5,9 @@ import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import type { OAuthClient } from "../providers/oauth-client.ts";
 import { OAuthFailure } from "../providers/oauth-failure.ts";
+import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
+import { lifeSecondsOf } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
 import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
 import { isExpired, isStale, lifetimeOf, retryDelayMs, type Token, tokenNotFound } from "./token.ts";
@@ -52,33 +54,39 @@ export function createTokenRefresh(options: {
   }
 
   async function renew(token: Token, source: string): Promise<Token> {
-    const lease = await leases.claimVersion(token.id, token.version);
-    // Null: somebody else has just done it, or the token is gone.
+    const lease = await leases.claimSeen(token.id, token);
+    // Null: somebody else has just done it or tried to, or the token is gone.
     if (lease !== null) await refreshHeld(token, lease, source);
     const now = await findTokenById(database, token.id);
     if (!now) throw tokenNotFound(token.id);
+    if (now.status === "active" && isExpired(now, clock.now())) throw notRefreshed(now);
     return now;
   }
 
   async function refreshHeld(token: Token, lease: string, source: string): Promise<void> {
+    const provider = await providers.find(token.provider);
+    if (!provider) throw tokenNotFound(token.id);
     let granted: GrantedToken;
     try {
-      const provider = await providers.find(token.provider);
-      if (!provider) throw tokenNotFound(token.id);
       const refreshToken = secretBox.open(token.refresh_token_sealed!, refreshTokenContext(token.id));
       granted = await client.refresh(provider, providers.secretOf(provider), refreshToken);
     } catch (error) {
       await settleFailure(token, lease, source, error);
       return;
     }
-    await saveGrant(token, lease, granted);
+    await saveGrant(provider, token, lease, granted);
   }
 
-  async function saveGrant(token: Token, lease: string, granted: GrantedToken): Promise<void> {
+  async function saveGrant(
+    provider: Provider,
+    token: Token,
+    lease: string,
+    granted: GrantedToken,
+  ): Promise<void> {
     const now = clock.now();
     const { refreshToken } = granted;
     // A server that says nothing about the life of a token that ended before: like the last time.
-    const seconds = granted.expiresInSeconds ?? previousLifeSeconds(token);
+    const seconds = lifeSecondsOf(provider, granted) ?? previousLifeSeconds(token);
     await database.transaction(async (tx) => {
       const saved = await leaseStore.saveRefreshed(
         tx,
@@ -146,10 +154,21 @@ export function createTokenRefresh(options: {
 
     async refreshDue(id) {
       const token = await findTokenById(database, id);
-      if (!token || token.status !== "active" || token.refresh_token_sealed === null) return;
+      if (token?.status !== "active" || token.refresh_token_sealed === null) return;
+      // Somebody else may have been faster since the list was made.
+      if (token.refresh_at === null || token.refresh_at > clock.now()) return;
       await renewed(token, "background refresh");
     },
   };
+}
+
+function notRefreshed(token: Token): AppError {
+  return new AppError({
+    code: "token.not_refreshed",
+    kind: "bad_gateway",
+    message: `The OAuth token of ${token.provider_id} has expired and could not be refreshed just now. Try again in a moment.`,
+    retryable: true,
+  });
 }
 
 function previousLifeSeconds(token: Token): number | null {

@@ -3,7 +3,7 @@ import { raw } from "../../platform/db/raw.ts";
 import type { Lifetime, Token, TokenIdentity } from "./token.ts";
 
 const columnNames = `t.id, t.workspace_id, t.provider, p.provider_id, t.owner_id, t.subject, t.agent_id, t.status,
-  t.access_token_sealed, t.refresh_token_sealed, t.scopes, t.expires_at, t.stale_at, t.refresh_failures,
+  t.access_token_sealed, t.refresh_token_sealed, t.scopes, t.expires_at, t.stale_at, t.refresh_at, t.refresh_failures,
   t.account_key, t.provider_account_label, t.metadata, t.is_default, t.version, t.created_at, t.updated_at`;
 const columns = raw.raw(columnNames);
 const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider");

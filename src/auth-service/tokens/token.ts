@@ -27,6 +27,7 @@ export type Token = {
   scopes: string[];
   expires_at: Date | null;
   stale_at: Date | null;
+  refresh_at: Date | null;
   refresh_failures: number;
   account_key: string | null;
   provider_account_label: string | null;

@@ -46,6 +46,13 @@ export async function saveCredentials(
   return rows[0];
 }
 
+/** Keeps the destination from being deleted until the transaction ends; false when it is gone. */
+export async function holdDestination(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
+  const { rows } = await raw`select 1 from bulk_export_destinations
+    where id = ${id} and workspace_id = ${workspaceId} for key share`.execute(sql);
+  return rows.length > 0;
+}
+
 /** Locks the destination against new exports and answers how many name it; undefined when it is unknown. */
 export async function countExportsOf(
   sql: Sql,

@@ -51,10 +51,9 @@ export async function listRunsOfSchedule(
   sql: Sql,
   workspaceId: string,
   sourceId: string,
-): Promise<(ExportRun & { destination_id: string })[]> {
-  const { rows } = await raw<ExportRun & { destination_id: string }>`
-    select ${columns}, e.bulk_export_destination_id as destination_id
-    from bulk_export_runs r join bulk_exports e on e.id = r.bulk_export_id
+): Promise<ExportRun[]> {
+  const { rows } = await raw<ExportRun>`
+    select ${columns} from bulk_export_runs r join bulk_exports e on e.id = r.bulk_export_id
     where e.source_bulk_export_id = ${sourceId} and e.workspace_id = ${workspaceId}
     order by r.start_time, r.session_id, r.id`.execute(sql);
   return rows;

@@ -23,3 +23,8 @@ export type Instance = {
   exited_at: Date | null;
   exit_reason: string | null;
 };
+
+/** Ends we asked for; a server that ended so did nothing wrong. */
+export const stoppedByUs = "stopped";
+/** Ends that another port would have prevented. */
+export const portTaken = "its port was taken by another process";

@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { type Judged, judge, type Node, print, type Value } from "../../../tests/support/filter-evaluator.ts";
 import { insertFeedback, insertRuns, type SampleRun, sampleRun } from "../../../tests/support/trace-rows.ts";
 import { raw } from "../../platform/db/raw.ts";
+import { pairsOf, pairTerm } from "../runs/term.ts";
 import { compileRunFilter } from "./compile-filter.ts";
 
 const workspace_id = randomUUID();
@@ -237,5 +238,32 @@ describe("key/value pairs", () => {
     ["eq(feedback_score, null)", ["crossed", "empty"]],
   ])("%s", async (text, expected) => {
     expect((await matching(text)).map((id) => named[id]).sort()).toEqual(expected);
+  });
+});
+
+describe("payloads as clients may write them", () => {
+  const findable = async (inputs: string, text: string): Promise<boolean> => {
+    const terms = pairsOf(JSON.parse(inputs)).map(([key, value]) => pairTerm("inputs", key, value));
+    const run = { ...sampleRun({ workspace_id, session_id }), feedback: [] };
+    await store([run]);
+    await raw`update trace_runs set inputs = ${inputs}, terms = ${terms}::int[]`.execute(
+      testDatabase.database.sql,
+    );
+    return (await matching(text)).includes(run.id);
+  };
+
+  test.each([
+    ['{"k": 1.0}', 'and(eq(input_key, "k"), eq(input_value, 1))'],
+    ['{"k": 1e2}', 'eq(input_value, "100")'],
+    ['{"k": "\\u0061bc"}', 'like(input_value, "%abc%")'],
+    ['{"\\u006bey": 1}', 'eq(input_key, "key")'],
+    ['{"k": "caf\\u00e9"}', 'search("CAF\u00e9")'],
+    ['{"k": "caf\u00e9"}', 'search("CAF\u00c9")'],
+    ['{"k": "line\\nbreak"}', 'like(input_value, "line\\nbreak")'],
+    [`{"k": "${"x".repeat(300)}"}`, `and(eq(input_key, "k"), eq(input_value, "${"x".repeat(300)}"))`],
+    [`{"${"a.".repeat(40)}k": 1}`, `eq(input_key, "${"a.".repeat(40)}k")`],
+  ])("%s is found by %s", async (inputs, text) => {
+    expect(await findable(inputs, text)).toBe(true);
+    expect(await findable('{"other": "thing"}', text)).toBe(false);
   });
 });

@@ -7,8 +7,6 @@ import { addUsage, isNoUsage } from "./usage-vector.ts";
 /** Everything that waits to be written for one run, oldest first. */
 export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };
 
-const dayMs = 86_400_000;
-
 /**
  * Where to look for the runs of a flush. Times that came with them keep the search to a partition or two; a
  * run without a post may stand elsewhere, because the times of a patch are not its own word.
@@ -26,13 +24,15 @@ export function searchesFor(rows: readonly QueuedRun[]): { hinted: RunSearch[]; 
   return { hinted, everywhere };
 }
 
+/** The earliest and the latest; the statements that search leave a day on either side. */
 function windowOf(times: readonly string[]): { since: string; until: string } | undefined {
-  if (times.length === 0) return undefined;
-  const ms = times.map((time) => Date.parse(time));
-  return {
-    since: new Date(Math.min(...ms) - dayMs).toISOString(),
-    until: new Date(Math.max(...ms) + dayMs).toISOString(),
-  };
+  let [since, until] = [times[0], times[0]];
+  if (since === undefined || until === undefined) return undefined;
+  for (const time of times) {
+    if (time < since) since = time;
+    if (time > until) until = time;
+  }
+  return { since, until };
 }
 
 export type FlushPlan = RunWrites & {

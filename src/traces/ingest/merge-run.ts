@@ -34,7 +34,7 @@ export type StoredRun = {
 };
 
 /** What is written: the run's own fields whole, payloads only where they change, tokens and costs as additions. */
-export type MergedRun = Omit<StoredRun, "extra" | "present"> & {
+export type MergedRun = StoredRun & {
   status: RunStatus;
   is_root: boolean;
   /** Where the row stands now; null for a new one. */
@@ -111,9 +111,8 @@ export function mergeRun(
   const known = stored?.extra ? () => readModel(parsed(stored.extra!)) : () => undefined;
   const spent = usage ? usageVector(withCosts(usage, model ?? known())) : run.usage;
   const own = run.posted && !countsUsage(run.run_type) ? null : spent;
-  const { extra: _extra, present: _present, ...fields } = run;
   return {
-    ...fields,
+    ...run,
     ...place,
     name: run.name || run.run_type || "run",
     run_type: run.run_type || "chain",

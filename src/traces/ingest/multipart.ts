@@ -77,8 +77,8 @@ function readHead(text: string): { part: Omit<Part, "bytes">; length: number | n
     const field = line.slice(0, colon).trim().toLowerCase();
     const value = line.slice(colon + 1).trim();
     if (field === "content-disposition") {
-      name = parameter(value, "name") ?? "";
-      filename = parameter(value, "filename");
+      name = parameter(value, namePattern) ?? "";
+      filename = parameter(value, filenamePattern);
     } else if (field === "content-type") {
       contentType = value;
       length ??= wholeNumber(/;\s*length=(\d+)/i.exec(value)?.[1]);
@@ -87,8 +87,11 @@ function readHead(text: string): { part: Omit<Part, "bytes">; length: number | n
   return { part: { name, filename, contentType }, length };
 }
 
-function parameter(value: string, name: string): string | null {
-  const match = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]*))`, "i").exec(value);
+const namePattern = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
+const filenamePattern = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
+
+function parameter(value: string, pattern: RegExp): string | null {
+  const match = pattern.exec(value);
   const text = match?.[1]?.replaceAll(/\\(.)/g, "$1").replaceAll("%22", '"') ?? match?.[2];
   // Header bytes are UTF-8 in practice, whatever the old rule says.
   return text === undefined ? null : Buffer.from(text, "latin1").toString("utf8");

@@ -97,7 +97,7 @@ function readFields(id: string, sent: SentRun): RunFields {
     const value = record[field];
     if (!isSet(value)) continue;
     if (typeof value !== "string") throw new RefusedPart(`${field} must be text.`);
-    fields[field] = storable(value).slice(0, maxNameChars);
+    fields[field] = storable(value).slice(0, maxChars[field]);
   }
   const start = optionalTime(record, "start_time");
   if (start) fields.start_time = start;
@@ -113,7 +113,8 @@ function readFields(id: string, sent: SentRun): RunFields {
   return fields;
 }
 
-const maxNameChars = 4_000;
+/** Both stand in an index, whose entries hold 2,700 bytes at most. */
+const maxChars = { name: 500, run_type: 100, trace_tier: 100 };
 
 function readError(error: unknown): string | null {
   if (error === null) return null;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readTime } from "../ingest/wire-time.ts";
 
-const id = z.uuid().transform((text) => text.toLowerCase());
+const id = z.guid().transform((text) => text.toLowerCase());
 /** One or several: clients send either. */
 const ids = z
   .union([id, z.array(id).max(10_000)])
@@ -58,21 +58,21 @@ export const validateBody = z
 
 export const runView = z
   .looseObject({
-    id: z.uuid(),
+    id: z.guid(),
     name: z.string(),
     run_type: z.string(),
     status: z.string(),
-    trace_id: z.uuid(),
+    trace_id: z.guid(),
     dotted_order: z.string(),
-    session_id: z.uuid(),
+    session_id: z.guid(),
     app_path: z.string(),
     start_time: z.string(),
     end_time: z.string().nullish(),
     inputs: z.unknown().optional(),
     outputs: z.unknown().optional(),
     error: z.string().nullish(),
-    parent_run_id: z.uuid().nullish(),
-    parent_run_ids: z.array(z.uuid()).optional(),
+    parent_run_id: z.guid().nullish(),
+    parent_run_ids: z.array(z.guid()).optional(),
     tags: z.array(z.string()).optional(),
     total_tokens: z.int().optional(),
     total_cost: z.string().nullish(),
@@ -105,5 +105,5 @@ export const validation = z
   .meta({ id: "RunQueryValidationResult" });
 
 export const traceView = z
-  .object({ trace_id: z.uuid(), truncated: z.boolean(), runs: z.array(runView) })
+  .object({ trace_id: z.guid(), truncated: z.boolean(), runs: z.array(runView) })
   .meta({ id: "Trace" });

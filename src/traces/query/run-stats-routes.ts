@@ -49,7 +49,7 @@ const runStats = stats.extend({ feedback_stats: feedbackStats }).meta({ id: "Tra
 
 const projectStats = z
   .object({
-    session_id: z.uuid(),
+    session_id: z.guid(),
     bucket: z.enum(buckets),
     start_time: z.string(),
     end_time: z.string(),
@@ -93,7 +93,7 @@ export function runStatsRoutes({ database, clock }: { database: Database; clock:
         description: `Stretches of time without runs are left out. ${tokensNote}`,
         tag,
         access: viewer,
-        params: z.object({ session_id: z.uuid() }),
+        params: z.object({ session_id: z.guid() }),
         query: z.object({
           bucket: z.enum(buckets).default("hour"),
           start_time: time.optional().describe("A week before the end when left out."),

@@ -45,20 +45,21 @@ function aggregates(query: RunQuery, alias = "r"): RawBuilder<unknown> {
   const column = (name: string) => raw.ref(`${alias}.${name}`);
   const latency = latencyOf(alias);
   const firstToken = raw`date_part('epoch', ${column("first_token_time")} - ${column("start_time")})`;
-  const percentile = (share: string, of: RawBuilder<unknown>) =>
-    raw`percentile_cont(${raw.raw(share)}) within group (order by ${of})`;
+  // Written alike for both shares, so that the database sorts once.
+  const percentile = (which: 1 | 2, of: RawBuilder<unknown>) =>
+    raw`(percentile_cont(array[0.5, 0.99]) within group (order by ${of}))[${raw.raw(String(which))}]`;
   const sum = (of: RawBuilder<unknown>) => raw`coalesce(sum(${of}), 0)::float8`;
   return raw`count(*)::int as run_count,
     avg((${column("status")} = 'error')::int)::float8 as error_rate,
     avg((${column("first_token_time")} is not null)::int)::float8 as streaming_rate,
-    ${percentile("0.5", latency)} as latency_p50,
-    ${percentile("0.99", latency)} as latency_p99,
-    ${percentile("0.5", firstToken)} as first_token_p50,
-    ${percentile("0.99", firstToken)} as first_token_p99,
+    ${percentile(1, latency)} as latency_p50,
+    ${percentile(2, latency)} as latency_p99,
+    ${percentile(1, firstToken)} as first_token_p50,
+    ${percentile(2, firstToken)} as first_token_p99,
     ${sum(usage("prompt_tokens", 1))} as prompt_tokens,
     ${sum(usage("completion_tokens", 2))} as completion_tokens,
     ${sum(usage("total_tokens", 3))} as total_tokens,
-    ${percentile("0.5", raw`${usage("total_tokens", 3)}::float8`)} as median_tokens,
+    ${percentile(1, raw`${usage("total_tokens", 3)}::float8`)} as median_tokens,
     sum(${usage("prompt_cost", 4)})::float8 as prompt_cost,
     sum(${usage("completion_cost", 5)})::float8 as completion_cost,
     sum(${usage("total_cost", 6)})::float8 as total_cost,

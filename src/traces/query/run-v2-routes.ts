@@ -16,9 +16,9 @@ const viewer = { kind: "workspace", role: "viewer" } as const;
 const tag = "Trace queries";
 const maxTrace = 10_000;
 const dayMs = 86_400_000;
-const id = z.uuid().transform((text) => text.toLowerCase());
+const id = z.guid().transform((text) => text.toLowerCase());
 const selects = queryList(z.string()).optional();
-const runV2 = z.looseObject({ id: z.uuid() }).meta({ id: "TraceRunV2" });
+const runV2 = z.looseObject({ id: z.guid() }).meta({ id: "TraceRunV2" });
 
 const queryBody = z
   .looseObject({

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Client, type Run } from "langsmith";
+import { traceable } from "langsmith/traceable";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import {
@@ -10,25 +11,29 @@ import {
   sampleRun,
 } from "../../../tests/support/trace-rows.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/workspaces-app.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { listen, type RunningServer } from "../../platform/http/server.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { createTraceQueries } from "./trace-queries.ts";
+import { createTraces, type Traces } from "../traces.ts";
 
 /** The unmodified client reads what is stored, over a real connection. */
 let testDatabase: TestDatabase;
 let app: WorkspacesApp;
 let server: RunningServer;
 let client: Client;
+let traces: Traces;
 const projectId = randomUUID();
 const runs: SampleRun[] = [];
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;
-  app = await createWorkspacesApp({ testDatabase, routes: createTraceQueries({ database }).routes });
   const logger = createLogger({ level: "silent" });
+  traces = createTraces({ database, clock: systemClock, logger });
+  await traces.start();
+  app = await createWorkspacesApp({ testDatabase, routes: traces.routes });
   server = await listen(app, { host: "127.0.0.1", port: 0, logger });
-  client = new Client({ apiUrl: `${server.url}/api/v1`, apiKey: app.apiKey, autoBatchTracing: false });
+  client = new Client({ apiUrl: `${server.url}/api/v1`, apiKey: app.apiKey });
   const workspace_id = app.workspaceId;
   await insertProject(database.sql, { id: projectId, workspace_id, name: "sdk" });
   const start = Date.now() - 600_000;
@@ -62,6 +67,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close({ graceMs: 1_000 });
+  await traces.stop();
   await app.stop();
   await testDatabase.drop();
 });
@@ -124,5 +130,41 @@ describe("the newer client methods", () => {
     expect(one).toMatchObject({ id: root!.id, name: "root-0", inputs: { index: 0 } });
     const trace = await client.traces.listRuns(root!.id, { project_id: projectId, selects: ["NAME"] });
     expect(trace.items).toHaveLength(2);
+  });
+});
+
+describe("what the client traced", () => {
+  test("is found by what it said", async () => {
+    const options = { client, tracingEnabled: true, project_name: "traced" };
+    const look = traceable(async (word: string) => ({ found: word.length }), {
+      ...options,
+      name: "look",
+      run_type: "tool",
+    });
+    const ask = traceable(async (question: string) => look(question), {
+      ...options,
+      name: "ask",
+      tags: ["spoken"],
+      metadata: { customer: "acme", tier: 2 },
+    });
+    await ask("where is the heron");
+    await ask("nowhere");
+    await client.awaitPendingTraceBatches();
+    const find = async (filter: string, more: Partial<Parameters<Client["listRuns"]>[0]> = {}) => {
+      const found: Run[] = [];
+      for await (const run of client.listRuns({ projectName: "traced", filter, ...more })) found.push(run);
+      return found.map((run) => run.name).sort();
+    };
+    expect(await find('and(eq(metadata_key, "customer"), eq(metadata_value, "acme"))')).toContain("ask");
+    expect(await find("and(eq(metadata_key, 'tier'), eq(metadata_value, 2), eq(is_root, true))")).toEqual([
+      "ask",
+      "ask",
+    ]);
+    expect(await find('and(has(tags, "spoken"), search("HERON"))')).toEqual(["ask"]);
+    expect(await find('and(eq(output_key, "found"), eq(output_value, 7))')).toEqual(["ask", "look"]);
+    expect(await find('eq(run_type, "tool")', { traceFilter: 'search(inputs, "heron")' })).toEqual(["look"]);
+    expect(await find("eq(is_root, true)", { treeFilter: 'and(eq(name, "look"), lt(latency, 60))' })).toEqual(
+      ["ask", "ask"],
+    );
   });
 });

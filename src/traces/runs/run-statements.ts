@@ -165,7 +165,7 @@ export const writeRuns: Statement = {
         )
         .join(", ")}
       from a
-      where r.id = a.id and r.workspace_id = a.workspace_id and r.start_time between a.since and a.until
+      where r.id = a.id and r.workspace_id = a.workspace_id and r.start_time between a.since - interval '1 day' and a.until + interval '1 day'
       returning r.id, r.workspace_id
     )
     insert into trace_parked_usage as p (run_id, workspace_id, usage)
@@ -195,7 +195,7 @@ export const findRuns: Statement = {
             case when extra is not null then 'extra' end, case when events is not null then 'events' end,
             case when serialized is not null then 'serialized' end], null)) as run
       from trace_runs
-      where id = i.id and workspace_id = i.workspace_id and start_time between i.since and i.until
+      where id = i.id and workspace_id = i.workspace_id and start_time between i.since - interval '1 day' and i.until + interval '1 day'
       limit 1
     ) r on true
     left join lateral (

@@ -24,5 +24,5 @@ function lastAnswer(turns: Turn[]): string {
   const turn = turns.at(-1);
   if (turn?.kind !== "assistant") return "The answer ended.";
   const said = turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(" ");
-  return `The assistant answered: ${said.slice(0, maxLength)}`;
+  return `The assistant answered: ${said.replace(/[*_`#>]/g, "").slice(0, maxLength)}`;
 }

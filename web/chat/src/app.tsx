@@ -6,6 +6,7 @@ import { HistoryPanel } from "./history-panel.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { KeyForm, LostBanner } from "./notices.tsx";
 import { Sidebar } from "./sidebar.tsx";
+import { useAsleep } from "./use-asleep.ts";
 import { useGone } from "./use-gone.ts";
 import { type Theme, useTheme } from "./use-theme.ts";
 import { useThreadAddress } from "./use-thread-address.ts";
@@ -24,6 +25,8 @@ export function App() {
   const [historyOpen, setHistoryOpen] = useState(false);
   const [past, setPast] = useState<Checkpoint>();
   const [firstMessage, setFirstMessage] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const asleep = useAsleep(busy);
   const drafts = useRef(new Map<string | null, string>());
   const { threadId } = view;
   const summary = list?.threads.find((thread) => thread.thread_id === threadId);
@@ -111,6 +114,7 @@ export function App() {
             <button
               type="button"
               className="quiet"
+              aria-label="History"
               aria-pressed={historyOpen}
               onClick={() => setHistoryOpen(!historyOpen)}
             >
@@ -128,7 +132,7 @@ export function App() {
           </button>
         </header>
         {status === "lost" && <LostBanner />}
-        {isReady && assistantId !== undefined && (
+        {isReady && assistantId !== undefined && !asleep && (
           <Chat
             key={`${view.key} ${assistantId}`}
             threadId={threadId}
@@ -149,6 +153,7 @@ export function App() {
               name(id);
             }}
             onChanged={announce}
+            onBusy={setBusy}
             onReload={again}
             onNew={(message) => open(null, message)}
           />
@@ -159,7 +164,11 @@ export function App() {
           threadId={threadId}
           version={summary.checkpoint_id}
           selected={past?.checkpoint.checkpoint_id}
-          onSelect={setPast}
+          onSelect={(step) => {
+            setPast(step);
+            // There is no room for both.
+            if (matchMedia("(max-width: 60rem)").matches) setHistoryOpen(false);
+          }}
           onClose={() => setHistoryOpen(false)}
         />
       )}

@@ -32,6 +32,7 @@ export type ChatProps = {
   onDraft(text: string): void;
   onThreadId(threadId: string): void;
   onChanged(): void;
+  onBusy(busy: boolean): void;
   /** Loads the view anew; then sends the message, if there is one. */
   onReload(message?: string): void;
   onNew(message?: string): void;
@@ -46,14 +47,20 @@ export function Chat(props: ChatProps) {
   const frame = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  const { atEnd, toEnd } = useStickToBottom(frame, content);
 
   const busy = stream.isLoading && !gone;
   const asks = gone || past ? [] : stream.interrupts;
   const [answers, setAnswers] = useState<Record<string, unknown>>({});
   const turns = toTurns(past ? (past.values.messages ?? []) : stream.messages);
+  const { atEnd, toEnd } = useStickToBottom(frame, content, turns.length > 0);
   const loading = stream.isThreadLoading && turns.length === 0;
-  useFollowedThread({ summary, askedAt, occupied: stream.isLoading || loading, onElsewhere: props.onReload });
+  useFollowedThread({
+    summary,
+    askedAt,
+    occupied: stream.isLoading || loading,
+    asking: asks.length > 0,
+    onElsewhere: props.onReload,
+  });
 
   /** Runs something that may be refused, and says so if it is. */
   const attempt = (work: () => Promise<unknown>) => {
@@ -102,6 +109,12 @@ export function Chat(props: ChatProps) {
       });
     }
   };
+
+  const { onBusy } = props;
+  useEffect(() => {
+    onBusy(busy);
+    return () => onBusy(false);
+  }, [busy, onBusy]);
 
   const sent = useRef(false);
   useEffect(() => {

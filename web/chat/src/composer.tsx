@@ -61,9 +61,7 @@ export function Composer(props: ComposerProps) {
         ref={field}
         rows={1}
         aria-label="Message"
-        placeholder={
-          blocked ?? (busy ? "Write the next message; it is sent after this answer" : "Write a message")
-        }
+        placeholder={blocked ?? (busy ? "Write the next message" : "Write a message")}
         value={text}
         onChange={(event) => change(event.target.value)}
         onKeyDown={onKeyDown}

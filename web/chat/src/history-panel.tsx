@@ -60,12 +60,12 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
                 aria-current={id === selected || (isNow && !selected) ? "step" : undefined}
                 onClick={() => onSelect(isNow ? undefined : step)}
               >
-                <span className="step-title">{title}</span>
-                <span className="step-detail">{detail}</span>
-                <span className="step-meta">
-                  {isNow ? "now" : timeOf(step.created_at)}
-                  {!branch.has(id) && " · another branch"}
+                <span className="step-title">
+                  {title}
+                  <span className="step-meta">{isNow ? "now" : timeOf(step.created_at)}</span>
                 </span>
+                <span className="step-detail">{detail}</span>
+                {!branch.has(id) && <span className="step-meta">on another branch</span>}
               </button>
             </li>
           );

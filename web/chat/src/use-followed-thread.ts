@@ -13,9 +13,11 @@ export function useFollowedThread(options: {
   askedAt: number;
   /** Loading, or with a run of our own. */
   occupied: boolean;
+  /** An approval is on the screen. */
+  asking: boolean;
   onElsewhere(): void;
 }): void {
-  const { summary, askedAt, occupied, onElsewhere } = options;
+  const { summary, askedAt, occupied, asking, onElsewhere } = options;
   const quietSince = useRef(performance.now());
   const known = useRef<string>(undefined);
 
@@ -30,6 +32,7 @@ export function useFollowedThread(options: {
     const seen = `${summary.checkpoint_id} ${summary.status}`;
     const moved = known.current !== undefined && known.current !== seen;
     known.current = seen;
-    if (moved || summary.status === "busy") onElsewhere();
-  }, [summary, askedAt, occupied, onElsewhere]);
+    const answered = asking && summary.status !== "interrupted";
+    if (moved || answered || summary.status === "busy") onElsewhere();
+  }, [summary, askedAt, occupied, asking, onElsewhere]);
 }

@@ -6,6 +6,7 @@ const nearPx = 80;
 export function useStickToBottom(
   frame: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
+  enabled: boolean,
 ) {
   const [atEnd, setAtEnd] = useState(true);
   const sticking = useRef(true);
@@ -18,7 +19,7 @@ export function useStickToBottom(
   useEffect(() => {
     const box = frame.current;
     const inner = content.current;
-    if (!box || !inner) return;
+    if (!box || !inner || !enabled) return;
     let before = box.scrollTop;
     const onScroll = () => {
       const near = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx;
@@ -38,7 +39,7 @@ export function useStickToBottom(
       observer.disconnect();
       box.removeEventListener("scroll", onScroll);
     };
-  }, [frame, content]);
+  }, [frame, content, enabled]);
 
   return { atEnd, toEnd };
 }

@@ -1,0 +1,151 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Caller } from "../platform/http/caller.ts";
+import type { Route } from "../platform/http/route.ts";
+import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import type { JobHandler } from "../platform/jobs/job-worker.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { NetworkGuard } from "../platform/network-guard.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { authorizationRoutes } from "./authorizations/authorization-routes.ts";
+import {
+  type AuthenticateOutcome,
+  type AuthenticateRequest,
+  createAuthorizationService,
+} from "./authorizations/authorization-service.ts";
+import { callbackPageRoutes } from "./authorizations/callback-page-routes.ts";
+import { createConsentService, findRevocationJobKind } from "./authorizations/consent-service.ts";
+import { createEndpointCheck } from "./providers/endpoint-check-service.ts";
+import { createMcpDiscovery } from "./providers/mcp-discovery-service.ts";
+import { createOAuthClient } from "./providers/oauth-client.ts";
+import { applyProviderFile } from "./providers/provider-file-service.ts";
+import { providerRoutes } from "./providers/provider-routes.ts";
+import { createProviderService, removeProviderJobKind } from "./providers/provider-service.ts";
+import { connectionRoutes } from "./tokens/connection-routes.ts";
+import { createConnectionService } from "./tokens/connection-service.ts";
+import { tokenEventRoutes } from "./tokens/token-event-routes.ts";
+import { createTokenEventService, deliverEventJobKind } from "./tokens/token-event-service.ts";
+import { createTokenLeases } from "./tokens/token-lease-service.ts";
+import { createTokenRefresh } from "./tokens/token-refresh-service.ts";
+import { createTokenRefreshWorker } from "./tokens/token-refresh-worker.ts";
+import { createTokenRemoval } from "./tokens/token-removal-service.ts";
+import { createTokenRevocation } from "./tokens/token-revocation-service.ts";
+import { tokenRoutes } from "./tokens/token-routes.ts";
+import { createTokenService } from "./tokens/token-service.ts";
+
+export type AuthServiceOptions = {
+  database: Database;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  guard: NetworkGuard;
+  publicUrl(): string;
+  config: {
+    /** Whether plain http and private addresses are fine. */
+    allowPrivateAddresses: boolean;
+    oauthProvidersFile: string | undefined;
+    oauthPlatformOrganization: string | undefined;
+  };
+};
+
+export type AuthService = {
+  routes: Route[];
+  jobHandlers: Record<string, JobHandler>;
+  recurring: RecurringJob[];
+  /** For agents that run inside the platform: an access token or a consent URL, never a refresh token. */
+  authenticate(
+    caller: Caller,
+    request: Pick<AuthenticateRequest, "provider" | "scopes"> & Partial<AuthenticateRequest>,
+  ): Promise<AuthenticateOutcome>;
+  /** Refreshes every token that is due; the recurring job does so each minute. */
+  refreshDueTokens(signal: AbortSignal): Promise<number>;
+  /** After the first organization exists. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+export function createAuthService(options: AuthServiceOptions): AuthService {
+  const { database, secretBox, clock, logger, guard, publicUrl, config } = options;
+  const allowHttp = config.allowPrivateAddresses;
+  const ground = { database, secretBox, clock, logger, guard, publicUrl };
+
+  const client = createOAuthClient({ guard, allowHttp });
+  const checkEndpoint = createEndpointCheck({ guard, allowHttp });
+  const discovery = createMcpDiscovery({ guard, client, checkEndpoint });
+  const providers = createProviderService({
+    ...ground,
+    client,
+    checkEndpoint,
+    discovery,
+    platformOrganization: config.oauthPlatformOrganization,
+  });
+  const events = createTokenEventService({ ...ground, checkEndpoint });
+  const leases = createTokenLeases({ database });
+  const refresh = createTokenRefresh({ ...ground, client, providers, events, leases });
+  const tokens = createTokenService({ ...ground, providers, events });
+  const revocation = createTokenRevocation({ guard, client });
+  const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation });
+  const connections = createConnectionService({ ...ground, tokens, removal });
+  const authorizations = createAuthorizationService({ ...ground, providers, refresh });
+  const consents = createConsentService({ ...ground, client, providers, tokens, refresh, connections });
+  const worker = createTokenRefreshWorker({ ...ground, refresh });
+
+  return {
+    routes: [
+      ...providerRoutes(providers, publicUrl),
+      ...authorizationRoutes(authorizations, consents),
+      ...callbackPageRoutes(),
+      ...tokenRoutes(tokens, removal),
+      ...connectionRoutes(connections),
+      ...tokenEventRoutes(events),
+    ],
+    jobHandlers: {
+      [removeProviderJobKind]: removal.removeProvider,
+      [findRevocationJobKind]: consents.findRevocation,
+      [deliverEventJobKind]: events.deliver,
+    },
+    recurring: [
+      every({
+        kind: "auth.refresh_tokens",
+        database,
+        clock,
+        everyMs: minuteMs,
+        handler: async ({ signal }) => {
+          await worker.refreshAll(signal);
+        },
+      }),
+      every({
+        kind: "auth.prune",
+        database,
+        clock,
+        everyMs: hourMs,
+        handler: async () => {
+          await consents.prune();
+          await events.prune();
+        },
+      }),
+    ],
+    authenticate: (caller, request) =>
+      authorizations.authenticate(caller, {
+        force_new: false,
+        is_default: true,
+        check_only: false,
+        ...request,
+      }),
+    refreshDueTokens: (signal) => worker.refreshAll(signal),
+    async start() {
+      if (config.oauthProvidersFile !== undefined) {
+        await applyProviderFile({ path: config.oauthProvidersFile, database, clock, secretBox });
+      }
+      await leases.start();
+      await consents.start();
+    },
+    async stop() {
+      await consents.stop();
+      await leases.stop();
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import * as oauth from "oauth4webapi";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { invalidField } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newId, newSecret } from "../../platform/ids.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { defaultRedirectUri, mayRedirectTo, type Provider } from "../providers/provider.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import { scopesToRequest } from "../providers/provider-templates.ts";
+import { codeVerifierContext } from "../sealed-columns.ts";
+import { coversScopes, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "../tokens/token.ts";
+import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
+import { findCandidates, findToken, identityOf } from "../tokens/token-store.ts";
+import { authorizationLifeMs, formatState, hashState } from "./authorization.ts";
+import { insertAuthorization } from "./authorization-store.ts";
+import { authorizationUrl } from "./authorization-url.ts";
+
+export type AuthenticateRequest = {
+  provider: string;
+  scopes: string[];
+  user_id?: string | null | undefined;
+  ls_user_id?: string | null | undefined;
+  agent_id?: string | null | undefined;
+  force_new: boolean;
+  token_id?: string | null | undefined;
+  redirect_uri?: string | null | undefined;
+  is_default: boolean;
+  check_only: boolean;
+};
+
+export type AuthenticateOutcome =
+  | { status: "completed"; token: string; details: Token }
+  | { status: "pending" | "token_expired"; url: string; authId: string }
+  | { status: "connection_required" | "token_expired" };
+
+export type AuthorizationService = {
+  /** A token that is there and covers the scopes, or the address of a consent. */
+  authenticate(caller: Caller, request: AuthenticateRequest): Promise<AuthenticateOutcome>;
+};
+
+export function createAuthorizationService(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  providers: ProviderService;
+  refresh: TokenRefresh;
+  publicUrl(): string;
+}): AuthorizationService {
+  const { database, clock, secretBox, providers, refresh, publicUrl } = options;
+
+  /** The token the request names or would use; undefined when there is none. */
+  async function chooseToken(caller: Caller, request: AuthenticateRequest, identity: TokenIdentity) {
+    const candidates = await findCandidates(database, identity);
+    if (!request.token_id) return candidates[0];
+    const named = candidates.find((token) => token.id === request.token_id);
+    if (named) return named;
+    const token = await findToken(database.sql, caller.workspaceId, request.token_id);
+    if (token?.provider !== identity.provider) throw tokenNotFound(request.token_id);
+    if (token.owner_id === caller.userId) return token;
+    // Somebody else's: only an agent it is linked to may use it.
+    if (identity.agentId !== "") return undefined;
+    throw notTheOwner();
+  }
+
+  async function startConsent(
+    caller: Caller,
+    request: AuthenticateRequest,
+    consent: { provider: Provider; identity: TokenIdentity; renews: Token | undefined },
+  ): Promise<{ url: string; authId: string }> {
+    const { provider, renews } = consent;
+    const redirectUri = request.redirect_uri ?? defaultRedirectUri(publicUrl(), provider.provider_id);
+    if (!mayRedirectTo(provider, publicUrl(), redirectUri)) {
+      throw invalidField(
+        ["body", "redirect_uri"],
+        "must be one of the provider's allowed_redirect_uris, character by character",
+        redirectUri,
+      );
+    }
+    const isOwn = renews?.owner_id === caller.userId;
+    // Naming a token asks for that very one again, whoever it was granted for.
+    const identity = request.token_id && renews && isOwn ? identityOf(renews) : consent.identity;
+    const authId = newId();
+    const secret = newSecret();
+    const codeVerifier = provider.uses_pkce ? oauth.generateRandomCodeVerifier() : null;
+    const now = clock.now();
+    // Together with what it had: two agents that want different scopes must not take them from each other.
+    const wanted = [...new Set([...request.scopes, ...(isOwn ? renews.scopes : [])])];
+    const scopes = scopesToRequest(provider, wanted);
+    await insertAuthorization(database.sql, {
+      id: authId,
+      workspace_id: caller.workspaceId,
+      provider: provider.id,
+      initiator_id: caller.userId,
+      subject_kind: isForAgent(request) ? "agent" : "user",
+      subject: identity.subject,
+      agent_id: identity.agentId,
+      state_hash: hashState(secret),
+      code_verifier_sealed:
+        codeVerifier === null ? null : secretBox.seal(codeVerifier, codeVerifierContext(authId)),
+      redirect_uri: redirectUri,
+      scopes,
+      is_default: request.is_default,
+      renews_token_id: isOwn ? renews.id : null,
+      created_at: now,
+      expires_at: new Date(now.getTime() + authorizationLifeMs),
+    });
+    const codeChallenge = codeVerifier && (await oauth.calculatePKCECodeChallenge(codeVerifier));
+    const state = formatState(authId, secret);
+    return { url: authorizationUrl(provider, { state, redirectUri, scopes, codeChallenge }), authId };
+  }
+
+  return {
+    async authenticate(caller, request) {
+      const provider = await providers.resolve(caller.workspaceId, request.provider);
+      const identity: TokenIdentity = {
+        workspaceId: caller.workspaceId,
+        provider: provider.id,
+        ownerId: caller.userId,
+        subject: subjectOf(caller, request),
+        agentId: request.agent_id ?? "",
+      };
+      if (request.force_new) {
+        return {
+          status: "pending",
+          ...(await startConsent(caller, request, { provider, identity, renews: undefined })),
+        };
+      }
+      const token = await chooseToken(caller, request, identity);
+      if (token && coversScopes(token.scopes, request.scopes)) {
+        const usable = await refresh.usable(token, "reader");
+        if (usable) return { status: "completed", token: usable.accessToken, details: usable.token };
+        if (request.check_only) return { status: "token_expired" };
+        const consent = await startConsent(caller, request, { provider, identity, renews: token });
+        return { status: request.token_id ? "token_expired" : "pending", ...consent };
+      }
+      const isUnlinked = request.token_id && !token;
+      if (request.check_only || isUnlinked) return { status: "connection_required" };
+      return {
+        status: "pending",
+        ...(await startConsent(caller, request, { provider, identity, renews: token })),
+      };
+    },
+  };
+}
+
+/** Nobody else named means the owner. */
+function subjectOf(caller: Caller, request: AuthenticateRequest): string {
+  const named = request.user_id ?? request.ls_user_id ?? "";
+  return named === caller.userId ? "" : named;
+}
+
+function isForAgent(request: AuthenticateRequest): boolean {
+  return Boolean(request.agent_id) && !request.user_id && !request.ls_user_id;
+}

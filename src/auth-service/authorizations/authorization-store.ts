@@ -1,0 +1,56 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { Authorization } from "./authorization.ts";
+
+/** Tells waiting callers that a consent came to an end. */
+export const authorizationChannel = "treadle_auth_done";
+
+const columns =
+  raw.raw(`a.id, a.workspace_id, a.provider, p.provider_id, a.initiator_id, a.subject_kind, a.subject,
+  a.agent_id, a.state_hash, a.code_verifier_sealed, a.redirect_uri, a.scopes, a.is_default, a.renews_token_id,
+  a.status, a.failure, a.token_id, a.created_at, a.expires_at`);
+
+export type NewAuthorization = Omit<Authorization, "provider_id" | "status" | "failure" | "token_id">;
+
+export async function insertAuthorization(sql: Sql, authorization: NewAuthorization): Promise<void> {
+  const a = authorization;
+  await raw`insert into auth_authorizations (id, workspace_id, provider, initiator_id, subject_kind, subject, agent_id,
+      state_hash, code_verifier_sealed, redirect_uri, scopes, is_default, renews_token_id, created_at, expires_at)
+    values (${a.id}, ${a.workspace_id}, ${a.provider}, ${a.initiator_id}, ${a.subject_kind}, ${a.subject},
+      ${a.agent_id}, ${a.state_hash}, ${a.code_verifier_sealed}, ${a.redirect_uri}, ${a.scopes}, ${a.is_default},
+      ${a.renews_token_id}, ${a.created_at}, ${a.expires_at})`.execute(sql);
+}
+
+export async function findAuthorization(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<Authorization | undefined> {
+  const { rows } = await raw<Authorization>`select ${columns}
+    from auth_authorizations a join auth_providers p on p.id = a.provider
+    where a.id = ${id} and a.workspace_id = ${workspaceId} and p.deleted_at is null`.execute(sql);
+  return rows[0];
+}
+
+/** Exactly one caller gets true. */
+export async function claimAuthorization(sql: Sql, id: string, now: Date): Promise<boolean> {
+  const { rows } = await raw`update auth_authorizations set status = 'claimed'
+    where id = ${id} and status = 'pending' and expires_at > ${now} returning id`.execute(sql);
+  return rows.length > 0;
+}
+
+export async function completeAuthorization(sql: Sql, id: string, tokenId: string): Promise<void> {
+  await raw`update auth_authorizations set status = 'completed', token_id = ${tokenId}, code_verifier_sealed = null
+    where id = ${id}`.execute(sql);
+  await raw`select pg_notify(${authorizationChannel}, ${id})`.execute(sql);
+}
+
+export async function failAuthorization(sql: Sql, id: string, failure: string): Promise<void> {
+  await raw`update auth_authorizations set status = 'failed', failure = ${failure}, code_verifier_sealed = null
+    where id = ${id}`.execute(sql);
+  await raw`select pg_notify(${authorizationChannel}, ${id})`.execute(sql);
+}
+
+export async function deleteExpiredAuthorizations(sql: Sql, before: Date): Promise<void> {
+  await raw`delete from auth_authorizations where expires_at < ${before}`.execute(sql);
+}

@@ -1,0 +1,41 @@
+import { type Route, route } from "../../platform/http/route.ts";
+import { callbackPath } from "../providers/provider.ts";
+import { callbackPage, callbackPolicy, callbackScript, callbackStyle } from "./callback-page.ts";
+
+const tag = "Auth Service (v2)";
+const apiPath = "/v2/auth/callback";
+const setupPath = "/v2/auth/setup";
+
+/** Open, because the provider's redirect carries no credential; therefore they do nothing but serve the page. */
+export function callbackPageRoutes(): Route[] {
+  return [callbackPath, apiPath, setupPath].flatMap((path) => [
+    asset(`${path}/{provider_id}`, "text/html; charset=utf-8", callbackPage),
+    asset(`${path}/assets/callback.js`, "text/javascript; charset=utf-8", callbackScript),
+    asset(`${path}/assets/callback.css`, "text/css; charset=utf-8", callbackStyle),
+  ]);
+}
+
+function asset(path: string, contentType: string, text: string): Route {
+  return route(
+    {
+      method: "get",
+      path: path as `/${string}`,
+      operationId: `get_oauth_callback_page ${path}`,
+      summary: "The page a provider sends people back to",
+      description: "Loading it binds no token; its script finishes the consent with an authenticated POST.",
+      tag,
+      access: { kind: "open" },
+      responses: { 200: { description: "The page", contentType } },
+      hidden: path !== `${apiPath}/{provider_id}`,
+    },
+    () =>
+      new Response(text, {
+        headers: {
+          "content-type": contentType,
+          "cache-control": "no-store",
+          "content-security-policy": callbackPolicy,
+          "cross-origin-opener-policy": "same-origin",
+        },
+      }),
+  );
+}

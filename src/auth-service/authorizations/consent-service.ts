@@ -1,0 +1,196 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { isUuid } from "../../platform/ids.ts";
+import { enqueue } from "../../platform/jobs/job-queue.ts";
+import type { JobContext } from "../../platform/jobs/job-worker.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { createKeyedNews } from "../keyed-news.ts";
+import type { OAuthClient } from "../providers/oauth-client.ts";
+import { OAuthFailure } from "../providers/oauth-failure.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import { knownRevocation } from "../providers/provider-templates.ts";
+import type { GrantedToken } from "../providers/token-response.ts";
+import { codeVerifierContext } from "../sealed-columns.ts";
+import type { ConnectionService } from "../tokens/connection-service.ts";
+import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
+import type { TokenService } from "../tokens/token-service.ts";
+import { findToken } from "../tokens/token-store.ts";
+import {
+  type Authorization,
+  consentFailed,
+  failureOf,
+  isStateOf,
+  notTheInitiator,
+  parseState,
+  stateRefused,
+} from "./authorization.ts";
+import * as store from "./authorization-store.ts";
+
+export const findRevocationJobKind = "auth.find_revocation";
+const keepMs = 24 * 60 * 60_000;
+/** Should a notification get lost. */
+const lookAgainMs = 2_000;
+
+export type CallbackAnswer = {
+  state: string;
+  code?: string | undefined;
+  iss?: string | undefined;
+  error?: string | undefined;
+};
+
+export type WaitOutcome =
+  | { status: "completed"; token: string; expiresAt: Date | null }
+  | { status: "pending" | "timeout" }
+  | { status: "not_found"; detail: string };
+
+export type ConsentService = {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Turns the provider's answer into a token, once, for the user who asked for it. */
+  finish(caller: Caller, providerId: string, answer: CallbackAnswer): Promise<{ tokenId: string }>;
+  wait(caller: Caller, authId: string, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome>;
+  /** The job that looks for a revocation endpoint while the provider is known to be up. */
+  findRevocation(context: JobContext): Promise<void>;
+  prune(): Promise<void>;
+};
+
+export function createConsentService(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  client: OAuthClient;
+  providers: ProviderService;
+  tokens: TokenService;
+  refresh: TokenRefresh;
+  connections: ConnectionService;
+}): ConsentService {
+  const { database, clock, secretBox, client, providers, tokens, refresh, connections } = options;
+  const news = createKeyedNews(database, store.authorizationChannel);
+
+  /** Everything is checked before anything is claimed: a stranger cannot use a consent up. */
+  async function claim(caller: Caller, providerId: string, state: string): Promise<Authorization> {
+    const parsed = parseState(state);
+    const found = parsed && (await store.findAuthorization(database.sql, caller.workspaceId, parsed.authId));
+    if (!found || !isStateOf(found, parsed.secret) || found.provider_id !== providerId) throw stateRefused();
+    if (found.subject_kind === "user" && found.initiator_id !== caller.userId) throw notTheInitiator();
+    if (!(await store.claimAuthorization(database.sql, found.id, clock.now()))) throw stateRefused();
+    return found;
+  }
+
+  async function exchange(authorization: Authorization, answer: CallbackAnswer): Promise<GrantedToken> {
+    const provider = await providers.find(authorization.provider);
+    if (!provider || answer.code === undefined) throw stateRefused();
+    const { id, code_verifier_sealed: sealed } = authorization;
+    return client.exchangeCode(provider, providers.secretOf(provider), {
+      code: answer.code,
+      state: answer.state,
+      issuer: answer.iss,
+      redirectUri: authorization.redirect_uri,
+      codeVerifier: sealed === null ? null : secretBox.open(sealed, codeVerifierContext(id)),
+    });
+  }
+
+  async function bind(caller: Caller, authorization: Authorization, granted: GrantedToken): Promise<string> {
+    const provider = await providers.find(authorization.provider);
+    if (!provider) throw stateRefused();
+    const { workspace_id: workspaceId, agent_id: agentId, subject, subject_kind } = authorization;
+    return database.transaction(async (tx) => {
+      const tokenId = await tokens.store(tx, {
+        identity: { workspaceId, provider: provider.id, ownerId: caller.userId, subject, agentId },
+        provider,
+        granted,
+        scopes: authorization.scopes,
+        isDefault: authorization.is_default,
+        renewsTokenId: authorization.renews_token_id,
+        metadata: Object.keys(granted.metadata).length > 0 ? granted.metadata : null,
+        source: "consent",
+      });
+      if (subject_kind === "agent") {
+        await connections.bind(tx, { workspaceId, agentId, tokenId, createdBy: caller.userId });
+      }
+      await store.completeAuthorization(tx, authorization.id, tokenId);
+      if (knownRevocation(provider) === null && provider.metadata_checked_at === null) {
+        const job = { kind: findRevocationJobKind, payload: { provider: provider.id } };
+        await enqueue(tx, { ...job, idempotencyKey: provider.id, maxAttempts: 3 });
+      }
+      return tokenId;
+    });
+  }
+
+  /** What there is to say now; null while the consent is on its way. */
+  async function look(caller: Caller, authId: string): Promise<WaitOutcome | null> {
+    const found = isUuid(authId)
+      ? await store.findAuthorization(database.sql, caller.workspaceId, authId)
+      : undefined;
+    // To anybody else it does not exist: an auth_id alone opens nothing.
+    if (!found || found.initiator_id !== caller.userId) {
+      return { status: "not_found", detail: "There is no such consent, or it has expired." };
+    }
+    if (found.status === "failed") {
+      return { status: "not_found", detail: `The consent was not given: ${found.failure}.` };
+    }
+    if (found.status === "completed") {
+      const token = found.token_id && (await findToken(database.sql, caller.workspaceId, found.token_id));
+      const usable = token ? await refresh.usable(token, "reader") : null;
+      return usable
+        ? { status: "completed", token: usable.accessToken, expiresAt: usable.token.expires_at }
+        : { status: "not_found", detail: "The token was deleted or revoked since." };
+    }
+    if (found.expires_at <= clock.now()) {
+      return { status: "not_found", detail: "The consent was not given in time." };
+    }
+    return null;
+  }
+
+  return {
+    start: news.start,
+    stop: news.stop,
+
+    async finish(caller, providerId, answer) {
+      const authorization = await claim(caller, providerId, answer.state);
+      try {
+        if (answer.error !== undefined) throw consentFailed(failureOf(answer.error));
+        const granted = await exchange(authorization, answer);
+        return { tokenId: await bind(caller, authorization, granted) };
+      } catch (error) {
+        const failure = failureText(error, answer);
+        await store.failAuthorization(database.sql, authorization.id, failure);
+        // A code that is wrong, used or not ours is the sender's mistake, not the provider's failure.
+        throw error instanceof OAuthFailure && error.failure === "grant" ? consentFailed(failure) : error;
+      }
+    },
+
+    async wait(caller, authId, timeoutMs, signal) {
+      const deadline = performance.now() + timeoutMs;
+      for (;;) {
+        const change = news.listen(authId);
+        try {
+          const outcome = await look(caller, authId);
+          if (outcome) return outcome;
+          if (timeoutMs === 0) return { status: "pending" };
+          const leftMs = deadline - performance.now();
+          if (leftMs <= 0 || signal.aborted) return { status: "timeout" };
+          await change.until(Math.min(leftMs, lookAgainMs), signal);
+        } finally {
+          change.end();
+        }
+      }
+    },
+
+    async findRevocation({ job }) {
+      const provider = await providers.find((job.payload as { provider: string }).provider);
+      if (provider) await providers.findRevocation(provider);
+    },
+
+    prune: () => store.deleteExpiredAuthorizations(database.sql, new Date(clock.now().getTime() - keepMs)),
+  };
+}
+
+/** A short code: what is kept about a failure is shown to the initiator and must hold no secret. */
+function failureText(error: unknown, answer: CallbackAnswer): string {
+  if (answer.error !== undefined) return failureOf(answer.error);
+  if (error instanceof OAuthFailure) return error.providerError ?? error.code;
+  return error instanceof AppError ? error.code : "internal_error";
+}

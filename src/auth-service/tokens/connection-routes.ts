@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import type { ConnectionService } from "./connection-service.ts";
+import { agentIdSchema, connectionView, toConnectionView, tokenImportFields } from "./token-schemas.ts";
+
+const tag = "Auth Service (v2)";
+const agent = z.object({ agent_id: agentIdSchema });
+
+export function connectionRoutes(service: ConnectionService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/v2/auth/agents/{agent_id}/connections",
+        operationId: "list_agent_connections",
+        summary: "List the tokens an agent may use",
+        tag,
+        access: { kind: "workspace", role: "viewer" },
+        params: agent,
+        responses: {
+          200: { description: "The connections", schema: z.object({ data: z.array(connectionView) }) },
+        },
+      },
+      async ({ caller, params }) => {
+        const connections = await service.list(caller, params.agent_id);
+        return json(200, { data: connections.map(toConnectionView) });
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/auth/agents/{agent_id}/connections",
+        operationId: "create_agent_connection",
+        summary: "Let an agent use one of the caller's tokens",
+        tag,
+        access: { kind: "workspace", role: "editor" },
+        params: agent,
+        body: z.object({ oauth_token_id: z.guid() }),
+        idempotent: true,
+        responses: { 201: { description: "The connection", schema: connectionView } },
+        errors: [404],
+      },
+      async ({ caller, params, body }) => {
+        const connection = await service.link(caller, params.agent_id, body.oauth_token_id);
+        return json(201, toConnectionView(connection));
+      },
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v2/auth/agents/{agent_id}/connections/{connection_id}",
+        operationId: "delete_agent_connection",
+        summary: "Take a token away from an agent",
+        description: "The token itself stays with its owner.",
+        tag,
+        access: { kind: "workspace", role: "editor" },
+        params: agent.extend({ connection_id: z.guid() }),
+        responses: { 204: { description: "Unlinked" } },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        await service.unlink(caller, params.agent_id, params.connection_id);
+        return noContent();
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/auth/agents/{agent_id}/providers/{provider_id}/tokens",
+        operationId: "import_agent_token",
+        summary: "Import an OAuth token for an agent",
+        description:
+          "Replaces the agent's earlier connection to the provider. The earlier token is deleted when it was the agent's own and no other agent uses it.",
+        tag,
+        access: { kind: "workspace", role: "editor" },
+        params: agent.extend({ provider_id: z.string().min(1).max(200) }),
+        body: z.object(tokenImportFields),
+        responses: {
+          200: {
+            description: "Stored and connected",
+            schema: z.object({ token_id: z.guid(), connection: connectionView }),
+          },
+        },
+        errors: [404],
+      },
+      async ({ caller, params, body }) => {
+        const request = { ...body, provider_id: params.provider_id };
+        const connection = await service.importFor(caller, params.agent_id, request);
+        return json(200, {
+          token_id: connection.oauth_token_id,
+          connection: toConnectionView(connection),
+        });
+      },
+    ),
+  ];
+}

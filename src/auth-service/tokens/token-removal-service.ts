@@ -1,0 +1,156 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import type { JobContext } from "../../platform/jobs/job-worker.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import { deleteProviderRow } from "../providers/provider-store.ts";
+import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import { type Token, tokenNotFound } from "./token.ts";
+import type { EventInput, TokenEventService } from "./token-event-service.ts";
+import type { TokenLeases } from "./token-lease-service.ts";
+import { announceToken, deleteToken, releaseToken } from "./token-lease-store.ts";
+import type { TokenRevocation } from "./token-revocation-service.ts";
+import type { TokenService } from "./token-service.ts";
+import * as store from "./token-store.ts";
+
+export type TokenRemoval = {
+  /** Revokes at the provider first. When that fails the token stays, unless forced. */
+  remove(caller: Caller, id: string, force: boolean): Promise<void>;
+  /** All the caller's tokens of a provider; stops at the first the provider refuses to revoke. */
+  removeAll(caller: Caller, providerId: string, force: boolean): Promise<number>;
+  /** Of everybody in the workspace. */
+  removeOfType(caller: Caller, providerType: string): Promise<number>;
+  hasOfType(caller: Caller, providerType: string): Promise<boolean>;
+  /** The job behind a deleted provider. */
+  removeProvider(context: JobContext): Promise<void>;
+};
+
+export function createTokenRemoval(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  providers: ProviderService;
+  tokens: TokenService;
+  events: TokenEventService;
+  leases: TokenLeases;
+  revocation: TokenRevocation;
+}): TokenRemoval {
+  const { database, secretBox, providers, tokens, events, leases, revocation } = options;
+
+  /** Holding the lease, so that no refresh makes a token the provider is not told of. */
+  async function removeToken(known: Token, request: { force: boolean; source: string }): Promise<void> {
+    const { id } = known;
+    // Before the lease begins to run: it is long enough for the revocation, not for a search too.
+    const stored = await providers.find(known.provider);
+    if (!stored) throw tokenNotFound(id);
+    const provider = await providers.findRevocation(stored);
+    const lease = await leases.claim(id);
+    if (lease === null) throw tokenNotFound(id);
+    try {
+      const token = await store.findTokenById(database, id);
+      if (!token) throw tokenNotFound(id);
+      const event = await revokeAtProvider(provider, token, request);
+      await database.transaction(async (tx) => {
+        if (!(await deleteToken(tx, id, lease))) throw changedMeanwhile(id);
+        if (token.is_default) await store.promoteDefault(tx, store.identityOf(token));
+        await events.record(tx, token, event);
+        await announceToken(tx, id);
+      });
+    } catch (error) {
+      await releaseToken(database.sql, id, lease);
+      await announceToken(database.sql, id);
+      throw error;
+    }
+  }
+
+  async function revokeAtProvider(
+    provider: Provider,
+    token: Token,
+    { force, source }: { force: boolean; source: string },
+  ): Promise<EventInput> {
+    const { id, refresh_token_sealed } = token;
+    try {
+      const outcome = await revocation.revoke({
+        provider,
+        clientSecret: providers.secretOf(provider),
+        accessToken: secretBox.open(token.access_token_sealed, accessTokenContext(id)),
+        refreshToken:
+          refresh_token_sealed === null
+            ? null
+            : secretBox.open(refresh_token_sealed, refreshTokenContext(id)),
+      });
+      if (outcome === "revoked") return { type: "revoked", source };
+      return {
+        type: "deleted_locally",
+        source,
+        reason: "no_revocation_endpoint",
+        detail: "The provider offers no revocation endpoint: the token was deleted here only.",
+      };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (!force) throw notRevoked(error);
+      return {
+        type: "deleted_locally",
+        source,
+        reason: "revocation_failed",
+        detail: `The provider did not revoke the token, and it was deleted all the same. ${error.message}`,
+      };
+    }
+  }
+
+  return {
+    async remove(caller, id, force) {
+      await removeToken(await tokens.own(caller, id), { force, source: "owner" });
+    },
+
+    async removeAll(caller, providerId, force) {
+      const own = await tokens.list(caller, providerId);
+      for (const token of own) await removeToken(token, { force, source: "owner" });
+      return own.length;
+    },
+
+    async removeOfType(caller, providerType) {
+      const all = await store.listTypeTokens(database.sql, caller.workspaceId, providerType);
+      for (const token of all) await removeToken(token, { force: false, source: "administrator" });
+      return all.length;
+    },
+    async hasOfType(caller, providerType) {
+      const all = await store.listTypeTokens(database.sql, caller.workspaceId, providerType);
+      return all.some((token) => token.status === "active");
+    },
+
+    async removeProvider({ job, signal }) {
+      const { provider } = job.payload as { provider: string };
+      for (const id of await store.listProviderTokenIds(database.sql, provider)) {
+        signal.throwIfAborted();
+        const token = await store.findTokenById(database, id);
+        if (!token) continue;
+        try {
+          await removeToken(token, { force: true, source: "provider deleted" });
+        } catch (error) {
+          if (!(error instanceof AppError) || error.kind !== "not_found") throw error;
+        }
+      }
+      await deleteProviderRow(database.sql, provider);
+    },
+  };
+}
+
+function notRevoked(cause: AppError): AppError {
+  return new AppError({
+    code: "token.not_revoked",
+    kind: "bad_gateway",
+    message: `The provider did not revoke the token, so it was kept. ${cause.message} Try again, or add ?force=true to delete it here all the same.`,
+  });
+}
+
+function changedMeanwhile(id: string): AppError {
+  return new AppError({
+    code: "token.changed",
+    kind: "conflict",
+    message: `OAuth token ${id} was connected again while it was being deleted. Delete it again if it is to go.`,
+  });
+}

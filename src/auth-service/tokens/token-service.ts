@@ -1,0 +1,185 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newId } from "../../platform/ids.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import { lifeSecondsOf } from "../providers/provider-templates.ts";
+import type { GrantedToken } from "../providers/token-response.ts";
+import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import { lifetimeOf, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "./token.ts";
+import type { TokenEventService } from "./token-event-service.ts";
+import * as store from "./token-store.ts";
+
+export type GrantInput = {
+  identity: TokenIdentity;
+  provider: Provider;
+  granted: GrantedToken;
+  /** Those asked for: what a provider that does not name the granted ones gave. */
+  scopes: string[];
+  isDefault: boolean;
+  /** The token a new consent renews, unless it turns out to be for another account. */
+  renewsTokenId: string | null;
+  metadata: Record<string, unknown> | null;
+  source: "consent" | "import";
+};
+
+export type TokenImport = {
+  provider_id: string;
+  access_token: string;
+  refresh_token?: string | null | undefined;
+  expires_in_seconds?: number | null | undefined;
+  scopes: string[];
+  metadata?: Record<string, unknown> | null | undefined;
+  is_default: boolean;
+};
+
+export type TokenService = {
+  list(caller: Caller, providerId?: string): Promise<Token[]>;
+  connected(caller: Caller, providerIds: string[]): Promise<Set<string>>;
+  /** The caller's own, or 404, or 403 when it is somebody else's. */
+  own(caller: Caller, id: string): Promise<Token>;
+  changeMetadata(
+    caller: Caller,
+    id: string,
+    change: { label?: string | null | undefined; isDefault?: boolean | undefined },
+  ): Promise<Token>;
+  import(caller: Caller, request: TokenImport, agentId?: string): Promise<string>;
+  /** In the caller's transaction. Returns the id of the token that holds the grant now. */
+  store(tx: Sql, input: GrantInput): Promise<string>;
+};
+
+export function createTokenService(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  providers: ProviderService;
+  events: TokenEventService;
+}): TokenService {
+  const { database, clock, secretBox, providers, events } = options;
+
+  async function own(caller: Caller, id: string): Promise<Token> {
+    const token = await store.findToken(database.sql, caller.workspaceId, id);
+    if (!token) throw tokenNotFound(id);
+    if (token.owner_id !== caller.userId) throw notTheOwner();
+    return token;
+  }
+
+  async function storeGrant(tx: Sql, input: GrantInput): Promise<string> {
+    const now = clock.now();
+    const { identity, granted, provider } = input;
+    await store.lockIdentity(tx, identity);
+    const present = await store.listIdentityTokens(tx, identity);
+    const renewed = chooseRenewed(present, granted, input.renewsTokenId);
+    const id = renewed?.id ?? newId();
+    const isDefault = input.isDefault || renewed?.is_default === true || present.length === 0;
+    const { refreshToken } = granted;
+    const token: store.NewToken = {
+      id,
+      identity,
+      accessTokenSealed: secretBox.seal(granted.accessToken, accessTokenContext(id)),
+      refreshTokenSealed:
+        refreshToken === null ? null : secretBox.seal(refreshToken, refreshTokenContext(id)),
+      scopes: granted.scopes ?? input.scopes,
+      lifetime: lifetimeOf(lifeSecondsOf(provider, granted), refreshToken !== null, now),
+      accountKey: granted.accountKey,
+      accountLabel: granted.accountLabel,
+      metadata: input.metadata,
+      isDefault,
+    };
+    if (isDefault) await store.clearDefault(tx, identity);
+    if (renewed) await store.renewToken(tx, token, now);
+    else await store.insertToken(tx, token, now);
+    const stored = await store.findToken(tx, identity.workspaceId, id);
+    if (!stored) throw new Error("a token vanished in the transaction that stored it");
+    await events.record(tx, stored, {
+      type: input.source === "import" ? "imported" : renewed ? "reconnected" : "connected",
+      source: input.source,
+    });
+    return id;
+  }
+
+  return {
+    list: (caller, providerId) =>
+      store.listOwnTokens(database.sql, {
+        workspaceId: caller.workspaceId,
+        ownerId: caller.userId,
+        providerId,
+      }),
+    connected: (caller, providerIds) =>
+      store.findConnectedProviders(database.sql, {
+        workspaceId: caller.workspaceId,
+        ownerId: caller.userId,
+        providerIds,
+      }),
+    own,
+
+    async changeMetadata(caller, id, change) {
+      const token = await own(caller, id);
+      const identity = store.identityOf(token);
+      await database.transaction(async (tx) => {
+        await store.lockIdentity(tx, identity);
+        if (change.isDefault === true) await store.clearDefault(tx, identity);
+        await store.updateTokenMetadata(tx, id, change, clock.now());
+      });
+      return own(caller, id);
+    },
+
+    async import(caller, request, agentId = "") {
+      const provider = await providers.resolve(caller.workspaceId, request.provider_id);
+      const identity: TokenIdentity = {
+        workspaceId: caller.workspaceId,
+        provider: provider.id,
+        ownerId: caller.userId,
+        subject: "",
+        agentId,
+      };
+      return database.transaction((tx) =>
+        storeGrant(tx, {
+          identity,
+          provider,
+          granted: importedGrant(request),
+          scopes: request.scopes,
+          isDefault: request.is_default,
+          renewsTokenId: null,
+          metadata: request.metadata ?? null,
+          source: "import",
+        }),
+      );
+    },
+
+    store: storeGrant,
+  };
+}
+
+/** The same account is the same token; otherwise the one the consent was asked for, if it may be that account. */
+function chooseRenewed(
+  present: readonly Token[],
+  granted: GrantedToken,
+  renewsTokenId: string | null,
+): Token | undefined {
+  const { accountKey } = granted;
+  const sameAccount =
+    accountKey === null ? undefined : present.find((token) => token.account_key === accountKey);
+  if (sameAccount) return sameAccount;
+  const named = present.find((token) => token.id === renewsTokenId);
+  const isOther = accountKey !== null && named?.account_key != null && named.account_key !== accountKey;
+  return isOther ? undefined : named;
+}
+
+function importedGrant(request: TokenImport): GrantedToken {
+  if (request.access_token.trim() === "") {
+    throw new AppError({ code: "token.empty", kind: "invalid", message: "The access token is empty." });
+  }
+  return {
+    accessToken: request.access_token,
+    refreshToken: request.refresh_token ?? null,
+    expiresInSeconds: request.expires_in_seconds ?? null,
+    scopes: request.scopes,
+    accountKey: null,
+    accountLabel: null,
+    metadata: {},
+  };
+}

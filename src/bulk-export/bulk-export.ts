@@ -1,0 +1,165 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { AppError, errorMessage } from "../platform/errors.ts";
+import type { Caller } from "../platform/http/caller.ts";
+import type { Route } from "../platform/http/route.ts";
+import { createJobWorker, type JobContext, type JobHandler } from "../platform/jobs/job-worker.ts";
+import type { Logger } from "../platform/logger.ts";
+import { createNetworkGuard } from "../platform/network-guard.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { destinationRoutes } from "./destinations/destination-routes.ts";
+import { createDestinationService } from "./destinations/destination-service.ts";
+import type { ExportLimits } from "./export-limits.ts";
+import { failExport } from "./exports/export-ending.ts";
+import { createExportFinisher } from "./exports/export-finisher.ts";
+import { finishJobKind, planJobKind, runJobKind } from "./exports/export-jobs.ts";
+import { createExportPlanner } from "./exports/export-planner.ts";
+import { exportRoutes } from "./exports/export-routes.ts";
+import { createExportService } from "./exports/export-service.ts";
+import { exportRunRoutes } from "./exports/run-routes.ts";
+import { defaultFileLimits, type FileLimits } from "./pipeline/partition-task.ts";
+import { createPartitionThreads } from "./pipeline/partition-threads.ts";
+import { createRunExecutor } from "./pipeline/run-executor.ts";
+import { isWorthRetrying } from "./pipeline/run-failure.ts";
+import type { RunSource } from "./pipeline/run-source.ts";
+import { createScheduleWorker } from "./schedules/schedule-worker.ts";
+
+export type BulkExportOptions = {
+  database: Database;
+  /** The same database, for the threads that read it. */
+  databaseUrl: string;
+  clock: Clock;
+  logger: Logger;
+  secretBox: SecretBox;
+  source: RunSource;
+  limits: ExportLimits;
+  allowPrivateAddresses: boolean;
+  /** Destinations without credentials use those of the machine. */
+  ambientCredentials: boolean;
+  /** Whether this organization's plan has no exports. */
+  needsPaidPlan(organizationId: string): Promise<boolean>;
+  fileLimits?: FileLimits;
+  /** How long a run stays with a process that died. */
+  leaseMs?: number;
+  tickMs?: number;
+};
+
+export type BulkExportArea = {
+  routes: Route[];
+  start(): Promise<void>;
+  stop(options?: { graceMs?: number }): Promise<void>;
+  /** Looks after schedules and waiting exports now. */
+  tick(): Promise<void>;
+};
+
+const finishRetries = 20;
+
+/** Area B, exports: traces to Parquet files in somebody's bucket, once or on a schedule. */
+export function createBulkExport(options: BulkExportOptions): BulkExportArea {
+  const { database, clock, logger, limits, source, allowPrivateAddresses, leaseMs = 30_000 } = options;
+  const network = createNetworkGuard({ allowPrivateAddresses });
+  const requirePlan = async (caller: Caller) => {
+    if (await options.needsPaidPlan(caller.organizationId)) throw planRequired();
+  };
+  const destinations = createDestinationService({
+    database,
+    clock,
+    logger,
+    secretBox: options.secretBox,
+    network,
+    ambientCredentials: options.ambientCredentials,
+    checkTimeoutMs: limits.checkTimeoutMs,
+  });
+  const schedules = createScheduleWorker({
+    database,
+    clock,
+    logger,
+    limits,
+    tickMs: options.tickMs ?? 10_000,
+  });
+  const wake = () => schedules.wake();
+  const service = createExportService({ database, clock, limits, source, requirePlan, wake });
+  const threads = createPartitionThreads();
+  const planner = createExportPlanner({ database, clock, limits, source });
+  const finisher = createExportFinisher({ database, clock, limits, network, destinations });
+  const executor = createRunExecutor({
+    database,
+    databaseUrl: options.databaseUrl,
+    clock,
+    logger,
+    limits,
+    fileLimits: options.fileLimits ?? defaultFileLimits,
+    network,
+    allowPrivateAddresses,
+    destinations,
+    source,
+    threads,
+  });
+
+  /** Ends the export when a step of its own cannot be done, instead of leaving it running for ever. */
+  const step =
+    (work: (exportId: string, job: JobContext) => Promise<void>): JobHandler =>
+    async (job) => {
+      const { exportId } = job.job.payload as { exportId: string };
+      try {
+        await work(exportId, job);
+      } catch (error) {
+        job.signal.throwIfAborted();
+        const retryable = error instanceof AppError && error.retryable && isWorthRetrying(error);
+        if (retryable && job.attempt <= finishRetries) throw error;
+        logger.error({ err: error, export_id: exportId }, "bulk export failed");
+        await failExport({ database, clock }, exportId, errorMessage(error));
+      }
+      wake();
+    };
+
+  const common = { database, clock, logger, leaseMs, heartbeatMs: Math.floor(leaseMs / 3) };
+  const backoff = { firstMs: limits.retryDelayMs, maxMs: limits.retryDelayMs };
+  // Two workers of its own: exports last for hours and must not hold up anybody's jobs, nor one another's steps.
+  const steps = createJobWorker({
+    ...common,
+    backoff,
+    concurrency: 2,
+    handlers: { [planJobKind]: step(planner.plan), [finishJobKind]: step(finisher.finish) },
+  });
+  const runs = createJobWorker({
+    ...common,
+    backoff,
+    concurrency: limits.runsAtOnce,
+    handlers: {
+      [runJobKind]: async (job) => {
+        await executor.execute((job.job.payload as { runId: string }).runId, job);
+        // The export may have ended with it.
+        wake();
+      },
+    },
+  });
+
+  return {
+    routes: [
+      ...destinationRoutes(destinations, { requirePlan }),
+      ...exportRunRoutes(service),
+      ...exportRoutes(service),
+    ],
+    async start() {
+      await steps.start();
+      await runs.start();
+      schedules.start();
+    },
+    async stop({ graceMs = 0 } = {}) {
+      await schedules.stop();
+      // A run goes on elsewhere from its cursor: there is nothing to wait for.
+      await Promise.all([runs.stop({ graceMs: 0 }), steps.stop({ graceMs })]);
+      await threads.stop();
+    },
+    tick: () => schedules.tick(),
+  };
+}
+
+function planRequired(): AppError {
+  return new AppError({
+    code: "bulk_export.plan_required",
+    kind: "forbidden",
+    message: "Bulk exports need a paid plan. Upgrade the organization's plan to use them.",
+  });
+}

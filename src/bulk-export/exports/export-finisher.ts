@@ -1,0 +1,136 @@
+import type { BlobStore } from "../../platform/blob/blob-store.ts";
+import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { JobContext } from "../../platform/jobs/job-worker.ts";
+import type { NetworkGuard } from "../../platform/network-guard.ts";
+import { type Destination, destinationNotFound, pathInBucket } from "../destinations/destination.ts";
+import type { DestinationService } from "../destinations/destination-service.ts";
+import { findDestination } from "../destinations/destination-store.ts";
+import { microsOf, microsText, wireTime } from "../exact-time.ts";
+import type { ExportLimits } from "../export-limits.ts";
+import { uploadTokenKey } from "../pipeline/partition-task.ts";
+import { type BulkExport, type ExportRun, manifestKey } from "./export.ts";
+import { orderedFields } from "./export-fields.ts";
+import { enqueueNext } from "./export-jobs.ts";
+import { lockExport, moveExport } from "./export-store.ts";
+import { listRuns, reopenRun } from "./run-store.ts";
+
+export type ExportFinisherOptions = {
+  database: Database;
+  clock: Clock;
+  limits: ExportLimits;
+  network: NetworkGuard;
+  destinations: DestinationService;
+};
+
+/** The last step: the files are looked at where something went wrong on the way, then the manifest is written. */
+export function createExportFinisher(options: ExportFinisherOptions) {
+  const { database, clock, limits } = options;
+
+  return {
+    async finish(exportId: string, job: JobContext): Promise<void> {
+      const row = await database.transaction((tx) => lockExport(tx, exportId));
+      if (!row || row.status !== "RUNNING") return;
+      const runs = await listRuns(database.sql, exportId);
+      if (runs.some((run) => run.status !== "COMPLETED")) return;
+      const destination = await findDestination(
+        database.sql,
+        row.workspace_id,
+        row.bulk_export_destination_id,
+      );
+      if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
+      const store = await openS3BlobStore({
+        settings: options.destinations.settingsOf(destination),
+        network: options.network,
+        signal: job.signal,
+        silenceTimeoutMs: limits.storageTimeoutMs,
+      });
+      try {
+        const damaged = await findDamaged(store, runs);
+        if (damaged.length > 0) return await reopen(exportId, damaged, job);
+        const body = JSON.stringify(manifestOf(row, runs, destination, clock.now()), null, 2);
+        const key = manifestKey(destination.config.prefix, exportId);
+        await store.put(key, Buffer.from(body), { contentType: "application/json" });
+      } finally {
+        store.close();
+      }
+      await database.transaction(async (tx) => {
+        await lockExport(tx, exportId);
+        await job.fence(tx);
+        await moveExport(tx, { id: exportId, from: ["RUNNING"], to: "COMPLETED", now: clock.now() });
+      });
+    },
+  };
+
+  async function reopen(exportId: string, damaged: ExportRun[], job: JobContext): Promise<void> {
+    await database.transaction(async (tx) => {
+      const row = await lockExport(tx, exportId);
+      await job.fence(tx);
+      if (row?.status !== "RUNNING") return;
+      const now = clock.now();
+      for (const run of damaged) await reopenRun(tx, run.id, now);
+      await enqueueNext(tx, { exportId, atOnce: limits.queuedPerExport, now });
+    });
+  }
+}
+
+/**
+ * Runs whose files are not the ones they wrote. That takes a worker that lost its run while it was publishing a
+ * file and published it all the same, so only runs that changed hands are looked at.
+ */
+async function findDamaged(store: BlobStore, runs: ExportRun[]): Promise<ExportRun[]> {
+  const damaged: ExportRun[] = [];
+  for (const run of runs.filter((one) => one.retry_number > 0)) {
+    for (const file of run.files) {
+      if (await isAsWritten(store, file)) continue;
+      damaged.push(run);
+      break;
+    }
+  }
+  return damaged;
+}
+
+async function isAsWritten(store: BlobStore, file: ExportRun["files"][number]): Promise<boolean> {
+  try {
+    const found = await store.head(file.path);
+    return found?.bytes === file.bytes && found.metadata[uploadTokenKey] === file.token;
+  } catch (error) {
+    // Reading need not be permitted.
+    if (error instanceof AppError && error.code === "blob.no_permission") return true;
+    throw error;
+  }
+}
+
+function manifestOf(row: BulkExport, runs: ExportRun[], destination: Destination, now: Date) {
+  const files = runs.flatMap((run) =>
+    run.files.map((file) => ({
+      path: pathInBucket(destination.config, file.path),
+      key: file.path,
+      session_id: run.session_id,
+      rows: file.rows,
+      bytes: file.bytes,
+    })),
+  );
+  return {
+    manifest_version: 1,
+    export_id: row.id,
+    source_bulk_export_id: row.source_bulk_export_id,
+    tenant_id: row.workspace_id,
+    session_id: row.session_id,
+    all_experiments: row.all_experiments,
+    skipped_session_ids: row.skipped_session_ids,
+    start_time: wireTime(row.start_time),
+    end_time: row.end_time === null ? null : wireTime(row.end_time),
+    filter: row.filter,
+    format: row.format,
+    format_version: row.format_version,
+    compression: row.compression,
+    fields: orderedFields(row.export_fields),
+    rows: runs.reduce((sum, run) => sum + run.rows_written, 0),
+    bytes: runs.reduce((sum, run) => sum + run.bytes_written, 0),
+    files,
+    written_at: wireTime(microsText(microsOf(now))),
+  };
+}

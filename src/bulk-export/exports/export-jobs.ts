@@ -1,0 +1,54 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { cancelJob, enqueue } from "../../platform/jobs/job-queue.ts";
+import { AppError } from "../../platform/errors.ts";
+import { changeRun, countUnfinished, nextRuns } from "./run-store.ts";
+
+export const planJobKind = "bulk_export.plan";
+export const runJobKind = "bulk_export.run";
+export const finishJobKind = "bulk_export.finish";
+
+/** An interrupted worker's jobs go on elsewhere; how often is counted on the run, not here. */
+const maxAttempts = 1_000;
+
+export async function enqueuePlan(tx: Sql, exportId: string): Promise<void> {
+  await enqueue(tx, { kind: planJobKind, payload: { exportId }, idempotencyKey: exportId, maxAttempts });
+}
+
+/** Keeps as many runs of an export queued as may be, and the end when there are none left. */
+export async function enqueueNext(
+  tx: Sql,
+  input: { exportId: string; atOnce: number; now: Date },
+): Promise<void> {
+  for (const runId of await nextRuns(tx, input.exportId, input.atOnce)) {
+    await enqueueRun(tx, { runId, now: input.now });
+  }
+  if ((await countUnfinished(tx, input.exportId)) > 0) return;
+  await enqueue(tx, {
+    kind: finishJobKind,
+    payload: { exportId: input.exportId },
+    idempotencyKey: input.exportId,
+    maxAttempts,
+  });
+}
+
+export async function enqueueRun(tx: Sql, input: { runId: string; now: Date; runAt?: Date }): Promise<void> {
+  const { id } = await enqueue(tx, {
+    kind: runJobKind,
+    payload: { runId: input.runId },
+    maxAttempts,
+    ...(input.runAt ? { runAt: input.runAt } : {}),
+  });
+  await changeRun(tx, input.runId, { job_id: id }, input.now);
+}
+
+/** Stops whoever works on them, in whatever process. */
+export async function cancelJobs(tx: Sql, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await cancelJob(tx, id).catch((error: unknown) => {
+      // One that just ended needs no stopping.
+      if (!(error instanceof AppError && (error.code === "job.finished" || error.code === "job.not_found"))) {
+        throw error;
+      }
+    });
+  }
+}

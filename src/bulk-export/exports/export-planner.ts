@@ -1,0 +1,75 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import { findDestination } from "../destinations/destination-store.ts";
+import { destinationNotFound } from "../destinations/destination.ts";
+import { microsText, parseMicros } from "../exact-time.ts";
+import type { ExportLimits } from "../export-limits.ts";
+import type { RunSource } from "../pipeline/run-source.ts";
+import { type BulkExport, planDays, runFolder, type Window } from "./export.ts";
+import { enqueueNext } from "./export-jobs.ts";
+import { lockExport, markPlanned } from "./export-store.ts";
+import { insertRuns, type NewRun } from "./run-store.ts";
+
+export type ExportPlannerOptions = { database: Database; clock: Clock; limits: ExportLimits; source: RunSource };
+
+const insertBatch = 1_000;
+
+/** The first step of an export: which projects, and which days of them. Done twice it changes nothing. */
+export function createExportPlanner({ database, clock, limits, source }: ExportPlannerOptions) {
+  return {
+    plan: (exportId: string): Promise<void> =>
+      database.transaction(async (tx) => {
+        const row = await lockExport(tx, exportId);
+        if (!row || row.status !== "RUNNING" || row.planned_at !== null || row.end_time === null) return;
+        const { projects, skipped } = await projectsOf(tx, row);
+        const window = { from: parseMicros(row.start_time)!, to: parseMicros(row.end_time)! };
+        const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);
+        if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
+        const runs: NewRun[] = [];
+        for (const projectId of projects) {
+          const place = { prefix: destination.config.prefix, projectId, projects: projects.length };
+          runs.push(...(await runsOf(tx, row, window, place)));
+        }
+        const now = clock.now();
+        for (let at = 0; at < runs.length; at += insertBatch) {
+          const batch = runs.slice(at, at + insertBatch);
+          await insertRuns(tx, { exportId, workspaceId: row.workspace_id, now, runs: batch });
+        }
+        await markPlanned(tx, { id: exportId, skipped, now });
+        await enqueueNext(tx, { exportId, atOnce: limits.queuedPerExport, now });
+      }),
+  };
+
+  async function projectsOf(tx: Sql, row: BulkExport): Promise<{ projects: string[]; skipped: string[] }> {
+    if (row.session_id !== null) return { projects: [row.session_id], skipped: [] };
+    const all = await source.listExperiments(tx, row.workspace_id);
+    const most = limits.caps?.experimentsPerExport ?? all.length;
+    return { projects: all.slice(0, most), skipped: all.slice(most) };
+  }
+
+  async function runsOf(
+    tx: Sql,
+    row: BulkExport,
+    window: Window,
+    place: { prefix: string; projectId: string; projects: number },
+  ): Promise<NewRun[]> {
+    const { projectId } = place;
+    const bounds = { projectId, from: microsText(window.from), to: microsText(window.to) };
+    const days = new Set(await source.listDays(tx, bounds));
+    return planDays(window, days, place.projects).map((planned) => ({
+      id: newId(),
+      session_id: projectId,
+      start_time: microsText(planned.from),
+      end_time: microsText(planned.to),
+      empty: planned.empty,
+      export_path: runFolder({
+        prefix: place.prefix,
+        exportId: row.id,
+        workspaceId: row.workspace_id,
+        sessionId: projectId,
+        from: planned.from,
+      }),
+    }));
+  }
+}

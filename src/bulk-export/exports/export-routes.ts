@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { wireTime } from "../exact-time.ts";
+import { cancelExportBody, createExportBody, exportBody, listQuery } from "./export-schemas.ts";
+import type { ExportService, ExportView } from "./export-service.ts";
+
+const tag = "Bulk exports";
+const params = z.object({ bulk_export_id: z.guid() });
+const one = { description: "The export", schema: exportBody };
+
+export function exportRoutes(service: ExportService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/api/v1/bulk-exports",
+        operationId: "list_bulk_exports",
+        summary: "List the bulk exports of the workspace",
+        tag,
+        access: { kind: "workspace", role: "viewer" },
+        query: listQuery,
+        responses: { 200: { description: "The exports, newest first", schema: z.array(exportBody) } },
+      },
+      async ({ caller, query }) => {
+        const page = { limit: query.limit ?? null, offset: query.offset };
+        return json(200, (await service.list(caller.workspaceId, page)).map(toWire));
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/bulk-exports",
+        operationId: "create_bulk_export",
+        summary: "Create a bulk export",
+        description:
+          "One-time with end_time, or a schedule with interval_hours. Runs whose start_time is at or after start_time and before end_time are written as Parquet.",
+        tag,
+        access: { kind: "workspace", role: "admin" },
+        body: createExportBody,
+        idempotent: true,
+        responses: { 200: one },
+        errors: [404, 429],
+      },
+      async ({ caller, body }) => json(200, toWire(await service.create(caller, body))),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/bulk-exports/{bulk_export_id}",
+        operationId: "get_bulk_export",
+        summary: "Read a bulk export",
+        tag,
+        access: { kind: "workspace", role: "viewer" },
+        params,
+        responses: { 200: one },
+        errors: [404],
+      },
+      async ({ caller, params }) =>
+        json(200, toWire(await service.get(caller.workspaceId, params.bulk_export_id))),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/api/v1/bulk-exports/{bulk_export_id}",
+        operationId: "cancel_bulk_export",
+        summary: "Cancel a bulk export",
+        description:
+          "Ends it within a second; files already written stay. Cancelling a schedule leaves the exports it has spawned.",
+        tag,
+        access: { kind: "workspace", role: "admin" },
+        params,
+        body: cancelExportBody,
+        responses: { 200: one },
+        errors: [404, 409],
+      },
+      async ({ caller, params }) =>
+        json(200, toWire(await service.cancel(caller.workspaceId, params.bulk_export_id))),
+    ),
+  ];
+}
+
+function toWire({ row, progress }: ExportView): z.input<typeof exportBody> {
+  return {
+    id: row.id,
+    tenant_id: row.workspace_id,
+    bulk_export_destination_id: row.bulk_export_destination_id,
+    session_id: row.session_id,
+    all_experiments: row.all_experiments,
+    start_time: wireTime(row.start_time),
+    end_time: row.end_time === null ? null : wireTime(row.end_time),
+    interval_hours: row.interval_hours,
+    filter: row.filter,
+    export_fields: row.export_fields,
+    format: row.format,
+    format_version: row.format_version,
+    compression: row.compression,
+    status: row.status,
+    source_bulk_export_id: row.source_bulk_export_id,
+    error: row.error,
+    skipped_session_ids: row.skipped_session_ids,
+    progress: {
+      runs_total: progress?.runs_total ?? 0,
+      runs_finished: progress?.runs_finished ?? 0,
+      rows_written: progress?.rows_written ?? 0,
+      files_written: progress?.files_written ?? 0,
+      bytes_written: progress?.bytes_written ?? 0,
+      percentage: row.status === "COMPLETED" ? 100 : (progress?.percentage ?? 0),
+    },
+    created_at: wireTime(row.created_at),
+    updated_at: wireTime(row.updated_at),
+    finished_at: row.finished_at === null ? null : wireTime(row.finished_at),
+  };
+}

@@ -1,0 +1,169 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newId } from "../../platform/ids.ts";
+import { type Destination, destinationNotFound } from "../destinations/destination.ts";
+import { findDestination, holdDestination } from "../destinations/destination-store.ts";
+import type { ExportLimits } from "../export-limits.ts";
+import type { RunSource } from "../pipeline/run-source.ts";
+import { type BulkExport, type ExportRun, exportNotFound, exportRunNotFound, isFinished } from "./export.ts";
+import { requireHourlyRoom, requireScheduleRoom } from "./export-caps.ts";
+import { cancelJobs } from "./export-jobs.ts";
+import type { CreateExport } from "./export-schemas.ts";
+import * as store from "./export-store.ts";
+import * as runs from "./run-store.ts";
+
+export type ExportView = { row: BulkExport; progress: store.ExportProgress | undefined };
+export type RunView = { run: ExportRun; destination: Destination };
+
+export type ExportService = {
+  create(caller: Caller, input: CreateExport): Promise<ExportView>;
+  list(workspaceId: string, page: { limit: number | null; offset: number }): Promise<ExportView[]>;
+  get(workspaceId: string, id: string): Promise<ExportView>;
+  cancel(workspaceId: string, id: string): Promise<ExportView>;
+  listRuns(workspaceId: string, id: string): Promise<RunView[]>;
+  getRun(workspaceId: string, id: string, runId: string): Promise<RunView>;
+  listRunsOfSchedule(workspaceId: string, sourceId: string): Promise<RunView[]>;
+};
+
+export type ExportServiceOptions = {
+  database: Database;
+  clock: Clock;
+  limits: ExportLimits;
+  source: RunSource;
+  /** Throws the 403 where the caller's plan has no exports. */
+  requirePlan(caller: Caller): Promise<void>;
+  /** Something may be able to start now. */
+  wake(): void;
+};
+
+export function createExportService(options: ExportServiceOptions): ExportService {
+  const { database, clock, limits, source } = options;
+
+  const view = async (row: BulkExport): Promise<ExportView> => ({
+    row,
+    progress: (await store.readProgress(database.sql, [row.id])).get(row.id),
+  });
+  const find = async (workspaceId: string, id: string): Promise<BulkExport> => {
+    const found = await store.findExport(database.sql, workspaceId, id);
+    if (!found) throw exportNotFound(id);
+    return found;
+  };
+  const destinationOf = async (workspaceId: string, id: string): Promise<Destination> => {
+    const found = await findDestination(database.sql, workspaceId, id);
+    if (!found) throw destinationNotFound(id);
+    return found;
+  };
+  const requireRoom = async (tx: Sql, workspaceId: string, scheduled: boolean) => {
+    const { caps } = limits;
+    if (caps === null) return;
+    await store.lockWorkspaceExports(tx, workspaceId);
+    // A schedule does not count itself; what it spawns does.
+    if (scheduled) await requireScheduleRoom(tx, { workspaceId, caps });
+    else await requireHourlyRoom(tx, { workspaceId, caps, now: clock.now() });
+  };
+
+  return {
+    async create(caller, input) {
+      const { workspaceId } = caller;
+      const filter = input.filter == null || input.filter.trim() === "" ? null : input.filter;
+      if (filter !== null) source.checkFilter(filter);
+      await options.requirePlan(caller);
+      const destinationId = input.bulk_export_destination_id;
+      await destinationOf(workspaceId, destinationId);
+      if (input.session_id != null && !(await source.projectExists(workspaceId, input.session_id))) {
+        throw projectNotFound(input.session_id);
+      }
+      const row = await database.transaction(async (tx) => {
+        if (!(await holdDestination(tx, workspaceId, destinationId))) throw destinationNotFound(destinationId);
+        await requireRoom(tx, workspaceId, input.interval_hours != null);
+        const created = await store.insertExport(
+          tx,
+          {
+            id: newId(),
+            workspace_id: workspaceId,
+            bulk_export_destination_id: destinationId,
+            session_id: input.session_id ?? null,
+            all_experiments: input.all_experiments ?? false,
+            start_time: input.start_time,
+            end_time: input.end_time ?? null,
+            interval_hours: input.interval_hours ?? null,
+            filter,
+            export_fields: input.export_fields ?? null,
+            format: input.format,
+            format_version: input.format_version,
+            compression: input.compression,
+            source_bulk_export_id: null,
+          },
+          clock.now(),
+        );
+        return created!;
+      });
+      options.wake();
+      return { row, progress: undefined };
+    },
+
+    async list(workspaceId, page) {
+      const rows = await store.listExports(database.sql, workspaceId, page);
+      const progress = await store.readProgress(
+        database.sql,
+        rows.map((row) => row.id),
+      );
+      return rows.map((row) => ({ row, progress: progress.get(row.id) }));
+    },
+
+    get: async (workspaceId, id) => view(await find(workspaceId, id)),
+
+    async cancel(workspaceId, id) {
+      await find(workspaceId, id);
+      await database.transaction(async (tx) => {
+        const row = await store.lockExport(tx, id);
+        if (!row) throw exportNotFound(id);
+        if (row.status === "CANCELLED") return;
+        if (isFinished(row.status)) throw alreadyFinished(row);
+        const now = clock.now();
+        await store.moveExport(tx, { id, from: ["CREATED", "RUNNING"], to: "CANCELLED", now });
+        await cancelJobs(tx, await runs.endUnfinishedRuns(tx, { exportId: id, status: "CANCELLED", now }));
+      });
+      options.wake();
+      return view(await find(workspaceId, id));
+    },
+
+    async listRuns(workspaceId, id) {
+      const row = await find(workspaceId, id);
+      const destination = await destinationOf(workspaceId, row.bulk_export_destination_id);
+      return (await runs.listRuns(database.sql, id)).map((run) => ({ run, destination }));
+    },
+
+    async getRun(workspaceId, id, runId) {
+      const row = await find(workspaceId, id);
+      const run = await runs.findRun(database.sql, runId);
+      if (!run || run.bulk_export_id !== id) throw exportRunNotFound(runId);
+      return { run, destination: await destinationOf(workspaceId, row.bulk_export_destination_id) };
+    },
+
+    async listRunsOfSchedule(workspaceId, sourceId) {
+      const row = await find(workspaceId, sourceId);
+      const destination = await destinationOf(workspaceId, row.bulk_export_destination_id);
+      const found = await runs.listRunsOfSchedule(database.sql, workspaceId, sourceId);
+      return found.map((run) => ({ run, destination }));
+    },
+  };
+}
+
+function projectNotFound(id: string): AppError {
+  return new AppError({
+    code: "bulk_export.project_not_found",
+    kind: "not_found",
+    message: `Project ID ${id} not found.`,
+  });
+}
+
+function alreadyFinished(row: BulkExport): AppError {
+  return new AppError({
+    code: "bulk_export.finished",
+    kind: "conflict",
+    message: `Bulk export ${row.id} cannot be cancelled: it is ${row.status} already.`,
+  });
+}

@@ -1,0 +1,30 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { killGroup, type ProcessIdentity } from "../runtimes/process-table.ts";
+import { stepFile } from "./build-step.ts";
+
+/** After a crash: ends what a build left running and removes its half-made folder. */
+export async function clearLeftBuilds(folder: string): Promise<void> {
+  const builds = join(folder, "builds");
+  const names = await readdir(builds).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  for (const name of names) {
+    const work = join(builds, name);
+    const note = await readFile(join(work, stepFile), "utf8").catch(() => null);
+    if (note !== null) await endStep(note);
+    await rm(work, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function endStep(note: string): Promise<void> {
+  let identity: ProcessIdentity;
+  try {
+    identity = JSON.parse(note) as ProcessIdentity;
+  } catch {
+    // Cut off while it was being written: the process had just begun and finds its folder gone.
+    return;
+  }
+  await killGroup(identity);
+}

@@ -1,0 +1,32 @@
+import type { TargetRow } from "./target-store.ts";
+
+export type Target = {
+  deploymentId: string;
+  workspaceId: string;
+  usesOwnAuth: boolean;
+  /** Null with the reason when nothing serves. */
+  instance: { id: string; port: number } | null;
+  reason: string;
+};
+
+export function targetOf(row: TargetRow): Target {
+  const serves = row.instance_state === "ready" || row.instance_state === "draining";
+  return {
+    deploymentId: row.deployment_id,
+    workspaceId: row.workspace_id,
+    usesOwnAuth: row.uses_own_auth ?? false,
+    instance: serves && row.instance_id && row.port ? { id: row.instance_id, port: row.port } : null,
+    reason: reasonOf(row),
+  };
+}
+
+function reasonOf(row: TargetRow): string {
+  const who = `The deployment ${row.name}`;
+  if (row.latest_number === null) return `${who} has no revision yet. Give it a source with PATCH.`;
+  if (row.active_number === null) {
+    return `${who} serves nothing yet: its revision ${row.latest_number} is ${row.latest_status}.`;
+  }
+  if (row.instance_state === "starting") return `${who} is starting. Ask again in a moment.`;
+  const why = row.exit_reason && row.exit_reason !== "stopped" ? ` It ended: ${row.exit_reason}.` : "";
+  return `The server of ${row.name} (revision ${row.active_number}) is not running; it is being started again.${why}`;
+}

@@ -1,0 +1,162 @@
+import type { Clock } from "../../platform/clock.ts";
+import { createOwnDatabase } from "../../platform/db/own-database.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError, errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { Deployment } from "../deployments/deployment.ts";
+import { lastLines } from "../logs/log-store.ts";
+import { announceDeployment, insertEvent, moveRevision, noteProgress, readRevision } from "../revisions/revision-store.ts";
+import { moveInstance } from "../runtimes/instance-store.ts";
+import type { Supervisor } from "../runtimes/supervisor.ts";
+import type { BuildTasks } from "./build-tasks.ts";
+import type { LaunchPlanner } from "./launch-planner.ts";
+import { markDatabaseReady, restorePrevious, switchActive } from "./observation-store.ts";
+import type { Operation } from "./plan.ts";
+
+export type ExecutorOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  supervisor: Supervisor;
+  builds: BuildTasks;
+  launches: LaunchPlanner;
+  /** The gateway forgets where this deployment is served and looks again. */
+  forgetRoute(deploymentId: string): void;
+  urlOf(deployment: Deployment): string;
+};
+
+const shownLines = 12;
+const crashLoopAttempts = 5;
+
+/** Performs what was planned. Each step checks in the database that it is still wanted. */
+export function createExecutor(options: ExecutorOptions) {
+  const { database, clock, supervisor, builds, launches } = options;
+
+  async function execute(deployment: Deployment, operation: Operation): Promise<void> {
+    const { sql } = database;
+    switch (operation.kind) {
+      case "skip":
+        return move(operation.revisionId, "SKIPPED", `Skipped: revision ${operation.newerNumber} is newer.`);
+      case "admit":
+        return move(
+          operation.revisionId,
+          operation.status,
+          operation.status === "AWAITING_BUILD" ? "Waiting for a free builder." : "Waiting to be deployed.",
+        );
+      case "build":
+        return builds.begin(deployment, operation.revisionId, operation.resumed);
+      case "cancel_build":
+        return builds.cancel(operation.revisionId);
+      case "interrupt":
+        return move(operation.revisionId, "INTERRUPTED", operation.message);
+      case "provision":
+        return provision(deployment, operation.revisionId);
+      case "begin_deploy":
+        return move(operation.revisionId, "DEPLOYING", "Starting the server.");
+      case "start":
+        return start(deployment, operation.revisionId, operation.attempt);
+      case "fail":
+        return fail(operation.revisionId, operation.instanceId, operation.reason);
+      case "switch":
+        return takeOver(deployment, operation.revisionId, operation.instanceId);
+      case "roll_back":
+        return rollBack(deployment, operation);
+      case "drain":
+        await moveInstance(sql, operation.instanceId, { from: ["ready"], to: "draining" }, clock.now());
+        return;
+      case "undrain":
+        await moveInstance(sql, operation.instanceId, { from: ["draining"], to: "ready" }, clock.now());
+        return options.forgetRoute(deployment.id);
+      case "stop":
+        await supervisor.stop(operation.instanceId);
+        return options.forgetRoute(deployment.id);
+      case "kill":
+        return supervisor.kill(operation.instanceId);
+    }
+  }
+
+  async function move(revisionId: string, status: Parameters<typeof moveRevision>[2]["status"], message: string) {
+    await database.transaction((tx) => moveRevision(tx, revisionId, { status, message }, clock.now()));
+  }
+
+  async function provision(deployment: Deployment, revisionId: string): Promise<void> {
+    await note(revisionId, "database", "Creating the database.", 66);
+    try {
+      await createOwnDatabase(database.sql, launches.ownDatabase(deployment));
+    } catch (error) {
+      if (error instanceof AppError && error.retryable) throw error;
+      return move(revisionId, "CREATE_FAILED", `The database could not be created: ${errorMessage(error)}`);
+    }
+    await markDatabaseReady(database.sql, deployment.id);
+    await announceDeployment(database.sql, deployment.id);
+  }
+
+  async function start(deployment: Deployment, revisionId: string, attempt: number): Promise<void> {
+    const revision = await readRevision(database.sql, revisionId);
+    if (!revision) return;
+    const isRestart = deployment.active_revision_id === revisionId;
+    if (isRestart && attempt > 1) {
+      const looping = attempt >= crashLoopAttempts;
+      const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+      const message = `${looping ? "Crash loop" : "The server ended"}: start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
+      await note(revisionId, looping ? "crash_loop" : "restart", message);
+    }
+    try {
+      await supervisor.launch(await launches.plan(deployment, revision, attempt));
+    } catch (error) {
+      // What serves is tried again and again; what was to be deployed has failed.
+      if (isRestart || (error instanceof AppError && error.retryable)) throw error;
+      await move(revisionId, "DEPLOY_FAILED", errorMessage(error));
+    }
+  }
+
+  async function fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {
+    const probe = instanceId ? supervisor.lastProbe(instanceId) : "";
+    const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+    const said = lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
+    await move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${said}`);
+    if (instanceId) await supervisor.stop(instanceId);
+  }
+
+  /** One transaction decides who serves; the gateway asks for nothing else. */
+  async function takeOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
+    const now = clock.now();
+    await database.transaction(async (tx) => {
+      const switched = await switchActive(tx, { deploymentId: deployment.id, revisionId, instanceId }, now);
+      if (!switched) return;
+      const message = `Serving at ${options.urlOf(deployment)}`;
+      await moveRevision(tx, revisionId, { status: "DEPLOYED", message }, now);
+    });
+    options.forgetRoute(deployment.id);
+  }
+
+  async function rollBack(
+    deployment: Deployment,
+    { revisionId, toRevisionId, reason }: Extract<Operation, { kind: "roll_back" }>,
+  ): Promise<void> {
+    const now = clock.now();
+    const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+    await database.transaction(async (tx) => {
+      const restored = await restorePrevious(
+        tx,
+        { deploymentId: deployment.id, fromRevisionId: revisionId, toRevisionId },
+        now,
+      );
+      if (!restored) return;
+      const message = `${reason} The revision before it serves again. Its last lines:\n${lines.join("\n")}`;
+      await moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message }, now);
+      const event = { kind: "rollback", status: null, message: "Serves again: the revision after it died." };
+      await insertEvent(tx, toRevisionId, event, now);
+    });
+    options.forgetRoute(deployment.id);
+  }
+
+  async function note(revisionId: string, kind: string, message: string, progress?: number): Promise<void> {
+    const more = progress === undefined ? {} : { progress };
+    await database.transaction((tx) => noteProgress(tx, revisionId, { kind, message, ...more }, clock.now()));
+  }
+
+  return { execute };
+}
+
+export type Executor = ReturnType<typeof createExecutor>;

@@ -1,0 +1,103 @@
+import type { OwnDatabase } from "../../platform/db/own-database.ts";
+import { ownDatabaseUrl } from "../../platform/db/own-database.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { useArtifact } from "../builds/artifact-store.ts";
+import type { Deployment } from "../deployments/deployment.ts";
+import type { Secret } from "../deployments/secret-rules.ts";
+import { isBuilt, type Revision } from "../revisions/revision.ts";
+import { agentEnvironment, resourcesOf } from "../runtimes/agent-environment.ts";
+import type { LaunchSpec } from "../runtimes/supervisor.ts";
+import { deploymentDatabaseContext, revisionSecretsContext } from "../sealed-columns.ts";
+
+export type LaunchPlannerOptions = {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  /** The platform's own database; deployments get theirs on the same server. */
+  databaseUrl: string;
+  /** What of the machine's environment a server may see. */
+  environment: Record<string, string>;
+  urlOf(deployment: Deployment): string;
+  tracing(workspaceId: string): Promise<{ endpoint: string; apiKey: string } | null>;
+};
+
+/** Everything a start needs, gathered from the revision as it was made. */
+export function createLaunchPlanner(options: LaunchPlannerOptions) {
+  const { secretBox } = options;
+
+  function ownDatabase(deployment: Deployment): OwnDatabase {
+    const context = deploymentDatabaseContext(deployment.id);
+    const password = secretBox.open(deployment.database_password_sealed, context);
+    return { name: deployment.database_name, password };
+  }
+
+  function secretsOf(revision: Revision): Secret[] {
+    return JSON.parse(secretBox.open(revision.secrets_sealed, revisionSecretsContext(revision.id))) as Secret[];
+  }
+
+  const databaseUrlOf = (deployment: Deployment) => ownDatabaseUrl(options.databaseUrl, ownDatabase(deployment));
+
+  async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
+    const secrets = secretsOf(revision);
+    const databaseUrl = databaseUrlOf(deployment);
+    const tracing = await options.tracing(deployment.workspace_id);
+    const config = revision.source_revision_config;
+    return {
+      deploymentId: deployment.id,
+      revisionId: revision.id,
+      attempt,
+      folder: isBuilt(revision.source) ? await folderOf(revision) : null,
+      configPath: config.graph_config_path ?? "langgraph.json",
+      image: isBuilt(revision.source) ? null : config.image_uri,
+      resources: resourcesOf(revision.build_config.resource_spec),
+      databaseUrl,
+      secrets: hidden(deployment, secrets),
+      environment: (port, home) =>
+        agentEnvironment(options.environment, secrets, {
+          deploymentId: deployment.id,
+          deploymentName: deployment.name,
+          workspaceId: deployment.workspace_id,
+          revisionId: revision.id,
+          port,
+          home,
+          url: options.urlOf(deployment),
+          databaseUrl,
+          repoUrl: revision.build_config.repo_url,
+          repoRef: config.repo_ref,
+          commitSha: revision.repo_commit_sha,
+          tracing,
+        }),
+    };
+  }
+
+  async function folderOf(revision: Revision): Promise<string> {
+    const artifact = revision.artifact_key
+      ? await useArtifact(options.database.sql, revision.artifact_key, options.clock.now())
+      : undefined;
+    if (artifact) return artifact.path;
+    throw new AppError({
+      code: "runtime.artifact_missing",
+      kind: "conflict",
+      message: "What was built for this revision is not kept any more. Redeploy it: it is built again from the same commit.",
+    });
+  }
+
+  /** Short values are words people use; cutting them out would garble the log and hide nothing. */
+  function hidden(deployment: Deployment, secrets: readonly Secret[]): string[] {
+    return [ownDatabase(deployment).password, ...secrets.map(({ value }) => value).filter((value) => value.length >= 8)];
+  }
+
+  return {
+    plan,
+    ownDatabase,
+    facts: (deployment: Deployment, revision: Revision) => ({
+      databaseUrl: databaseUrlOf(deployment),
+      secrets: hidden(deployment, secretsOf(revision)),
+    }),
+  };
+}
+
+export type LaunchPlanner = ReturnType<typeof createLaunchPlanner>;

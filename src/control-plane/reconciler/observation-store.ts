@@ -1,0 +1,77 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import type { Deployment } from "../deployments/deployment.ts";
+import type { Revision } from "../revisions/revision.ts";
+
+export async function readDeployment(sql: Sql, id: string): Promise<Deployment | undefined> {
+  const { rows } = await raw<Deployment>`select * from deployments where id = ${id}`.execute(sql);
+  return rows[0];
+}
+
+export async function readRelevantRevisions(sql: Sql, deployment: Deployment): Promise<Revision[]> {
+  const kept = [deployment.active_revision_id, deployment.previous_revision_id].filter((id) => id !== null);
+  const { rows } = await raw<Revision>`
+    select * from revisions where deployment_id = ${deployment.id} and (
+      status in ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING')
+      or id = any(${kept}::uuid[]))
+    order by number`.execute(sql);
+  return rows;
+}
+
+/** Every deployment that has something on its way, serving or running. */
+export async function listBusyDeployments(sql: Sql): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`
+    select id from deployments d where
+      (deleted_at is null and active_revision_id is not null)
+      or exists (select 1 from revisions r where r.deployment_id = d.id and r.status in
+        ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'))
+      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')`.execute(sql);
+  return rows.map((row) => row.id);
+}
+
+export async function markDatabaseReady(sql: Sql, id: string): Promise<void> {
+  await raw`update deployments set database_ready = true where id = ${id}`.execute(sql);
+}
+
+/** False when the deployment is gone or another revision took over meanwhile. */
+export async function switchActive(
+  tx: Sql,
+  move: { deploymentId: string; revisionId: string; instanceId: string },
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await raw`
+    update deployments d set previous_revision_id = d.active_revision_id, active_revision_id = ${move.revisionId},
+      switched_at = ${now}, updated_at = ${now}
+    from revisions r, deployment_instances i
+    where d.id = ${move.deploymentId} and d.deleted_at is null
+      and r.id = ${move.revisionId} and r.status = 'DEPLOYING'
+      and i.id = ${move.instanceId} and i.state = 'ready'
+    returning d.id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** The one before is used up: a second death must not go back and forth. */
+export async function restorePrevious(
+  tx: Sql,
+  move: { deploymentId: string; fromRevisionId: string; toRevisionId: string },
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await raw`
+    update deployments set active_revision_id = ${move.toRevisionId}, previous_revision_id = null,
+      switched_at = ${now}, updated_at = ${now}
+    where id = ${move.deploymentId} and active_revision_id = ${move.fromRevisionId} and deleted_at is null
+    returning id`.execute(tx);
+  return rows.length > 0;
+}
+
+export async function listPurgeable(sql: Sql, now: Date): Promise<Deployment[]> {
+  const { rows } = await raw<Deployment>`
+    select * from deployments d where deleted_at is not null and purge_after <= ${now}
+      and not exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')
+    limit 100`.execute(sql);
+  return rows;
+}
+
+export async function purgeDeployment(sql: Sql, id: string): Promise<void> {
+  await raw`delete from deployments where id = ${id} and deleted_at is not null`.execute(sql);
+}

@@ -1,0 +1,236 @@
+import type { Deployment } from "../deployments/deployment.ts";
+import { isBuilt, isOpen, isWaiting, type Revision, type RevisionStatus } from "../revisions/revision.ts";
+import { type Instance, portTaken, stoppedByUs } from "../runtimes/instance.ts";
+
+export type Limits = {
+  /** How long a server may take to become healthy. */
+  healthMs: number;
+  /** The longest a replaced server waits for its requests to end. */
+  drainMs: number;
+  /** How long a replaced server stays at hand after the switch, in case the new one dies. */
+  bakeMs: number;
+  /** A server that dies this soon after the switch gives its place back. */
+  rollbackMs: number;
+  /** How long a server that was asked to stop may take. */
+  stopMs: number;
+  /** A server that ran this long has proven itself: its next death counts as the first. */
+  provenMs: number;
+};
+
+export type Observed = {
+  now: Date;
+  deployment: Deployment;
+  /** Those on their way, the active and the previous one. */
+  revisions: readonly Revision[];
+  /** Those that may still run, and the last end of each revision above. */
+  instances: readonly Instance[];
+  /** Revisions whose build goes on in this process. */
+  building: ReadonlySet<string>;
+  freeBuildSlots: number;
+  inFlight(instanceId: string): number;
+  limits: Limits;
+};
+
+export type Operation =
+  | { kind: "skip"; revisionId: string; newerNumber: number }
+  | { kind: "admit"; revisionId: string; status: RevisionStatus }
+  | { kind: "build"; revisionId: string; resumed: boolean }
+  | { kind: "cancel_build"; revisionId: string }
+  | { kind: "interrupt"; revisionId: string; message: string }
+  | { kind: "provision"; revisionId: string }
+  | { kind: "begin_deploy"; revisionId: string }
+  | { kind: "start"; revisionId: string; attempt: number }
+  | { kind: "fail"; revisionId: string; instanceId: string | null; reason: string }
+  | { kind: "switch"; revisionId: string; instanceId: string }
+  | { kind: "roll_back"; revisionId: string; toRevisionId: string; reason: string }
+  | { kind: "drain"; instanceId: string }
+  | { kind: "undrain"; instanceId: string }
+  | { kind: "stop"; instanceId: string }
+  | { kind: "kill"; instanceId: string };
+
+export type Plan = { operations: Operation[]; lookAgainMs: number | null };
+
+const firstBackoffMs = 500;
+const maxBackoffMs = 60_000;
+const maxPortAttempts = 4;
+
+export function backoffMs(attempt: number): number {
+  return Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(attempt - 1, 10));
+}
+
+/** What has to be done next for one deployment. Decides everything, does nothing. */
+export function plan(observed: Observed): Plan {
+  const steps = new Steps();
+  if (observed.deployment.deleted_at !== null) planRemoval(observed, steps);
+  else {
+    planQueue(observed, steps);
+    planDeploy(observed, steps);
+    planActive(observed, steps);
+    planOthers(observed, steps);
+  }
+  return { operations: steps.operations, lookAgainMs: steps.lookAgainMs };
+}
+
+class Steps {
+  readonly operations: Operation[] = [];
+  lookAgainMs: number | null = null;
+
+  add(operation: Operation): void {
+    this.operations.push(operation);
+  }
+
+  lookAgain(afterMs: number): void {
+    const wait = Math.max(20, afterMs);
+    this.lookAgainMs = this.lookAgainMs === null ? wait : Math.min(this.lookAgainMs, wait);
+  }
+}
+
+const live = (instance: Instance) => instance.state !== "exited";
+const serving = (instance: Instance) => instance.state === "starting" || instance.state === "ready";
+
+function planRemoval({ revisions, instances, building, now, limits }: Observed, steps: Steps): void {
+  for (const revision of revisions) {
+    if (building.has(revision.id)) steps.add({ kind: "cancel_build", revisionId: revision.id });
+    else if (isOpen(revision.status)) {
+      steps.add({ kind: "interrupt", revisionId: revision.id, message: "The deployment was deleted." });
+    }
+  }
+  for (const instance of instances.filter(live)) planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
+}
+
+function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps): void {
+  if (instance.state !== "stopping") {
+    steps.add({ kind: "stop", instanceId: instance.id });
+    return;
+  }
+  const waitedMs = now.getTime() - instance.stop_since!.getTime();
+  if (waitedMs >= graceMs) steps.add({ kind: "kill", instanceId: instance.id });
+  else steps.lookAgain(graceMs - waitedMs);
+}
+
+/** One at a time: what is on its way ends first, then the newest of those that wait. */
+function planQueue({ revisions, building, freeBuildSlots }: Observed, steps: Steps): void {
+  const waiting = revisions.filter(({ status }) => isWaiting(status)).sort((a, b) => a.number - b.number);
+  const underWay = revisions.filter(({ status }) => isOpen(status) && !isWaiting(status));
+  const newest = waiting.at(-1);
+  for (const revision of waiting.slice(0, -1)) {
+    steps.add({ kind: "skip", revisionId: revision.id, newerNumber: newest!.number });
+  }
+  if (newest && underWay.length === 0) {
+    const status = isBuilt(newest.source) ? "AWAITING_BUILD" : "AWAITING_DEPLOY";
+    steps.add({ kind: "admit", revisionId: newest.id, status });
+  }
+  // Interrupted meanwhile.
+  for (const id of building) {
+    if (!underWay.some((revision) => revision.id === id)) steps.add({ kind: "cancel_build", revisionId: id });
+  }
+  for (const revision of underWay) {
+    const resumed = revision.status === "BUILDING";
+    const due = revision.status === "AWAITING_BUILD" || resumed;
+    if (!due || building.has(revision.id)) continue;
+    if (freeBuildSlots > 0) steps.add({ kind: "build", revisionId: revision.id, resumed });
+    else steps.lookAgain(500);
+  }
+}
+
+function planDeploy({ deployment, revisions, instances, now, limits }: Observed, steps: Steps): void {
+  for (const revision of revisions) {
+    if (revision.status === "AWAITING_DEPLOY") {
+      const kind = deployment.database_ready ? "begin_deploy" : "provision";
+      steps.add({ kind, revisionId: revision.id });
+    }
+    if (revision.status !== "DEPLOYING") continue;
+    const own = instances.filter((instance) => instance.revision_id === revision.id);
+    const current = own.find(serving);
+    if (!current) {
+      const last = own.find((instance) => instance.state === "exited");
+      // One that is still stopping must be gone before the next one starts.
+      if (own.some(live)) steps.lookAgain(200);
+      else if (!last) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
+      else if (last.exit_reason === stoppedByUs) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
+      else if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
+        steps.add({ kind: "start", revisionId: revision.id, attempt: last.attempt + 1 });
+      } else {
+        const reason = `The server ended before it was healthy (${last.exit_reason}).`;
+        steps.add({ kind: "fail", revisionId: revision.id, instanceId: null, reason });
+      }
+    } else planGate(revision, current, now, limits, steps);
+  }
+}
+
+/** Only a server that loads every graph and says that it is well gets the traffic. */
+function planGate(revision: Revision, instance: Instance, now: Date, limits: Limits, steps: Steps): void {
+  const broken = Object.entries(instance.announced?.broken ?? {});
+  const fail = (reason: string) =>
+    steps.add({ kind: "fail", revisionId: revision.id, instanceId: instance.id, reason });
+  if (broken.length > 0) {
+    const list = broken.map(([graph, why]) => `${graph}: ${why}`).join("\n  ");
+    fail(`The server cannot load ${broken.length === 1 ? "a graph" : "some graphs"}:\n  ${list}`);
+  } else if (instance.state === "ready") {
+    steps.add({ kind: "switch", revisionId: revision.id, instanceId: instance.id });
+  } else {
+    const waitedMs = now.getTime() - instance.started_at.getTime();
+    if (waitedMs >= limits.healthMs) fail(`The server was not healthy after ${Math.round(limits.healthMs / 1000)} s.`);
+    else steps.lookAgain(limits.healthMs - waitedMs);
+  }
+}
+
+function planActive({ deployment, revisions, instances, now, limits }: Observed, steps: Steps): void {
+  const active = revisions.find(({ id }) => id === deployment.active_revision_id);
+  if (!active) return;
+  const own = instances.filter((instance) => instance.revision_id === active.id);
+  const current = own.find(serving);
+  if (current) {
+    const waitedMs = now.getTime() - current.started_at.getTime();
+    if (current.state === "starting" && waitedMs >= limits.healthMs) steps.add({ kind: "stop", instanceId: current.id });
+    else if (current.state === "starting") steps.lookAgain(limits.healthMs - waitedMs);
+    return;
+  }
+  const draining = own.find((instance) => instance.state === "draining");
+  if (draining) {
+    steps.add({ kind: "undrain", instanceId: draining.id });
+    return;
+  }
+  if (own.some(live)) {
+    steps.lookAgain(100);
+    return;
+  }
+  const last = own.find((instance) => instance.state === "exited");
+  if (!last || last.exit_reason === stoppedByUs) {
+    steps.add({ kind: "start", revisionId: active.id, attempt: 1 });
+    return;
+  }
+  if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
+    steps.add({ kind: "start", revisionId: active.id, attempt: last.attempt + 1 });
+    return;
+  }
+  const sinceSwitchMs = last.exited_at!.getTime() - (deployment.switched_at?.getTime() ?? 0);
+  const previous = revisions.find(({ id }) => id === deployment.previous_revision_id);
+  if (previous && sinceSwitchMs < limits.rollbackMs) {
+    const reason = `The server died ${(sinceSwitchMs / 1000).toFixed(1)} s after it took over (${last.exit_reason}).`;
+    steps.add({ kind: "roll_back", revisionId: active.id, toRevisionId: previous.id, reason });
+    return;
+  }
+  const ranMs = last.exited_at!.getTime() - last.started_at.getTime();
+  const attempt = ranMs >= limits.provenMs ? 1 : last.attempt + 1;
+  const waitMs = last.exited_at!.getTime() + backoffMs(attempt === 1 ? 1 : last.attempt) - now.getTime();
+  if (waitMs <= 0) steps.add({ kind: "start", revisionId: active.id, attempt });
+  else steps.lookAgain(waitMs);
+}
+
+/** Servers that have no claim to traffic: replaced ones drain, others stop. */
+function planOthers(observed: Observed, steps: Steps): void {
+  const { deployment, revisions, instances, now, limits } = observed;
+  const deploying = new Set(revisions.filter(({ status }) => status === "DEPLOYING").map(({ id }) => id));
+  for (const instance of instances.filter(live)) {
+    const wanted = instance.revision_id === deployment.active_revision_id || deploying.has(instance.revision_id);
+    if (instance.state === "stopping") planStop(instance, now, limits.stopMs, steps);
+    else if (wanted) continue;
+    else if (instance.state === "draining") {
+      const drainedMs = now.getTime() - instance.drain_since!.getTime();
+      const idle = observed.inFlight(instance.id) === 0 && drainedMs >= limits.bakeMs;
+      if (idle || drainedMs >= limits.drainMs) steps.add({ kind: "stop", instanceId: instance.id });
+      else steps.lookAgain(Math.min(250, limits.drainMs - drainedMs));
+    } else steps.add({ kind: instance.state === "ready" ? "drain" : "stop", instanceId: instance.id });
+  }
+}

@@ -1,0 +1,83 @@
+import type { Secret } from "../deployments/secret-rules.ts";
+import type { Resources } from "./runtime.ts";
+
+export type AgentFacts = {
+  deploymentId: string;
+  deploymentName: string;
+  workspaceId: string;
+  revisionId: string;
+  port: number;
+  url: string;
+  databaseUrl: string;
+  repoUrl: string | null;
+  repoRef: string | null;
+  commitSha: string | null;
+  /** Where traces go and with what; null when this deployment is not traced. */
+  tracing: { endpoint: string; apiKey: string } | null;
+  home: string;
+};
+
+/** The whole environment of a deployed server: a few harmless names of the machine, its secrets, and what the platform says. */
+export function agentEnvironment(
+  machine: Record<string, string>,
+  secrets: readonly Secret[],
+  facts: AgentFacts,
+): Record<string, string> {
+  const defaults: Record<string, string> = {
+    NODE_ENV: "production",
+    LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "4",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "60",
+    TZ: machine.TZ ?? "UTC",
+  };
+  const said: Record<string, string> = {
+    HOME: facts.home,
+    TMPDIR: "/tmp",
+    PORT: String(facts.port),
+    TREADLE_PORT: String(facts.port),
+    TREADLE_HOST: "127.0.0.1",
+    // Only this machine can reach the port, and the gateway has asked for credentials already.
+    TREADLE_AGENT_AUTH: "open",
+    TREADLE_PUBLIC_URL: facts.url,
+    DATABASE_URL: facts.databaseUrl,
+    DATABASE_URI: facts.databaseUrl,
+    POSTGRES_URI: facts.databaseUrl,
+    LOG_JSON: "true",
+    LANGSMITH_TENANT_ID: facts.workspaceId,
+    LANGSMITH_HOST_PROJECT_ID: facts.deploymentId,
+    LANGSMITH_HOST_PROJECT_NAME: facts.deploymentName,
+    LANGSMITH_HOST_REVISION_ID: facts.revisionId,
+    LANGSMITH_DEPLOYMENT_NAME: facts.deploymentName,
+    LANGSMITH_PROJECT: facts.deploymentName,
+    LANGCHAIN_PROJECT: facts.deploymentName,
+    ...(facts.repoUrl ? { LANGSMITH_LANGGRAPH_GIT_REPO: facts.repoUrl } : {}),
+    ...(facts.repoRef ? { LANGSMITH_LANGGRAPH_GIT_REF: facts.repoRef } : {}),
+    ...(facts.commitSha ? { LANGSMITH_LANGGRAPH_GIT_REF_SHA: facts.commitSha } : {}),
+  };
+  const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
+  const tracing: Record<string, string> = facts.tracing
+    ? {
+        LANGSMITH_ENDPOINT: facts.tracing.endpoint,
+        LANGSMITH_API_KEY: facts.tracing.apiKey,
+        LANGSMITH_TRACING: "true",
+        LANGCHAIN_TRACING_V2: "true",
+      }
+    : {};
+  // A key of the owner's own sends the traces where the owner wants them.
+  const traced = own.LANGSMITH_API_KEY ? { LANGCHAIN_TRACING_V2: "true" } : tracing;
+  return { ...machine, ...defaults, ...traced, ...own, ...said };
+}
+
+/** Limits from a resource specification; twice the request where only that is given. */
+export function resourcesOf(spec: Record<string, unknown> | null): Resources {
+  const number = (name: string) => {
+    const value = spec?.[name];
+    return typeof value === "number" && value > 0 ? value : null;
+  };
+  const memoryMb = number("memory_limit_mb") ?? twice(number("memory_mb"));
+  const cpus = number("cpu_limit") ?? twice(number("cpu"));
+  return { memoryBytes: memoryMb === null ? null : Math.round(memoryMb * 1024 * 1024), cpus };
+}
+
+function twice(value: number | null): number | null {
+  return value === null ? null : value * 2;
+}

@@ -1,0 +1,36 @@
+/** What a runtime knows a started server by; kept in the database, so that it is found again after a restart. */
+export type Handle = Record<string, unknown>;
+
+export type Resources = { memoryBytes: number | null; cpus: number | null };
+
+export type StartSpec = {
+  instanceId: string;
+  port: number;
+  /** The built project; null for an image. */
+  folder: string | null;
+  /** The project file, from that folder. */
+  configPath: string;
+  image: string | null;
+  environment: Record<string, string>;
+  logPath: string;
+  resources: Resources;
+};
+
+/** Where deployed servers run. One suite of tests holds for every implementation. */
+export type Runtime = {
+  readonly name: string;
+  /** Whether it can run what a build made, and whether it can run a ready image. */
+  readonly runs: { built: boolean; images: boolean };
+  /** Whether servers say on their log that they are ready, and what they could not load. */
+  readonly announces: boolean;
+  start(spec: StartSpec): Promise<Handle>;
+  isRunning(handle: Handle): Promise<boolean>;
+  /** Resolves with the way it ended. Works for a server another process of the platform started. */
+  ended(handle: Handle, signal: AbortSignal): Promise<string>;
+  /** Asks it to finish what it does and end. */
+  stop(handle: Handle): Promise<void>;
+  /** Ends it at once; returns when it is gone. */
+  kill(handle: Handle): Promise<void>;
+  /** Finds a server that was started for this instance but whose handle was never kept. */
+  find(instanceId: string): Promise<Handle | null>;
+};

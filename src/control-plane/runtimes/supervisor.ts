@@ -1,0 +1,210 @@
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { findFreePort } from "./free-port.ts";
+import { untilHealthy } from "./health-probe.ts";
+import { type Instance, stoppedByUs } from "./instance.ts";
+import { insertInstance, listLiveInstances, moveInstance, readInstance, saveHandle } from "./instance-store.ts";
+import { followLog, type LogTail } from "./log-tail.ts";
+import type { Resources, Runtime } from "./runtime.ts";
+
+export type LaunchSpec = {
+  deploymentId: string;
+  revisionId: string;
+  attempt: number;
+  folder: string | null;
+  configPath: string;
+  image: string | null;
+  resources: Resources;
+  databaseUrl: string;
+  environment(port: number, home: string): Record<string, string>;
+  /** Cut out of what the server prints. */
+  secrets: readonly string[];
+};
+
+export type SupervisorOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  runtime: Runtime;
+  /** Logs and homes of servers. */
+  folder: string;
+  /** A server became ready, said something about its graphs, or ended. */
+  onChange(deploymentId: string): void;
+};
+
+type Watched = { instance: Instance; tail: LogTail; stop: AbortController; done: Promise<void>; probe: string };
+
+const anyLive = ["starting", "ready", "draining", "stopping"] as const;
+
+/** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
+export function createSupervisor(options: SupervisorOptions) {
+  const { database, clock, logger, runtime } = options;
+  const watched = new Map<string, Watched>();
+
+  function watch(instance: Instance, handle: Record<string, unknown>, secrets: readonly string[]): void {
+    const stop = new AbortController();
+    const changed = () => options.onChange(instance.deployment_id);
+    let announced = instance.announced !== null || !runtime.announces;
+    let healthy = false;
+    const becomeReady = async () => {
+      if (!announced || !healthy) return;
+      if (await moveInstance(database.sql, instance.id, { from: ["starting"], to: "ready" }, clock.now())) changed();
+    };
+    const tail = followLog({
+      ...{ database, clock, logger, instance, secrets },
+      onAnnounced(said) {
+        announced = Object.keys(said.broken).length === 0;
+        becomeReady().then(changed, failed("could not be marked ready"));
+      },
+    });
+    const failed = (what: string) => (error: unknown) => {
+      if (!stop.signal.aborted) logger.error({ err: error, instance: instance.id }, `a server ${what}`);
+    };
+    const entry: Watched = { instance, tail, stop, probe: "", done: Promise.resolve() };
+    if (instance.state === "starting") {
+      untilHealthy(instance.port, stop.signal, (what) => {
+        entry.probe = what;
+      })
+        .then(() => {
+          healthy = true;
+          entry.probe = "";
+          return becomeReady();
+        })
+        .catch(failed("could not be asked whether it is well"));
+    }
+    entry.done = runtime
+      .ended(handle, stop.signal)
+      .then((reason) => finish(entry, reason))
+      .catch(failed("could not be watched"));
+    watched.set(instance.id, entry);
+  }
+
+  async function finish(entry: Watched, reason: string): Promise<void> {
+    const { id, deployment_id } = entry.instance;
+    entry.stop.abort();
+    await entry.tail.stop();
+    const now = await readInstance(database.sql, id);
+    const why = now?.state === "stopping" ? stoppedByUs : reason;
+    await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", reason: why }, clock.now());
+    watched.delete(id);
+    logger.info({ instance: id, deployment: deployment_id, reason: why }, "a deployed server ended");
+    options.onChange(deployment_id);
+  }
+
+  async function launch(spec: LaunchSpec): Promise<string> {
+    const id = newId();
+    const home = join(options.folder, "homes", spec.deploymentId);
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const port = await findFreePort();
+    const logPath = join(options.folder, "logs", spec.deploymentId, `${id}.log`);
+    const row = {
+      id,
+      deployment_id: spec.deploymentId,
+      revision_id: spec.revisionId,
+      runtime: runtime.name,
+      attempt: spec.attempt,
+      port,
+      log_path: logPath,
+      database_hash: hashOf(spec.databaseUrl),
+    };
+    // Written down first: a server nobody knows of could never be stopped.
+    await insertInstance(database.sql, row, clock.now());
+    try {
+      const handle = await runtime.start({
+        instanceId: id,
+        port,
+        folder: spec.folder,
+        configPath: spec.configPath,
+        image: spec.image,
+        environment: spec.environment(port, home),
+        logPath,
+        resources: spec.resources,
+      });
+      await saveHandle(database.sql, id, handle);
+      watch((await readInstance(database.sql, id))!, handle, spec.secrets);
+    } catch (error) {
+      const reason = errorMessage(error);
+      await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", reason }, clock.now());
+      options.onChange(spec.deploymentId);
+    }
+    return id;
+  }
+
+  /** After a restart of the platform: goes on with what still runs, and clears away what cannot be used. */
+  async function adopt(usable: (instance: Instance) => Promise<{ databaseUrl: string; secrets: string[] } | null>) {
+    for (const instance of await listLiveInstances(database.sql)) {
+      const handle = instance.handle ?? (await runtime.find(instance.id));
+      const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
+      const facts = alive ? await usable(instance) : null;
+      if (alive && facts && hashOf(facts.databaseUrl) === instance.database_hash && instance.state !== "stopping") {
+        if (instance.handle === null) await saveHandle(database.sql, instance.id, handle);
+        logger.info({ instance: instance.id, port: instance.port }, "a deployed server still runs and is kept");
+        watch(instance, handle, facts.secrets);
+        continue;
+      }
+      if (alive) await runtime.kill(handle);
+      const reason = alive ? stoppedByUs : "ended while the platform was away";
+      const lost = instance.state === "stopping" || !alive ? stoppedByUs : reason;
+      await moveInstance(database.sql, instance.id, { from: [...anyLive], to: "exited", reason: lost }, clock.now());
+    }
+  }
+
+  async function stop(instanceId: string): Promise<void> {
+    const instance = await readInstance(database.sql, instanceId);
+    if (!instance) return;
+    const moved = await moveInstance(
+      database.sql,
+      instanceId,
+      { from: ["starting", "ready", "draining"], to: "stopping" },
+      clock.now(),
+    );
+    if (moved && instance.handle) await runtime.stop(instance.handle);
+  }
+
+  async function kill(instanceId: string): Promise<void> {
+    const instance = await readInstance(database.sql, instanceId);
+    if (!instance || instance.state === "exited") return;
+    if (instance.handle) await runtime.kill(instance.handle);
+    // Nobody watches it, so nobody else will say that it ended.
+    if (!watched.has(instanceId)) {
+      await moveInstance(database.sql, instanceId, { from: [...anyLive], to: "exited", reason: stoppedByUs }, clock.now());
+      options.onChange(instance.deployment_id);
+    }
+  }
+
+  /** Ends everything, in order, and waits for it. */
+  async function stopAll(graceMs: number): Promise<void> {
+    const all = [...watched.values()];
+    await Promise.all(all.map(({ instance }) => stop(instance.id)));
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, graceMs);
+    });
+    await Promise.race([Promise.all(all.map(({ done }) => done)), patience]);
+    clearTimeout(timer);
+    await Promise.all([...watched.keys()].map(kill));
+    await Promise.all(all.map(({ done }) => done));
+  }
+
+  return {
+    launch,
+    adopt,
+    stop,
+    kill,
+    stopAll,
+    /** Why a starting server is not ready yet, in the words of its last probe. */
+    lastProbe: (instanceId: string) => watched.get(instanceId)?.probe ?? "",
+  };
+}
+
+export type Supervisor = ReturnType<typeof createSupervisor>;
+
+function hashOf(databaseUrl: string): string {
+  return createHash("sha256").update(databaseUrl).digest("hex");
+}

@@ -1,0 +1,16 @@
+import type { SealedColumn } from "../platform/encryption-rotation.ts";
+
+export const deploymentSecretsContext = (id: string) => `deployments.secrets:${id}`;
+export const deploymentDatabaseContext = (id: string) => `deployments.database:${id}`;
+export const revisionSecretsContext = (id: string) => `revisions.secrets:${id}`;
+export const integrationCredentialsContext = (id: string) => `git_integrations.credentials:${id}`;
+export const integrationWebhookContext = (id: string) => `git_integrations.webhook:${id}`;
+
+/** What this area keeps sealed; a rotation of the encryption key re-seals it. */
+export const controlPlaneSealedColumns: readonly SealedColumn[] = [
+  { table: "deployments", idColumns: ["id"], column: "secrets_sealed", context: deploymentSecretsContext },
+  { table: "deployments", idColumns: ["id"], column: "database_password_sealed", context: deploymentDatabaseContext },
+  { table: "revisions", idColumns: ["id"], column: "secrets_sealed", context: revisionSecretsContext },
+  { table: "git_integrations", idColumns: ["id"], column: "credentials_sealed", context: integrationCredentialsContext },
+  { table: "git_integrations", idColumns: ["id"], column: "webhook_secret_sealed", context: integrationWebhookContext },
+];

@@ -1,0 +1,63 @@
+import { AppError } from "../errors.ts";
+import type { Sql } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
+import { raw } from "./raw.ts";
+
+/** One name for a database and the role that owns it. */
+export type OwnDatabase = { name: string; password: string };
+
+const namePattern = /^[a-z][a-z0-9_]{0,62}$/;
+
+/** A database only its own role may enter, on the server we use ourselves. Calling it again changes nothing but the password. */
+export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabase): Promise<void> {
+  const quoted = identifier(name);
+  const secret = `'${password.replaceAll("'", "''")}'`;
+  const run = (text: string) => raw.raw(text).execute(sql);
+  try {
+    const role = await raw`select 1 from pg_roles where rolname = ${name}`.execute(sql);
+    const verb = role.rows.length > 0 ? "alter" : "create";
+    await run(`${verb} role ${quoted} login password ${secret}`);
+    // To make a database for a role one must be a member of it.
+    await run(`grant ${quoted} to current_user`);
+    const known = await raw`select 1 from pg_database where datname = ${name}`.execute(sql);
+    if (known.rows.length === 0) await run(`create database ${quoted} owner ${quoted}`);
+    await run(`revoke all on database ${quoted} from public`);
+  } catch (error) {
+    // Another process made the same a moment earlier.
+    if (["42P04", "42710", "23505"].includes(sqlState(error) ?? "")) return createOwnDatabase(sql, { name, password });
+    if (sqlState(error) === "42501") throw notPermitted(error);
+    throw error;
+  }
+}
+
+/** Ends the connections to it, too. */
+export async function dropOwnDatabase(sql: Sql, name: string): Promise<void> {
+  const quoted = identifier(name);
+  await raw.raw(`drop database if exists ${quoted} with (force)`).execute(sql);
+  await raw.raw(`drop role if exists ${quoted}`).execute(sql);
+}
+
+/** The address of that database, from the address of ours. */
+export function ownDatabaseUrl(url: string, { name, password }: OwnDatabase): string {
+  const own = new URL(url);
+  own.username = name;
+  own.password = password;
+  own.pathname = `/${name}`;
+  return own.href;
+}
+
+function identifier(name: string): string {
+  if (!namePattern.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a database`);
+  return `"${name}"`;
+}
+
+function notPermitted(cause: unknown): AppError {
+  return new AppError({
+    code: "database.not_permitted",
+    kind: "unavailable",
+    retryable: false,
+    message:
+      "The database user of the platform may not make databases for deployments. Give it the rights CREATEDB and CREATEROLE.",
+    cause,
+  });
+}

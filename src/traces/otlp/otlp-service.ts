@@ -1,0 +1,67 @@
+import type { Database } from "../../platform/db/database.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import type { Ingested, IngestService } from "../ingest/ingest-service.ts";
+import { RefusedPart } from "../ingest/read-run.ts";
+import type { SentParts } from "../ingest/sent-parts.ts";
+import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
+import type { OtlpSpan } from "./otlp-span.ts";
+import { findRootSpans, relinkTraces } from "./trace-link-store.ts";
+
+export type OtlpService = ReturnType<typeof createOtlpService>;
+
+export function createOtlpService(options: { database: Database; ingest: IngestService }) {
+  const { database, ingest } = options;
+  return {
+    async ingest(
+      workspaceId: string,
+      spans: readonly OtlpSpan[],
+      project: string | undefined,
+    ): Promise<Ingested> {
+      const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
+      const good: OtlpSpan[] = [];
+      const attempt = (span: OtlpSpan, work: () => void) => {
+        try {
+          work();
+        } catch (error) {
+          if (!(error instanceof RefusedPart)) throw error;
+          sent.errors.push({ part: span.spanId.slice(0, 64), error: errorMessage(error) });
+        }
+      };
+      for (const span of spans) {
+        attempt(span, () => {
+          traceIdOf(span);
+          spanUuid(span.spanId);
+          if (span.parentSpanId !== "") spanUuid(span.parentSpanId);
+          good.push(span);
+        });
+      }
+      const tree = spanTree(good);
+      const traceIds = [...new Set(good.map(traceIdOf))];
+      const roots = await findRootSpans(database.sql, workspaceId, traceIds);
+      for (const span of good) {
+        attempt(span, () => {
+          const run = spanToRun(span, tree, (traceId, parent) =>
+            roots.get(traceId) === parent ? traceId : undefined,
+          );
+          sent.runs.push({ part: span.spanId, sent: run });
+        });
+      }
+      const result = await ingest.ingest(workspaceId, sent, project);
+      await relink(workspaceId, good, roots);
+      return result;
+    },
+  };
+
+  /** Exporters send children before their root, and the parts of a long trace in several requests. */
+  async function relink(
+    workspaceId: string,
+    spans: readonly OtlpSpan[],
+    known: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const rootSpans = new Map(known);
+    for (const span of spans) if (span.parentSpanId === "") rootSpans.set(traceIdOf(span), span.spanId);
+    if (rootSpans.size === 0) return;
+    const roots = [...rootSpans].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
+    await database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
+  }
+}

@@ -1,0 +1,268 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defaultExportFields } from "../../src/bulk-export/exports/export-fields.ts";
+import { raw } from "../../src/platform/db/raw.ts";
+import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
+import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import {
+  createBucket,
+  downloadExport,
+  type ExportedFiles,
+  listKeys,
+  parseManifest,
+  readObject,
+} from "../support/exported-files.ts";
+import { type StoredRun, storedRun, storeRuns } from "../support/exported-runs.ts";
+
+const bucket = "exports";
+let rgw: CephRgw;
+let app: BulkExportApp;
+let destinationId: string;
+beforeAll(async () => {
+  [rgw, app] = await Promise.all([startCephRgw(), createBulkExportApp()]);
+  await createBucket(rgw, bucket);
+  destinationId = await app.newDestination(rgw, bucket, "lake/traces");
+}, 180_000);
+afterAll(async () => {
+  await app?.stop();
+  await rgw?.stop();
+});
+
+const place = (projectId: string) => ({ workspaceId: app.workspaceId, projectId });
+const parent = randomUUID();
+const megabyte = JSON.stringify({ text: randomBytes(524_288).toString("hex") });
+
+/** One of everything that has ever broken an export. */
+const odd: StoredRun[] = [
+  storedRun("2024-02-29T00:00:00.000000Z", { name: "leap day, first microsecond" }),
+  storedRun("2024-02-29T23:59:59.999999Z", { name: "leap day, last microsecond", end_time: "2024-03-01T00:00:00.000001Z" }),
+  storedRun("2024-03-01T00:00:00.000001Z", {
+    name: "日本語 – Ünïcödé – 🧵👩‍🚀 – \u202Eright to left",
+    run_type: "llm",
+    status: "error",
+    error: "line one\nline two\ttab \"quotes\" 'single' , ; \\backslash\\ \u0001",
+    inputs: JSON.stringify({ "emoji 🧵": "👩‍🚀", nul: "\u0000", lone: "\\ud800", csv: 'a,"b"\n' }),
+    outputs: "null",
+    extra: "{}",
+    events: "[]",
+    tags: ["", "a,b", '"', "ü", "a,b"],
+    is_root: false,
+    trace_id: parent,
+    parent_run_id: parent,
+    parent_run_ids: [parent, randomUUID()],
+    reference_example_id: randomUUID(),
+    total_tokens: "9223372036854775807",
+    prompt_tokens: "4611686018427387904",
+    completion_tokens: "9007199254740993",
+    total_cost: 0.1,
+    prompt_cost: 1e-15,
+    completion_cost: 123456789.12345678,
+    first_token_time: "2024-03-01T00:00:00.500001Z",
+  }),
+  storedRun("2024-03-01T12:00:00.123456Z", { name: "", tags: ["only"], inputs: "", trace_tier: "shortlived" }),
+  storedRun("2024-03-01T12:00:00.123456Z", { name: "a megabyte", inputs: megabyte, outputs: megabyte }),
+  storedRun("2024-03-02T00:00:00.000000Z", { name: "at the exclusive end" }),
+];
+const inWindow = odd.slice(0, -1);
+
+async function exportAll(body: Record<string, unknown> = {}): Promise<{ id: string; files: ExportedFiles }> {
+  const { id } = await app.newExport({
+    bulk_export_destination_id: destinationId,
+    start_time: "2024-02-29T00:00:00Z",
+    end_time: "2024-03-02T00:00:00Z",
+    format_version: "v2_beta",
+    ...body,
+  });
+  const ended = await app.waitFor(id);
+  expect(ended).toMatchObject({ status: "COMPLETED", error: null });
+  return { id, files: await downloadExport(rgw, bucket, id, "lake/traces") };
+}
+
+const byTime = (a: StoredRun, b: StoredRun) =>
+  a.start_time < b.start_time || (a.start_time === b.start_time && a.id < b.id) ? -1 : 1;
+
+describe.each(["zstandard", "snappy", "gzip", "none"])("files compressed with %s", (compression) => {
+  test("hold every value as it was stored, for two independent readers", async () => {
+    const projectId = await app.newProject();
+    await storeRuns(app.database.sql, place(projectId), odd);
+    const { id, files } = await exportAll({ session_id: projectId, compression });
+    const folder = `lake/traces/export_id=${id}/tenant_id=${app.workspaceId}/session_id=${projectId}/runs`;
+    expect(files.keys).toEqual([
+      `${folder}/year=2024/month=2/day=29/part-00000.parquet`,
+      `${folder}/year=2024/month=3/day=1/part-00000.parquet`,
+    ]);
+
+    const expected = inWindow.toSorted(byTime).map((run) => ({
+      ...run,
+      tenant_id: app.workspaceId,
+      session_id: projectId,
+      feedback_stats: null,
+    }));
+    const times = ["start_time", "end_time", "first_token_time"];
+    const exact = times.map((name) => `strftime(${name}, '%Y-%m-%dT%H:%M:%S.%fZ') as ${name}`).join(", ");
+    const byDuck = await files.query(
+      (table) =>
+        `select * exclude (filename, export_id, year, month, day) replace (${exact.replaceAll(/ as (\w+)/g, " as $1")})
+         from (select *, 1 as filename from ${table}) order by start_time, id`,
+    );
+    expect(byDuck).toEqual(expected);
+
+    const again = await files.readAgain();
+    const iso = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
+    const whole = (value: unknown) => (typeof value === "bigint" ? String(value) : value);
+    expect(again).toHaveLength(expected.length);
+    for (const [index, row] of again.entries()) {
+      expect(Object.keys(row)).toEqual([...defaultExportFields]);
+      const wanted = expected[index]! as Record<string, unknown>;
+      for (const [name, value] of Object.entries(row)) {
+        if (!times.includes(name)) expect({ [name]: whole(value) }).toEqual({ [name]: wanted[name] });
+        // That reader's times stop at the millisecond; the other one's were compared to the microsecond.
+        else expect({ [name]: iso(value) }).toEqual({ [name]: isoMs(wanted[name]) });
+      }
+    }
+    await files.remove();
+  });
+});
+
+function isoMs(value: unknown): unknown {
+  return typeof value === "string" ? new Date(value).toISOString() : value;
+}
+
+test("every file has the same fixed types, also where all values are null, and statistics", async () => {
+  const projectId = await app.newProject();
+  await storeRuns(app.database.sql, place(projectId), [storedRun("2024-02-29T01:00:00.000001Z"), odd[2]!]);
+  const { files } = await exportAll({ session_id: projectId });
+  const types = new Set<string>();
+  for (const key of files.keys) {
+    const metadata = files.metadata(key);
+    const schema = metadata.schema.map(({ name, type, repetition_type, logical_type, converted_type }) =>
+      JSON.stringify({ name, type, repetition_type, logical_type, converted_type }),
+    );
+    types.add(schema.join("\n"));
+    const start = metadata.row_groups[0]!.columns[9]!.meta_data!;
+    expect(start.path_in_schema).toEqual(["start_time"]);
+    expect(start.statistics).toMatchObject({ null_count: 0n });
+    expect(start.statistics?.min_value).toBeInstanceOf(Date);
+  }
+  expect(types.size).toBe(1);
+  const described = await files.query((table) => `select column_name, column_type from (describe select * from ${table})`);
+  const typeOf = Object.fromEntries(described.map((row) => [row.column_name, row.column_type]));
+  expect(typeOf).toMatchObject({
+    id: "VARCHAR",
+    parent_run_ids: "VARCHAR[]",
+    tags: "VARCHAR[]",
+    start_time: "TIMESTAMP WITH TIME ZONE",
+    first_token_time: "TIMESTAMP WITH TIME ZONE",
+    is_root: "BOOLEAN",
+    total_tokens: "BIGINT",
+    total_cost: "DOUBLE",
+    inputs: "VARCHAR",
+    feedback_stats: "VARCHAR",
+  });
+  await files.remove();
+});
+
+test("feedback is summed up with breakdowns of texts only, and listed when asked for", async () => {
+  const projectId = await app.newProject();
+  const run = storedRun("2024-02-29T10:00:00.000000Z");
+  const bare = storedRun("2024-02-29T11:00:00.000000Z");
+  await storeRuns(app.database.sql, place(projectId), [run, bare]);
+  const give = (key: string, score: number | null, value: unknown) =>
+    raw`insert into trace_feedback (id, workspace_id, run_id, project_id, key, score, value, created_at)
+      values (${randomUUID()}, ${app.workspaceId}, ${run.id}, ${projectId}, ${key}, ${score},
+        ${value === undefined ? null : JSON.stringify(value)}, '2024-03-01T00:00:00Z')`.execute(app.database.sql);
+  await give("taste", 0.5, "good");
+  await give("taste", 1, "good");
+  await give("taste", null, 7);
+  await give("flag", null, { deep: true });
+  const fields = ["feedbacks", "id", "feedback_stats"];
+  const { files } = await exportAll({ session_id: projectId, export_fields: fields });
+  const rows = await files.readAgain();
+  expect(Object.keys(rows[0]!)).toEqual(["id", "feedback_stats", "feedbacks"]);
+  const stats = JSON.parse(rows[0]!.feedback_stats as string);
+  expect(stats.taste).toMatchObject({ n: 3, avg: 0.75, values: { good: 2 } });
+  expect(stats.flag).toMatchObject({ n: 1, values: {} });
+  const listed = JSON.parse(rows[0]!.feedbacks as string) as { key: string; value: unknown }[];
+  expect(listed.map((one) => one.value)).toEqual(expect.arrayContaining(["good", 7, { deep: true }]));
+  expect(rows[1]).toEqual({ id: bare.id, feedback_stats: null, feedbacks: "[]" });
+  await files.remove();
+});
+
+test("a filter decides which runs are written", async () => {
+  const projectId = await app.newProject();
+  await storeRuns(app.database.sql, place(projectId), odd);
+  const filter = `and(eq(run_type, "llm"), has(tags, "a,b"), neq(name, "it's"))`;
+  const { files } = await exportAll({ session_id: projectId, filter });
+  expect((await files.readAgain()).map((row) => row.id)).toEqual([odd[2]!.id]);
+  await files.remove();
+});
+
+test("columns left out are not there, and a window is exact to the microsecond", async () => {
+  const projectId = await app.newProject();
+  await storeRuns(app.database.sql, place(projectId), odd);
+  const { files } = await exportAll({
+    session_id: projectId,
+    export_fields: ["name", "session_id"],
+    start_time: "2024-02-29T23:59:59.999999",
+    end_time: "2024-03-01T02:00:00.000001+02:00",
+  });
+  expect(await files.readAgain()).toEqual([{ name: "leap day, last microsecond", session_id: projectId }]);
+  await files.remove();
+});
+
+test("runs tile the window, empty days have no file, and the manifest is written last", async () => {
+  const projectId = await app.newProject();
+  await storeRuns(app.database.sql, place(projectId), odd);
+  const { id, files } = await exportAll({
+    session_id: projectId,
+    start_time: "2024-02-27T06:00:00Z",
+    end_time: "2024-03-02T18:00:00Z",
+  });
+  const { body } = await app.call("GET", `/api/v1/bulk-exports/${id}/runs`);
+  const runs = body as { id: string; start_time: string; end_time: string; status: string; metadata: Metadata }[];
+  expect(runs.map(({ start_time, end_time }) => [start_time, end_time])).toEqual([
+    ["2024-02-27T06:00:00+00:00", "2024-02-28T00:00:00+00:00"],
+    ["2024-02-28T00:00:00+00:00", "2024-02-29T00:00:00+00:00"],
+    ["2024-02-29T00:00:00+00:00", "2024-03-01T00:00:00+00:00"],
+    ["2024-03-01T00:00:00+00:00", "2024-03-02T00:00:00+00:00"],
+    ["2024-03-02T00:00:00+00:00", "2024-03-02T18:00:00+00:00"],
+  ]);
+  expect(runs.map((run) => run.metadata.result.rows_written)).toEqual([0, 0, 2, 3, 1]);
+  expect(runs[0]!.metadata.result.exported_files).toEqual([]);
+  expect(runs.flatMap((run) => run.metadata.result.exported_files)).toEqual(
+    files.keys.map((key) => `${bucket}/${key}`),
+  );
+  const one = await app.call("GET", `/api/v1/bulk-exports/${id}/runs/${runs[3]!.id}`);
+  expect(one.body).toEqual(runs[3]);
+
+  const manifest = parseManifest(await readObject(rgw, bucket, `lake/traces/_manifests/${id}.json`));
+  expect(manifest).toMatchObject({ export_id: id, rows: 6, fields: [...defaultExportFields] });
+  const listed = manifest.files as { key: string; rows: number; bytes: number }[];
+  expect(listed.map((file) => file.key)).toEqual(files.keys);
+  for (const file of listed) expect((await readObject(rgw, bucket, file.key)).length).toBe(file.bytes);
+  expect((await app.getExport(id)).progress).toMatchObject({
+    rows_written: 6,
+    files_written: 3,
+    percentage: 100,
+    runs_total: 5,
+  });
+  await files.remove();
+});
+
+type Metadata = { result: { rows_written: number; exported_files: string[] } };
+
+test("all experiments are those there when it starts, and projects that are none are left out", async () => {
+  const experiments = [await app.newProject({ experiment: true }), await app.newProject({ experiment: true })];
+  const plain = await app.newProject();
+  for (const projectId of [...experiments, plain]) {
+    await storeRuns(app.database.sql, place(projectId), [storedRun("2024-02-29T01:00:00.000000Z")]);
+  }
+  const { files } = await exportAll({ all_experiments: true });
+  const sessions = (await files.readAgain()).map((row) => row.session_id);
+  expect(sessions.sort()).toEqual([...experiments].sort());
+  await files.remove();
+});
+
+test("leaves nothing of its test writes behind", async () => {
+  expect(await listKeys(rgw, bucket, "lake/traces/tmp/")).toEqual([]);
+});
