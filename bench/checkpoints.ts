@@ -79,7 +79,9 @@ from t returning run_id`,
     },
     [atOnce],
   );
-  return rows.map((row) => saver.forRun({ fence: { runId: row.run_id, attempt: 1 }, metadata: { run_id: row.run_id } }));
+  return rows.map((row) =>
+    saver.forRun({ fence: { runId: row.run_id, attempt: 1 }, metadata: { run_id: row.run_id } }),
+  );
 }
 
 async function measureRuns(

@@ -67,7 +67,9 @@ for (let round = 0; round < rounds; round += 1) {
 const running = await start(dataDir);
 await delay(10_000);
 const idleMb = residentMb(running.pid);
-const { api_key } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as { api_key: string };
+const { api_key } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as {
+  api_key: string;
+};
 const ok = await requests(`${running.url}/ok`);
 const keys = await requests(`${running.url}/v2/api-keys`, { "x-api-key": api_key });
 await running.stop();
@@ -81,4 +83,9 @@ console.log(
   ]),
 );
 console.log();
-console.log(formatTable([{ request: "GET /ok", ...ok }, { request: "GET /v2/api-keys", ...keys }]));
+console.log(
+  formatTable([
+    { request: "GET /ok", ...ok },
+    { request: "GET /v2/api-keys", ...keys },
+  ]),
+);

@@ -6,7 +6,10 @@ export function generateConfiguration(): { path: string; content: string } {
     [
       "| setting | default | meaning |",
       "|---|---|---|",
-      ...rows.map((row) => `| \`${row.name}\` | ${row.fallback === "" ? "" : `\`${row.fallback}\``} | ${row.description} |`),
+      ...rows.map(
+        (row) =>
+          `| \`${row.name}\` | ${row.fallback === "" ? "" : `\`${row.fallback}\``} | ${row.description} |`,
+      ),
     ].join("\n");
   const content = `# Configuration
 

@@ -19,7 +19,10 @@ const sqlTests = [
 
 function vitest(args: string[], environment: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn("vitest", ["run", ...args], { stdio: "inherit", env: { ...process.env, ...environment } });
+    const child = spawn("vitest", ["run", ...args], {
+      stdio: "inherit",
+      env: { ...process.env, ...environment },
+    });
     child.on("exit", (code) => resolve(code ?? 1));
   });
 }

@@ -24,8 +24,8 @@ import { createLogger, type Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
-import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
 import { createTraces, type Traces } from "./traces/traces.ts";
+import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
 
 export type Started = {
@@ -161,9 +161,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   return { workspaces, agentServer, traces, jobs, startJobs, http, routes, documents };
 }
 
-function apiDocuments(
-  routes: Record<"system" | "control" | "agent" | "traces", Route[]>,
-): ApiDocument[] {
+function apiDocuments(routes: Record<"system" | "control" | "agent" | "traces", Route[]>): ApiDocument[] {
   return [
     {
       path: "/openapi.json",

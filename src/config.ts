@@ -17,7 +17,8 @@ export { isLoopbackHost } from "./settings.ts";
  * Every setting Treadle has, in one place: the only reader of `process.env`.
  * `npm run generate` turns this table into docs/configuration.md.
  */
-const positive = (most: number, fallback: number) => z.coerce.number().int().min(1).max(most).default(fallback);
+const positive = (most: number, fallback: number) =>
+  z.coerce.number().int().min(1).max(most).default(fallback);
 
 const settings = z.object({
   TREADLE_PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Port to listen on."),

@@ -54,7 +54,9 @@ describe("toDrafts", () => {
 
   it("takes interrupts out of the values and asks for input", () => {
     const interrupts = [{ id: "i1", value: { question: "ok?" } }];
-    const drafts = toDrafts(event("values", { messages: [new HumanMessage("x")], __interrupt__: interrupts }));
+    const drafts = toDrafts(
+      event("values", { messages: [new HumanMessage("x")], __interrupt__: interrupts }),
+    );
     expect(drafts.map(({ method }) => method)).toEqual(["values", "input.requested"]);
     expect(drafts[0]!.params.data).not.toHaveProperty("__interrupt__");
     expect(drafts[1]!.params.data).toEqual({ interrupt_id: "i1", payload: { question: "ok?" } });
@@ -65,7 +67,9 @@ describe("toDrafts", () => {
 
   it("does not call a tool failed that waits for a person", () => {
     const waiting = JSON.stringify([{ id: "i1", value: {} }]);
-    expect(toDrafts(event("tools", { event: "tool-error", tool_call_id: "c", message: waiting }))).toEqual([]);
+    expect(toDrafts(event("tools", { event: "tool-error", tool_call_id: "c", message: waiting }))).toEqual(
+      [],
+    );
     for (const message of ["it broke", "[1, 2]", "{}"]) {
       expect(toDrafts(event("tools", { event: "tool-error", tool_call_id: "c", message }))).toHaveLength(1);
     }
@@ -91,7 +95,10 @@ describe("matches", () => {
 
   it("by namespace and depth", () => {
     const at = (namespaces: string[][], depth: number | undefined, namespace: string[]) =>
-      matches({ channels: ["values"], namespaces, ...(depth === undefined ? {} : { depth }) }, draft("values", namespace));
+      matches(
+        { channels: ["values"], namespaces, ...(depth === undefined ? {} : { depth }) },
+        draft("values", namespace),
+      );
     expect(at([[]], 1, [])).toBe(true);
     expect(at([[]], 1, ["tools:1"])).toBe(true);
     expect(at([[]], 1, ["tools:1", "model:2"])).toBe(false);

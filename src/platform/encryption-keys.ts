@@ -37,7 +37,7 @@ export async function openSecretBox(
   });
   const reload = () => {
     readSecretKeys(options).then(
-      (keys) => keys && secretBox.useKeys(keys),
+      (keys) => keys && secretBox.replaceKeys(keys),
       (error: unknown) =>
         logger.error({ err: error }, "the encryption keys changed but cannot be read again"),
     );

@@ -99,7 +99,7 @@ async function prepareKeys(tx: Sql, options: RotationOptions): Promise<SecretBox
   if (!file) throw new Error(`${path} vanished while its keys were being rotated`);
   const next = { current: newSecret(), previous: [file.current, ...file.previous] };
   await replaceKeyFile(path, next);
-  box.useKeys({ currentKey: next.current, previousKeys: next.previous });
+  box.replaceKeys({ currentKey: next.current, previousKeys: next.previous });
   return box;
 }
 

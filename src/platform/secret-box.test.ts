@@ -69,7 +69,7 @@ describe("keys", () => {
   test("a box takes over the keys of a rotation", () => {
     const rotating = createSecretBox({ currentKey: "a key of some length" });
     const sealed = rotating.seal("old");
-    rotating.useKeys({ currentKey: "the next key, longer", previousKeys: ["a key of some length"] });
+    rotating.replaceKeys({ currentKey: "the next key, longer", previousKeys: ["a key of some length"] });
     expect(rotating.open(sealed)).toBe("old");
     expect(rotating.currentKeyId()).not.toBe(box.currentKeyId());
   });

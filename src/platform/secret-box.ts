@@ -20,7 +20,7 @@ export type SecretBox = {
   seal(text: string, context?: string): string;
   open(sealed: string, context?: string): string;
   /** Replaces the keys, after a rotation in another process. */
-  useKeys(keys: SecretKeys): void;
+  replaceKeys(keys: SecretKeys): void;
 };
 
 const version = "t1";
@@ -35,7 +35,7 @@ export function createSecretBox(keys: SecretKeys): SecretBox {
   return {
     currentKeyId: () => ring.current.id,
     knowsKey: (keyId) => ring.byId.has(keyId),
-    useKeys(next) {
+    replaceKeys(next) {
       ring = ringOf(next);
     },
 

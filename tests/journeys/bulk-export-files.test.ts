@@ -33,9 +33,12 @@ const parent = randomUUID();
 const megabyte = JSON.stringify({ text: randomBytes(524_288).toString("hex") });
 
 /** One of everything that has ever broken an export. */
-const odd: StoredRun[] = [
+const oddRuns = (): StoredRun[] => [
   storedRun("2024-02-29T00:00:00.000000Z", { name: "leap day, first microsecond" }),
-  storedRun("2024-02-29T23:59:59.999999Z", { name: "leap day, last microsecond", end_time: "2024-03-01T00:00:00.000001Z" }),
+  storedRun("2024-02-29T23:59:59.999999Z", {
+    name: "leap day, last microsecond",
+    end_time: "2024-03-01T00:00:00.000001Z",
+  }),
   storedRun("2024-03-01T00:00:00.000001Z", {
     name: "日本語 – Ünïcödé – 🧵👩‍🚀 – \u202Eright to left",
     run_type: "llm",
@@ -59,11 +62,15 @@ const odd: StoredRun[] = [
     completion_cost: 123456789.12345678,
     first_token_time: "2024-03-01T00:00:00.500001Z",
   }),
-  storedRun("2024-03-01T12:00:00.123456Z", { name: "", tags: ["only"], inputs: "", trace_tier: "shortlived" }),
+  storedRun("2024-03-01T12:00:00.123456Z", {
+    name: "",
+    tags: ["only"],
+    inputs: "",
+    trace_tier: "shortlived",
+  }),
   storedRun("2024-03-01T12:00:00.123456Z", { name: "a megabyte", inputs: megabyte, outputs: megabyte }),
   storedRun("2024-03-02T00:00:00.000000Z", { name: "at the exclusive end" }),
 ];
-const inWindow = odd.slice(0, -1);
 
 async function exportAll(body: Record<string, unknown> = {}): Promise<{ id: string; files: ExportedFiles }> {
   const { id } = await app.newExport({
@@ -84,6 +91,7 @@ const byTime = (a: StoredRun, b: StoredRun) =>
 describe.each(["zstandard", "snappy", "gzip", "none"])("files compressed with %s", (compression) => {
   test("hold every value as it was stored, for two independent readers", async () => {
     const projectId = await app.newProject();
+    const odd = oddRuns();
     await storeRuns(app.database.sql, place(projectId), odd);
     const { id, files } = await exportAll({ session_id: projectId, compression });
     const folder = `lake/traces/export_id=${id}/tenant_id=${app.workspaceId}/session_id=${projectId}/runs`;
@@ -92,18 +100,21 @@ describe.each(["zstandard", "snappy", "gzip", "none"])("files compressed with %s
       `${folder}/year=2024/month=3/day=1/part-00000.parquet`,
     ]);
 
-    const expected = inWindow.toSorted(byTime).map((run) => ({
-      ...run,
-      tenant_id: app.workspaceId,
-      session_id: projectId,
-      feedback_stats: null,
-    }));
+    const expected = odd
+      .slice(0, -1)
+      .toSorted(byTime)
+      .map((run) => ({
+        ...run,
+        tenant_id: app.workspaceId,
+        session_id: projectId,
+        feedback_stats: null,
+      }));
     const times = ["start_time", "end_time", "first_token_time"];
     const exact = times.map((name) => `strftime(${name}, '%Y-%m-%dT%H:%M:%S.%fZ') as ${name}`).join(", ");
     const byDuck = await files.query(
       (table) =>
-        `select * exclude (filename, export_id, year, month, day) replace (${exact.replaceAll(/ as (\w+)/g, " as $1")})
-         from (select *, 1 as filename from ${table}) order by start_time, id`,
+        `select * exclude (export_id, year, month, day) replace (${exact})
+         from ${table} order by start_time, id`,
     );
     expect(byDuck).toEqual(expected);
 
@@ -130,7 +141,10 @@ function isoMs(value: unknown): unknown {
 
 test("every file has the same fixed types, also where all values are null, and statistics", async () => {
   const projectId = await app.newProject();
-  await storeRuns(app.database.sql, place(projectId), [storedRun("2024-02-29T01:00:00.000001Z"), odd[2]!]);
+  await storeRuns(app.database.sql, place(projectId), [
+    storedRun("2024-02-29T01:00:00.000001Z"),
+    oddRuns()[2]!,
+  ]);
   const { files } = await exportAll({ session_id: projectId });
   const types = new Set<string>();
   for (const key of files.keys) {
@@ -145,7 +159,9 @@ test("every file has the same fixed types, also where all values are null, and s
     expect(start.statistics?.min_value).toBeInstanceOf(Date);
   }
   expect(types.size).toBe(1);
-  const described = await files.query((table) => `select column_name, column_type from (describe select * from ${table})`);
+  const described = await files.query(
+    (table) => `select column_name, column_type from (describe select * from ${table})`,
+  );
   const typeOf = Object.fromEntries(described.map((row) => [row.column_name, row.column_type]));
   expect(typeOf).toMatchObject({
     id: "VARCHAR",
@@ -170,7 +186,9 @@ test("feedback is summed up with breakdowns of texts only, and listed when asked
   const give = (key: string, score: number | null, value: unknown) =>
     raw`insert into trace_feedback (id, workspace_id, run_id, project_id, key, score, value, created_at)
       values (${randomUUID()}, ${app.workspaceId}, ${run.id}, ${projectId}, ${key}, ${score},
-        ${value === undefined ? null : JSON.stringify(value)}, '2024-03-01T00:00:00Z')`.execute(app.database.sql);
+        ${value === undefined ? null : JSON.stringify(value)}, '2024-03-01T00:00:00Z')`.execute(
+      app.database.sql,
+    );
   await give("taste", 0.5, "good");
   await give("taste", 1, "good");
   await give("taste", null, 7);
@@ -190,6 +208,7 @@ test("feedback is summed up with breakdowns of texts only, and listed when asked
 
 test("a filter decides which runs are written", async () => {
   const projectId = await app.newProject();
+  const odd = oddRuns();
   await storeRuns(app.database.sql, place(projectId), odd);
   const filter = `and(eq(run_type, "llm"), has(tags, "a,b"), neq(name, "it's"))`;
   const { files } = await exportAll({ session_id: projectId, filter });
@@ -199,7 +218,7 @@ test("a filter decides which runs are written", async () => {
 
 test("columns left out are not there, and a window is exact to the microsecond", async () => {
   const projectId = await app.newProject();
-  await storeRuns(app.database.sql, place(projectId), odd);
+  await storeRuns(app.database.sql, place(projectId), oddRuns());
   const { files } = await exportAll({
     session_id: projectId,
     export_fields: ["name", "session_id"],
@@ -212,14 +231,20 @@ test("columns left out are not there, and a window is exact to the microsecond",
 
 test("runs tile the window, empty days have no file, and the manifest is written last", async () => {
   const projectId = await app.newProject();
-  await storeRuns(app.database.sql, place(projectId), odd);
+  await storeRuns(app.database.sql, place(projectId), oddRuns());
   const { id, files } = await exportAll({
     session_id: projectId,
     start_time: "2024-02-27T06:00:00Z",
     end_time: "2024-03-02T18:00:00Z",
   });
   const { body } = await app.call("GET", `/api/v1/bulk-exports/${id}/runs`);
-  const runs = body as { id: string; start_time: string; end_time: string; status: string; metadata: Metadata }[];
+  const runs = body as {
+    id: string;
+    start_time: string;
+    end_time: string;
+    status: string;
+    metadata: Metadata;
+  }[];
   expect(runs.map(({ start_time, end_time }) => [start_time, end_time])).toEqual([
     ["2024-02-27T06:00:00+00:00", "2024-02-28T00:00:00+00:00"],
     ["2024-02-28T00:00:00+00:00", "2024-02-29T00:00:00+00:00"],
@@ -252,7 +277,10 @@ test("runs tile the window, empty days have no file, and the manifest is written
 type Metadata = { result: { rows_written: number; exported_files: string[] } };
 
 test("all experiments are those there when it starts, and projects that are none are left out", async () => {
-  const experiments = [await app.newProject({ experiment: true }), await app.newProject({ experiment: true })];
+  const experiments = [
+    await app.newProject({ experiment: true }),
+    await app.newProject({ experiment: true }),
+  ];
   const plain = await app.newProject();
   for (const projectId of [...experiments, plain]) {
     await storeRuns(app.database.sql, place(projectId), [storedRun("2024-02-29T01:00:00.000000Z")]);

@@ -1,5 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type BulkExportArea, type BulkExportOptions, createBulkExport } from "../../src/bulk-export/bulk-export.ts";
+import {
+  type BulkExportArea,
+  type BulkExportOptions,
+  createBulkExport,
+} from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/export-limits.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -30,7 +34,12 @@ export type BulkExportApp = {
   /** Another process on the same database, not started. */
   another(options?: Partial<BulkExportOptions>): BulkExportArea;
   newProject(options?: { experiment?: boolean; startTime?: string }): Promise<string>;
-  newDestination(rgw: CephRgw, bucket: string, prefix?: string, more?: Record<string, unknown>): Promise<string>;
+  newDestination(
+    rgw: CephRgw,
+    bucket: string,
+    prefix?: string,
+    more?: Record<string, unknown>,
+  ): Promise<string>;
   newExport(body: Record<string, unknown>): Promise<ExportAnswer>;
   getExport(id: string): Promise<ExportAnswer>;
   waitFor(id: string, statuses?: string[]): Promise<ExportAnswer>;

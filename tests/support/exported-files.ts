@@ -85,7 +85,8 @@ export async function downloadExport(
     },
     async readAgain() {
       const rows: Record<string, unknown>[] = [];
-      for (const key of keys) rows.push(...(await parquetReadObjects({ file: arrayBuffer(key), compressors })));
+      for (const key of keys)
+        rows.push(...(await parquetReadObjects({ file: arrayBuffer(key), compressors })));
       return rows;
     },
     metadata: (key) => parquetMetadata(arrayBuffer(key)),
@@ -100,4 +101,3 @@ export async function downloadExport(
 export function parseManifest(bytes: Buffer): Record<string, unknown> {
   return JSON.parse(bytes.toString("utf8")) as Record<string, unknown>;
 }
-

@@ -63,7 +63,11 @@ function hasDetail(text: string): boolean {
   try {
     const body = JSON.parse(text) as Record<string, unknown> | null;
     if (typeof body !== "object" || body === null) return false;
-    return "detail" in body || (body.type === "error" && "message" in body) || (body.jsonrpc === "2.0" && "error" in body);
+    return (
+      "detail" in body ||
+      (body.type === "error" && "message" in body) ||
+      (body.jsonrpc === "2.0" && "error" in body)
+    );
   } catch {
     return false;
   }

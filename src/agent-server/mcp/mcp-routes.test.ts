@@ -115,7 +115,10 @@ describe("200", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
       signal: leaving.signal,
     });
-    await vi.waitFor(async () => expect(await threadCount()).toBe(before + 1), { timeout: 5_000, interval: 1 });
+    await vi.waitFor(async () => expect(await threadCount()).toBe(before + 1), {
+      timeout: 5_000,
+      interval: 1,
+    });
     leaving.abort();
     const { error } = (await (await answer).json()) as Rpc;
     expect(error?.message).toContain("stopped");

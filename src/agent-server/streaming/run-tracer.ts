@@ -75,7 +75,10 @@ export class RunTracer extends BaseCallbackHandler {
     metadata?: Record<string, unknown>,
     runName?: string,
   ): void {
-    const known = { ...metadata, ...(extra?.invocation_params ? { invocation_params: extra.invocation_params } : {}) };
+    const known = {
+      ...metadata,
+      ...(extra?.invocation_params ? { invocation_params: extra.invocation_params } : {}),
+    };
     this.#start(runId, parentRunId, "llm", runName ?? nameOf(model), { messages }, tags, known);
   }
 
@@ -95,7 +98,8 @@ export class RunTracer extends BaseCallbackHandler {
   override handleLLMNewToken(_token: string, _index: unknown, runId: string): void {
     const span = this.#open.get(runId);
     // The first one tells how long the model took to begin; the rest would only fill the trace.
-    if (span && span.events.length === 0) span.events.push({ name: "new_token", time: new Date().toISOString() });
+    if (span && span.events.length === 0)
+      span.events.push({ name: "new_token", time: new Date().toISOString() });
   }
 
   override handleLLMEnd(output: LLMResult, runId: string): void {

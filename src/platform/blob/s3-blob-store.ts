@@ -56,7 +56,8 @@ export async function openS3BlobStore(options: S3Options): Promise<BlobStore> {
         const found = await client.send(new HeadObjectCommand({ Bucket, Key: key }), sendOptions);
         return { bytes: found.ContentLength ?? 0, metadata: found.Metadata ?? {} };
       } catch (error) {
-        if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 404) return null;
+        if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 404)
+          return null;
         signal?.throwIfAborted();
         throw s3Failure(error, place);
       }
@@ -75,7 +76,9 @@ function createClient(options: S3Options): S3Client {
   const silence = options.silenceTimeoutMs ?? 60_000;
   return new S3Client({
     region: settings.region ?? defaultRegion,
-    ...(settings.endpointUrl !== null && !settings.bucketInEndpoint ? { endpoint: settings.endpointUrl } : {}),
+    ...(settings.endpointUrl !== null && !settings.bucketInEndpoint
+      ? { endpoint: settings.endpointUrl }
+      : {}),
     bucketEndpoint: settings.bucketInEndpoint,
     // Most storages that are not AWS have no name per bucket.
     forcePathStyle: settings.addressingStyle === "path" || (settings.addressingStyle === "auto" && custom),
@@ -170,7 +173,11 @@ function multipartUpload(
   };
 }
 
-async function rethrown<T>(work: Promise<T>, place: FailurePlace, signal: AbortSignal | undefined): Promise<T> {
+async function rethrown<T>(
+  work: Promise<T>,
+  place: FailurePlace,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -127,7 +127,9 @@ function saidBy(fault: S3Fault): string {
   const name = fault.Code ?? fault.code ?? fault.name ?? "";
   const text = (fault.message ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
   const status = fault.$metadata?.httpStatusCode;
-  const parts = [name, text === name ? "" : text, status ? `status ${status}` : ""].filter((part) => part !== "");
+  const parts = [name, text === name ? "" : text, status ? `status ${status}` : ""].filter(
+    (part) => part !== "",
+  );
   return parts.length > 0 ? ` (${parts.join(", ")})` : "";
 }
 
@@ -146,4 +148,3 @@ function guardRefusal(error: unknown): AppError | undefined {
 export function isBlobFailure(error: unknown): error is AppError {
   return error instanceof AppError && (error.code.startsWith("blob.") || error.code.startsWith("network."));
 }
-

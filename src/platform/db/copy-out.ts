@@ -1,5 +1,5 @@
 import pg from "pg";
-import { mapDatabaseError, describeDatabase } from "./database-errors.ts";
+import { describeDatabase, mapDatabaseError } from "./database-errors.ts";
 
 /** One row as the database sends it in binary COPY format; the bytes are valid during the call only. */
 export type CopyRow = (source: Buffer, start: number, end: number) => void;

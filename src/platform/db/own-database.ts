@@ -24,7 +24,8 @@ export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabas
     await run(`revoke all on database ${quoted} from public`);
   } catch (error) {
     // Another process made the same a moment earlier.
-    if (["42P04", "42710", "23505"].includes(sqlState(error) ?? "")) return createOwnDatabase(sql, { name, password });
+    if (["42P04", "42710", "23505"].includes(sqlState(error) ?? ""))
+      return createOwnDatabase(sql, { name, password });
     if (sqlState(error) === "42501") throw notPermitted(error);
     throw error;
   }

@@ -147,6 +147,21 @@ describe("POST /api/v1/runs/query 200", () => {
     expect((await query({ cursor: page.cursors.next, select: ["id"] })).runs).toHaveLength(1);
   });
 
+  test("large payloads make more pages, never a larger answer", async () => {
+    const big = { text: "x".repeat(9 * 1024 * 1024) };
+    await keep(
+      ...[1, 2, 3, 4, 5].map((second) => ({ name: `n${second}`, start_time: at(second), inputs: big })),
+    );
+    const first = await query({});
+    expect(first.runs.map((run) => run.name)).toEqual(["n5", "n4", "n3"]);
+    const second = await query({ cursor: first.cursors.next });
+    expect(second.runs.map((run) => run.name)).toEqual(["n2", "n1"]);
+    expect(second.cursors.next).toBeNull();
+    const light = await query({ select: ["inputs_preview"] });
+    expect(light.runs).toHaveLength(5);
+    expect(light.runs[0]!.inputs_preview).toHaveLength(250);
+  });
+
   test("each way of naming runs", async () => {
     const example = randomUUID();
     const [root] = await keep({

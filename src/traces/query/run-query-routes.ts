@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import type { Position } from "../filter/filter-error.ts";
-import { cutPage, readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
 import { filterFields, readFilter, readRunQuery } from "./run-request.ts";
@@ -35,8 +35,7 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
         const names = readSelect(body.select);
         const page = { limit, order: body.order ?? "desc", after };
-        const found = await findRuns(database.sql, query, page, columnsOf(names));
-        const { rows, next } = cutPage(found, limit);
+        const { rows, next } = await findRuns(database.sql, query, page, columnsOf(names));
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
         return jsonText(`{"runs":${writeRuns(rows, names)},"cursors":${cursors},"parsed_query":${parsed}}`);
@@ -76,7 +75,8 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const names = readSelect(null);
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
         const page = { limit: 1, order: "desc" } as const;
-        const [row] = await findRuns(database.sql, query, page, columnsOf(names));
+        const found = await findRuns(database.sql, query, page, columnsOf(names));
+        const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         return jsonText(writeRun(row, names));
       },
@@ -88,7 +88,7 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         operationId: "getTrace",
         summary: "The runs of a trace, in the order of its tree",
         description:
-          "Without payloads, unless `select` names them: a tree is drawn first and looked into later.",
+          "Without payloads, unless `select` names them: a tree is drawn first and looked into later. `truncated` says that there are more runs than fit into one answer; POST /api/v1/runs/query with `trace` pages through them.",
         tag,
         access: viewer,
         params: z.object({ trace_id: z.guid() }),
@@ -100,10 +100,10 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const traceId = params.trace_id.toLowerCase();
         const names = readSelect(select ?? lightFields);
         const query = { workspaceId: caller.workspaceId, traceId };
-        const rows = await findTrace(database.sql, query, maxTrace + 1, columnsOf(names));
+        const { rows, next } = await findTrace(database.sql, query, maxTrace, columnsOf(names));
         if (rows.length === 0) throw traceNotFound(traceId);
-        const runs = writeRuns(rows.slice(0, maxTrace), names);
-        return jsonText(`{"trace_id":"${traceId}","truncated":${rows.length > maxTrace},"runs":${runs}}`);
+        const runs = writeRuns(rows, names);
+        return jsonText(`{"trace_id":"${traceId}","truncated":${next !== null},"runs":${runs}}`);
       },
     ),
   ];

@@ -33,9 +33,24 @@ export type Cursor = { startTime: string; id: string };
 
 export type Page = { limit: number; order: PageOrder; after?: Cursor | undefined };
 
-/** Fields the answer of a query can hold, besides those derived from them. */
-export type RunField = keyof Run | "metadata";
-export type RunRow = Pick<Run, "id" | "start_time"> & Partial<Run> & { metadata?: string };
+export const previewFields = ["inputs_preview", "outputs_preview", "error_preview"] as const;
+export const previewChars = 250;
+
+/** Fields that are read for an answer. */
+export type RunField = keyof Run | "metadata" | (typeof previewFields)[number];
+export type RunRow = Pick<Run, "id" | "start_time"> &
+  Partial<Run> & { metadata?: string } & Partial<Record<(typeof previewFields)[number], string | null>>;
+
+/** What clients made as large as they liked. */
+export const payloadFields = ["inputs", "outputs", "error", "extra", "events", "serialized"] as const;
+
+export type FoundRuns = {
+  rows: RunRow[];
+  /** Where to go on; null when this was all. */
+  next: Cursor | null;
+  /** Fewer than asked for, because the payloads were too large for one answer. */
+  isTooLarge: boolean;
+};
 
 const cursorPattern =
   /^(\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
@@ -58,12 +73,4 @@ export function runNotFound(runId: string): AppError {
     kind: "not_found",
     message: `Run ${runId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
   });
-}
-
-/** One more than a page is read; the surplus says that there is a next page. */
-export function cutPage(rows: RunRow[], limit: number): { rows: RunRow[]; next: Cursor | null } {
-  if (rows.length <= limit) return { rows, next: null };
-  const kept = rows.slice(0, limit);
-  const last = kept[kept.length - 1]!;
-  return { rows: kept, next: { startTime: last.start_time, id: last.id } };
 }

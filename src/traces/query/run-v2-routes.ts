@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { invalidField } from "../../platform/errors.ts";
+import { AppError, invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
-import { cutPage, type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { jsonText } from "./run-query-routes.ts";
 import { time } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
@@ -63,13 +63,8 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
         const limit = body.page_size ?? 100;
         const names = readSelects(body.selects);
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
-        const found = await findRuns(
-          database.sql,
-          query,
-          { limit, order: "desc", after },
-          v2ColumnsOf(names),
-        );
-        const { rows, next } = cutPage(found, limit);
+        const newest = { limit, order: "desc", after } as const;
+        const { rows, next } = await findRuns(database.sql, query, newest, v2ColumnsOf(names));
         const cursor = JSON.stringify(next && writeCursor(next));
         const items = writeV2Runs(rows, names);
         return jsonText(`{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
@@ -92,7 +87,9 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
         const names = readSelects(asked.selects);
         const projectIds = asked.project_id ? [asked.project_id] : undefined;
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
-        const [row] = await findRuns(database.sql, query, { limit: 1, order: "desc" }, v2ColumnsOf(names));
+        const one = { limit: 1, order: "desc" } as const;
+        const found = await findRuns(database.sql, query, one, v2ColumnsOf(names));
+        const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         return jsonText(writeV2Run(row, names));
       },
@@ -114,6 +111,7 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
           max_start_time: time.optional(),
         }),
         responses: { 200: { description: "The runs.", schema: z.object({ items: z.array(runV2) }) } },
+        errors: [413],
       },
       async ({ caller, params, query: asked }) => {
         const names = readSelects(asked.selects);
@@ -125,11 +123,21 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
           until: asked.max_start_time,
           filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
         };
-        const rows = await findTrace(database.sql, query, maxTrace, v2ColumnsOf(names));
+        const { rows, next } = await findTrace(database.sql, query, maxTrace, v2ColumnsOf(names));
+        if (next) throw traceTooLarge(params.trace_id);
         return jsonText(`{"items":${writeV2Runs(rows, names)}}`);
       },
     ),
   ];
+}
+
+/** This answer has no pages, and half a trace must not look like a whole one. */
+function traceTooLarge(traceId: string): AppError {
+  return new AppError({
+    code: "trace.too_large",
+    kind: "too_large",
+    message: `Trace ${traceId} does not fit into one answer. Select fewer fields, or page through it with POST /api/v2/runs/query and trace_id.`,
+  });
 }
 
 function readV2Query(workspaceId: string, body: z.output<typeof queryBody>, now: Date): RunQuery {

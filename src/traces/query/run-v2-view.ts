@@ -16,12 +16,6 @@ const payload = (name: RunField): V2Field => ({
   reads: [name],
   write: (row) => (row[name as "inputs"] as string | null) ?? "null",
 });
-const preview = (name: "inputs" | "outputs" | "error"): V2Field => ({
-  reads: [name],
-  write: (row) => JSON.stringify(row[name]?.slice(0, previewChars).toWellFormed() ?? null),
-});
-const previewChars = 250;
-
 /** The newer API's names for what a run holds; it answers what was selected and nothing else. */
 const fields: Record<string, V2Field> = {
   id: plain("id"),
@@ -36,14 +30,14 @@ const fields: Record<string, V2Field> = {
   },
   first_token_time: plain("first_token_time"),
   error: plain("error"),
-  error_preview: preview("error"),
+  error_preview: plain("error_preview"),
   extra: payload("extra"),
   metadata: payload("metadata"),
   events: payload("events"),
   inputs: payload("inputs"),
-  inputs_preview: preview("inputs"),
+  inputs_preview: plain("inputs_preview"),
   outputs: payload("outputs"),
-  outputs_preview: preview("outputs"),
+  outputs_preview: plain("outputs_preview"),
   manifest: payload("serialized"),
   parent_run_ids: plain("parent_run_ids"),
   project_id: {

@@ -1,4 +1,4 @@
-import type { RunField, RunRow } from "./run-query.ts";
+import { previewFields, type RunField, type RunRow } from "./run-query.ts";
 
 /** The fields of an answer that are not columns, and the columns they need. */
 const derived: Record<string, RunField[]> = {
@@ -41,6 +41,7 @@ const columns = [
   "first_token_time",
   "thread_id",
   "execution_order",
+  ...previewFields,
 ] as const satisfies RunField[];
 
 /** Clients cannot read a run without these, whatever they selected. */
@@ -57,11 +58,12 @@ const required = [
 ];
 const payloads = new Set<string>(["inputs", "outputs", "extra", "events", "serialized", "feedback_stats"]);
 const costs = new Set<string>(["total_cost", "prompt_cost", "completion_cost"]);
+const onlyWhenNamed = new Set<string>(["child_run_ids", ...previewFields]);
 const known = new Set<string>([...columns, ...Object.keys(derived)]);
 
 /** What to answer: the fields named that there are, and always the required ones; all of them when none is named. */
 export function readSelect(select: readonly string[] | null | undefined): string[] {
-  if (!select || select.length === 0) return [...known].filter((name) => name !== "child_run_ids");
+  if (!select || select.length === 0) return [...known].filter((name) => !onlyWhenNamed.has(name));
   return [...new Set([...required, ...select])].filter((name) => known.has(name));
 }
 

@@ -1,0 +1,55 @@
+import { AppError } from "../../platform/errors.ts";
+import type { Authorize } from "../../platform/http/access.ts";
+import { type Caller, roleCovers } from "../../platform/http/caller.ts";
+import type { Target } from "./target.ts";
+import type { Targets } from "./targets.ts";
+
+/** Searches are reads although they are posted. */
+const reading = /\/(search|count|history|batch\/get|list)$/;
+
+/**
+ * A project with its own authentication decides for itself. For the others the platform's keys hold, as they do for
+ * the built-in agent server.
+ */
+export async function admit(
+  input: { slug: string; method: string; path: string; headers: Headers; urlHost: string },
+  targets: Targets,
+  authorize: Authorize,
+): Promise<Target> {
+  const target = await targets.find(input.slug);
+  if (target?.usesOwnAuth) return target;
+  // Asked before it is said whether there is such a deployment.
+  const caller = await authorize({ kind: "agent", role: "viewer" }, input.headers, input.urlHost);
+  if (!target || !mayEnter(caller, target)) throw notFound(input.slug);
+  const isRead = input.method === "GET" || input.method === "HEAD" || reading.test(input.path);
+  if (!isRead && !roleCovers(caller!.role, "editor")) {
+    throw new AppError({
+      code: "request.role_too_low",
+      kind: "forbidden",
+      message: "This needs the role editor; the credential has the role viewer. Use a credential with more rights.",
+    });
+  }
+  return target;
+}
+
+/** The keyless caller of this machine may use every workspace's deployments: the machine is theirs. */
+function mayEnter(caller: Caller | null, target: Target): boolean {
+  return caller !== null && (caller.via === "loopback" || caller.workspaceId === target.workspaceId);
+}
+
+export function notFound(slug: string): AppError {
+  return new AppError({
+    code: "gateway.unknown",
+    kind: "not_found",
+    message: `There is no deployment at /d/${slug.slice(0, 100)}.`,
+  });
+}
+
+export function notServing(target: Target): AppError {
+  return new AppError({
+    code: "gateway.not_serving",
+    kind: "unavailable",
+    message: target.reason,
+    headers: { "retry-after": "2" },
+  });
+}
