@@ -1,76 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { HttpClient } from "./http-client.ts";
 import { formatTable, load, median, percentile } from "./load.ts";
+import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from "./subjects.ts";
 
 /**
  * How fast is the agent server, beside the open in-memory server on the same graphs and the same load?
  *   node bench/agent-server.ts              ours and the peer, then the peer and ours; medians
  *   node bench/agent-server.ts --ours       ours alone
  */
-const root = fileURLToPath(new URL("..", import.meta.url));
-const project = join(root, "bench/fixtures/agents");
-const peerPackage = "@langchain/langgraph-cli@1.5.1";
 const seconds = Number(process.env.BENCH_SECONDS ?? 4);
 
-type Subject = { name: string; start(port: number): ChildProcess };
 type Figures = Record<string, number>;
-
-const ours: Subject = {
-  name: "treadle",
-  start: (port) => {
-    const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
-    return spawn(
-      join(root, "node_modules/.bin/node"),
-      [
-        join(root, "bin/treadle.js"),
-        "agent",
-        "--config",
-        join(project, "langgraph.json"),
-        "--port",
-        String(port),
-      ],
-      {
-        env: { ...process.env, TREADLE_DATA_DIR: data, TREADLE_LOG_LEVEL: "warn" },
-        stdio: "ignore",
-        detached: true,
-      },
-    );
-  },
-};
-
-const peer: Subject = {
-  name: "peer",
-  start: (port) => {
-    const folder = installPeer();
-    return spawn(
-      join(folder, "node_modules/.bin/langgraphjs"),
-      ["dev", "--no-browser", "--port", String(port), "--config", join(folder, "langgraph.json")],
-      { cwd: folder, env: { ...process.env, LANGSMITH_TRACING: "false" }, stdio: "ignore", detached: true },
-    );
-  },
-};
-
-/** The open server in a folder of its own, with the same graphs. */
-function installPeer(): string {
-  const folder = join(tmpdir(), "treadle-bench-peer");
-  mkdirSync(folder, { recursive: true });
-  if (!existsSync(join(folder, "node_modules/.bin/langgraphjs"))) {
-    writeFileSync(join(folder, "package.json"), readFileSync(join(project, "package.json")));
-    const packages = [peerPackage, "@langchain/langgraph@1.4.18", "@langchain/core@1.2.13"];
-    execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", ...packages], {
-      cwd: folder,
-    });
-  }
-  for (const file of ["graphs.mjs", "langgraph.json"]) cpSync(join(project, file), join(folder, file));
-  return folder;
-}
 
 async function measure(subject: Subject): Promise<Figures> {
   const port = await freePort();
@@ -99,8 +39,7 @@ async function measure(subject: Subject): Promise<Figures> {
     http.close();
     return figures;
   } finally {
-    process.kill(-child.pid!, "SIGTERM");
-    await Promise.race([new Promise((resolve) => child.once("exit", resolve)), delay(10_000)]);
+    await stop(child);
   }
 }
 
@@ -174,52 +113,6 @@ async function measureState(http: HttpClient): Promise<Figures> {
     "GET state ms": await time(`/threads/${threadId}/state`),
     "history of 100 ms": await time(`/threads/${threadId}/history?limit=100`),
   };
-}
-
-async function untilHealthy(http: HttpClient): Promise<void> {
-  const until = performance.now() + 60_000;
-  for (;;) {
-    try {
-      await http.call("GET", "/ok");
-      return;
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await delay(20);
-    }
-  }
-}
-
-/** Of the process and its children, without Postgres. */
-function memoryOf(pid: number): number {
-  const table = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,comm="]).toString().trim().split("\n");
-  const rows = table
-    .map((line) => line.trim().split(/\s+/))
-    .map(([id, parent, rss, name]) => ({
-      id: Number(id),
-      parent: Number(parent),
-      rss: Number(rss),
-      name: name!,
-    }));
-  const family = new Set([pid]);
-  for (let grown = true; grown; ) {
-    grown = false;
-    for (const row of rows)
-      if (family.has(row.parent) && !family.has(row.id)) grown = Boolean(family.add(row.id));
-  }
-  return (
-    rows
-      .filter((row) => family.has(row.id) && row.name !== "postgres")
-      .reduce((sum, row) => sum + row.rss, 0) / 1024
-  );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];

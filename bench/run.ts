@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 /** `npm run bench` lists the questions; `npm run bench -- NAME` answers one. One at a time: they share the machine. */
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const parts = new Set(["run", "load", "http-client"]);
+const parts = new Set(["run", "load", "http-client", "subjects"]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -3))

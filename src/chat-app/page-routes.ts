@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { z } from "zod";
 import { AppError } from "../platform/errors.ts";
 import { type Route, route } from "../platform/http/route.ts";
@@ -44,20 +46,25 @@ export function pageRoutes(folder: string): Route[] {
         errors: [404],
         hidden: true,
       },
-      async ({ params: { file } }) => {
+      async ({ params: { file }, c }) => {
         const body = await readIfThere(join(folder, "assets", file));
         if (body === undefined) throw noFile(file);
-        return new Response(body, {
+        const packed = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+        return new Response(packed ? await pack(body) : body, {
           headers: {
             "content-type": contentTypes[extname(file)] ?? "application/octet-stream",
             // The name changes with the content.
             "cache-control": "public, max-age=31536000, immutable",
+            vary: "accept-encoding",
+            ...(packed ? { "content-encoding": "gzip" } : {}),
           },
         });
       },
     ),
   ];
 }
+
+const pack = promisify(gzip);
 
 function html(body: Uint8Array | string): Response {
   return new Response(body, {

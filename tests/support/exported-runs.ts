@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
+import { tagTerm } from "../../src/traces/runs/term.ts";
 
 /** A run with every field an export may hold; texts as they are stored, times with microseconds. */
 export type StoredRun = {
@@ -70,15 +71,16 @@ export async function storeRuns(
   place: { workspaceId: string; projectId: string },
   runs: readonly StoredRun[],
 ): Promise<void> {
+  const rows = runs.map((run) => ({ ...run, terms: run.tags.map(tagTerm) }));
   await raw`insert into trace_runs (id, workspace_id, project_id, trace_id, parent_run_id, parent_run_ids,
       reference_example_id, name, run_type, start_time, end_time, status, is_root, dotted_order, trace_tier, inputs,
       outputs, error, extra, events, tags, total_tokens, prompt_tokens, completion_tokens, total_cost, prompt_cost,
-      completion_cost, first_token_time)
+      completion_cost, first_token_time, terms)
     select id, ${place.workspaceId}, ${place.projectId}, trace_id, parent_run_id, parent_run_ids,
       reference_example_id, name, run_type, start_time, end_time, status, is_root, dotted_order, trace_tier, inputs,
       outputs, error, extra, events, tags, total_tokens, prompt_tokens, completion_tokens, total_cost, prompt_cost,
-      completion_cost, first_token_time
-    from json_populate_recordset(null::trace_runs, ${JSON.stringify(runs)}::json)`.execute(sql);
+      completion_cost, first_token_time, terms
+    from json_populate_recordset(null::trace_runs, ${JSON.stringify(rows)}::json)`.execute(sql);
 }
 
 /** Many small runs of one day, a second apart. */

@@ -48,8 +48,6 @@ export type FoundRuns = {
   rows: RunRow[];
   /** Where to go on; null when this was all. */
   next: Cursor | null;
-  /** Fewer than asked for, because the payloads were too large for one answer. */
-  isTooLarge: boolean;
 };
 
 const cursorPattern =

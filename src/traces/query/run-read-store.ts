@@ -19,7 +19,7 @@ export type ReadRuns = {
  * Stops at the limit, or earlier where the payloads grow too large; one run always fits.
  */
 export async function readRuns(sql: Sql, read: ReadRuns): Promise<FoundRuns> {
-  const { fields, limit } = read;
+  const { fields } = read;
   const { rows } = await raw<RunRow & { found: number }>`with keys as materialized (${read.keys}),
     page as materialized (${pageOf(read)})${feedbackOfPage(read)}
     select ${selectList(fields)}, (select count(*)::int from keys) as found
@@ -29,7 +29,7 @@ export async function readRuns(sql: Sql, read: ReadRuns): Promise<FoundRuns> {
   const found = rows[0]?.found ?? 0;
   const last = rows.at(-1);
   const next = last && found > rows.length ? { startTime: last.start_time, id: last.id } : null;
-  return { rows, next, isTooLarge: rows.length < Math.min(found, limit) };
+  return { rows, next };
 }
 
 function joinRun(keys: RawBuilder<unknown>, { workspaceId }: ReadRuns): RawBuilder<unknown> {

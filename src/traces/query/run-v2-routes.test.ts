@@ -131,3 +131,26 @@ describe("422", () => {
     expect((await app.call("POST", "/api/v2/runs/query", { body })).status).toBe(422);
   });
 });
+
+test("413: a trace too large for an answer without pages", async () => {
+  const of = (run: Partial<SampleRun>) =>
+    sampleRun({
+      workspace_id: app.workspaceId,
+      session_id: session,
+      inputs: { text: "x".repeat(9e6) },
+      ...run,
+    });
+  const big = of({ start_time: "2026-03-01T00:00:00Z" });
+  const others = [1, 2, 3].map(() => of({ start_time: "2026-03-01T00:00:01Z", parent_run_id: big.id }));
+  await insertRuns(testDatabase.database.sql, [big, ...others]);
+  const path = `/api/v2/traces/${big.id}/runs`;
+  expect((await app.call("GET", `${path}?selects=INPUTS`)).status).toBe(413);
+  expect((await app.call("GET", `${path}?selects=INPUTS_PREVIEW`)).status).toBe(200);
+  const page = await query({
+    project_ids: [session],
+    trace_id: big.id,
+    min_start_time: "2026-01-01",
+    selects: ["INPUTS"],
+  });
+  expect(page).toMatchObject({ has_more: true });
+});

@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { HttpClient } from "./http-client.ts";
+
+/** What is measured side by side: our agent server and the open in-memory one, with the same graphs. */
+const root = fileURLToPath(new URL("..", import.meta.url));
+const project = join(root, "bench/fixtures/agents");
+const peerPackage = "@langchain/langgraph-cli@1.5.1";
+
+export type Subject = { name: string; start(port: number): ChildProcess };
+
+export const ours: Subject = {
+  name: "treadle",
+  start: (port) => {
+    const data = mkdtempSync(join(tmpdir(), "treadle-bench-"));
+    return spawn(
+      join(root, "node_modules/.bin/node"),
+      [
+        join(root, "bin/treadle.js"),
+        "agent",
+        "--config",
+        join(project, "langgraph.json"),
+        "--port",
+        String(port),
+      ],
+      {
+        env: { ...process.env, TREADLE_DATA_DIR: data, TREADLE_LOG_LEVEL: "warn" },
+        stdio: "ignore",
+        detached: true,
+      },
+    );
+  },
+};
+
+export const peer: Subject = {
+  name: "peer",
+  start: (port) => {
+    const folder = installPeer();
+    return spawn(
+      join(folder, "node_modules/.bin/langgraphjs"),
+      ["dev", "--no-browser", "--port", String(port), "--config", join(folder, "langgraph.json")],
+      { cwd: folder, env: { ...process.env, LANGSMITH_TRACING: "false" }, stdio: "ignore", detached: true },
+    );
+  },
+};
+
+/** The open server in a folder of its own, with the same graphs. */
+function installPeer(): string {
+  const folder = join(tmpdir(), "treadle-bench-peer");
+  mkdirSync(folder, { recursive: true });
+  if (!existsSync(join(folder, "node_modules/.bin/langgraphjs"))) {
+    writeFileSync(join(folder, "package.json"), readFileSync(join(project, "package.json")));
+    const packages = [peerPackage, "@langchain/langgraph@1.4.18", "@langchain/core@1.2.13"];
+    execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", ...packages], {
+      cwd: folder,
+    });
+  }
+  for (const file of ["graphs.mjs", "langgraph.json"]) cpSync(join(project, file), join(folder, file));
+  return folder;
+}
+
+/** Ends the subject and everything it started. */
+export async function stop(child: ChildProcess): Promise<void> {
+  process.kill(-child.pid!, "SIGTERM");
+  await Promise.race([new Promise((resolve) => child.once("exit", resolve)), delay(10_000)]);
+}
+
+export async function untilHealthy(http: HttpClient): Promise<void> {
+  const until = performance.now() + 60_000;
+  for (;;) {
+    try {
+      await http.call("GET", "/ok");
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await delay(20);
+    }
+  }
+}
+
+/** Of the process and its children, without Postgres. */
+export function memoryOf(pid: number): number {
+  const table = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,comm="]).toString().trim().split("\n");
+  const rows = table
+    .map((line) => line.trim().split(/\s+/))
+    .map(([id, parent, rss, name]) => ({
+      id: Number(id),
+      parent: Number(parent),
+      rss: Number(rss),
+      name: name!,
+    }));
+  const family = new Set([pid]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const row of rows)
+      if (family.has(row.parent) && !family.has(row.id)) grown = Boolean(family.add(row.id));
+  }
+  return (
+    rows
+      .filter((row) => family.has(row.id) && row.name !== "postgres")
+      .reduce((sum, row) => sum + row.rss, 0) / 1024
+  );
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
