@@ -9,6 +9,8 @@ create table deployments (
   slug text not null unique,
   source text not null check (source in ('github', 'external_docker', 'internal_docker', 'internal_source', 'internal_template')),
   source_config jsonb not null,
+  -- As asked for last; each revision has its own.
+  source_revision_config jsonb not null,
   tracked_repo_ref text,
   -- The commit the last poll of the tracked branch saw.
   polled_commit_sha text,

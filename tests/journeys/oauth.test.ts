@@ -233,6 +233,8 @@ describe("a provider that cannot be reached", () => {
     app.clock.advance(2 * hourMs);
     const late = await authenticate({ provider: "down" });
     expect(late.status).toBe(502);
+    // What was held back must not arrive later: a refresh token works once.
+    proxy.cut();
     await proxy.restore();
     expect((await authenticate({ provider: "down" })).body.status).toBe("completed");
     await proxy.refuse();

@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
+import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { Client, RunTree } from "langsmith";
 import { evaluate } from "langsmith/evaluation";
 import { traceable } from "langsmith/traceable";
@@ -274,5 +277,42 @@ describe("evaluate", () => {
       example_count: 2,
       session_count: 1,
     });
+  });
+});
+
+describe("a graph with the library's own tracer", () => {
+  test("its nodes and model calls are one trace", async () => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("agent", async () => ({
+        messages: [
+          new AIMessage({
+            content: "hi",
+            usage_metadata: { input_tokens: 2, output_tokens: 1, total_tokens: 3 },
+          }),
+        ],
+      }))
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile();
+    const tracer = new LangChainTracer({ client, projectName: project });
+    await graph.invoke(
+      { messages: [new HumanMessage("hello")] },
+      { callbacks: [tracer], tags: ["graph"], metadata: { thread_id: "t-9" } },
+    );
+    await client.awaitPendingTraceBatches();
+    const runs = await runsOf(project);
+    const root = runs.find((run) => run.parent_run_id === null);
+    expect(root).toMatchObject({ name: "LangGraph", status: "success", tags: ["graph"] });
+    const node = runs.find((run) => run.name === "agent");
+    expect(node).toMatchObject({ parent_run_id: root?.id, trace_id: root?.id, status: "success" });
+    expect(JSON.stringify(node?.outputs)).toContain("hi");
+    const inThread = [];
+    for await (const run of client.listRuns({
+      projectName: project,
+      filter: 'eq(thread_id, "t-9")',
+      isRoot: true,
+    }))
+      inThread.push(run.id);
+    expect(inThread).toEqual([root?.id]);
   });
 });

@@ -28,6 +28,7 @@ export type BulkExportApp = {
   organizationId: string;
   apiKey: string;
   secretBox: SecretBox;
+  secretKey: string;
   workspaces: Workspaces;
   area: BulkExportArea;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
@@ -76,7 +77,8 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
   const database =
     databaseUrl === created.url ? created.database : openDatabase({ url: databaseUrl, poolSize: 6, logger });
   const clock = options.clock ?? systemClock;
-  const secretBox = createSecretBox({ currentKey: randomBytes(32) });
+  const secretKey = randomBytes(32).toString("hex");
+  const secretBox = createSecretBox({ currentKey: secretKey });
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
   const edition = options.edition ?? "self-hosted";
   const areaOptions: BulkExportOptions = {
@@ -124,6 +126,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     organizationId: identity.organizationId,
     apiKey: identity.apiKey,
     secretBox,
+    secretKey,
     workspaces,
     area,
     call,

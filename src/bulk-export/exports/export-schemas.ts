@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Micros, microsText, parseMicros } from "../exact-time.ts";
+import { microsText, parseMicros } from "../exact-time.ts";
 import { compressions } from "../parquet/page-codec.ts";
 import { exportStatuses } from "./export.ts";
 import { exportFields } from "./export-fields.ts";
@@ -7,10 +7,12 @@ import { exportFields } from "./export-fields.ts";
 const wireTime = z.iso.datetime({ offset: true });
 
 /** As UTC text with microseconds. */
-const exactTime = z
-  .string()
-  .refine((text) => parseMicros(text) !== undefined, "Input should be a valid ISO 8601 date-time")
-  .transform((text) => microsText(parseMicros(text) as Micros));
+const exactTime = z.string().transform((text, context) => {
+  const micros = parseMicros(text);
+  if (micros !== undefined) return microsText(micros);
+  context.addIssue({ code: "custom", message: "Input should be a valid ISO 8601 date-time" });
+  return z.NEVER;
+});
 
 /** Any case is accepted, one is kept. */
 const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>

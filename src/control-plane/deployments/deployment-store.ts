@@ -17,16 +17,17 @@ export async function insertDeployment(
   tx: Sql,
   row: Pick<
     Deployment,
-    | "id" | "workspace_id" | "name" | "slug" | "source" | "source_config" | "tracked_repo_ref" | "secrets_sealed"
-    | "secret_references" | "shareable" | "route_through_gateway" | "database_name" | "database_password_sealed"
+    | "id" | "workspace_id" | "name" | "slug" | "source" | "source_config" | "source_revision_config" | "tracked_repo_ref"
+    | "secrets_sealed" | "secret_references" | "shareable" | "route_through_gateway" | "database_name" | "database_password_sealed"
   > & { createdBy: string; now: Date },
 ): Promise<boolean> {
   const { rows } = await raw`
-    insert into deployments (id, workspace_id, name, slug, source, source_config, tracked_repo_ref, secrets_sealed,
-      secret_references, shareable, route_through_gateway, database_name, database_password_sealed, created_by,
+    insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
+      tracked_repo_ref, secrets_sealed, secret_references, shareable, route_through_gateway, database_name, database_password_sealed, created_by,
       created_at, updated_at)
     values (${row.id}, ${row.workspace_id}, ${row.name}, ${row.slug}, ${row.source},
-      ${JSON.stringify(row.source_config)}::jsonb, ${row.tracked_repo_ref}, ${row.secrets_sealed},
+      ${JSON.stringify(row.source_config)}::jsonb, ${JSON.stringify(row.source_revision_config)}::jsonb,
+      ${row.tracked_repo_ref}, ${row.secrets_sealed},
       ${row.secret_references === null ? null : JSON.stringify(row.secret_references)}::jsonb, ${row.shareable},
       ${row.route_through_gateway}, ${row.database_name}, ${row.database_password_sealed}, ${row.createdBy},
       ${row.now}, ${row.now})
@@ -83,13 +84,14 @@ export async function saveDeployment(
   tx: Sql,
   row: Pick<
     Deployment,
-    | "id" | "display_name" | "source_config" | "tracked_repo_ref" | "secrets_sealed" | "secret_references"
+    | "id" | "display_name" | "source_config" | "source_revision_config" | "tracked_repo_ref" | "secrets_sealed" | "secret_references"
     | "route_through_gateway" | "deployment_tier" | "compute_tier" | "database_tier"
   >,
   now: Date,
 ): Promise<void> {
   await raw`
     update deployments set display_name = ${row.display_name}, source_config = ${JSON.stringify(row.source_config)}::jsonb,
+      source_revision_config = ${JSON.stringify(row.source_revision_config)}::jsonb,
       tracked_repo_ref = ${row.tracked_repo_ref}, secrets_sealed = ${row.secrets_sealed},
       secret_references = ${row.secret_references === null ? null : JSON.stringify(row.secret_references)}::jsonb,
       route_through_gateway = ${row.route_through_gateway}, deployment_tier = ${row.deployment_tier},

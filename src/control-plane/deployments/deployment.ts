@@ -51,6 +51,7 @@ export type Deployment = {
   slug: string;
   source: Source;
   source_config: SourceConfig;
+  source_revision_config: SourceRevisionConfig;
   tracked_repo_ref: string | null;
   polled_commit_sha: string | null;
   secrets_sealed: string;

@@ -43,7 +43,8 @@ const columns: Record<string, FieldKind> = {
 
 const ofRun = "f.run_id = r.id and f.workspace_id = r.workspace_id";
 // Most runs have no feedback: asking that first costs a fraction of computing statistics of nothing.
-const whenAny = (sql: string) => `case when exists (select from trace_feedback f where ${ofRun}) then (${sql}) end`;
+const whenAny = (sql: string) =>
+  `case when exists (select from trace_feedback f where ${ofRun}) then (${sql}) end`;
 
 const feedbackStats = whenAny(`select f.feedback_stats from trace_feedback_stats f where ${ofRun}`);
 

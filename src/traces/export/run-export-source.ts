@@ -25,7 +25,9 @@ export function createRunExportSource({ database }: { database: Database }) {
 
     async projectExists(workspaceId: string, projectId: string): Promise<boolean> {
       const { rows } = await raw`select 1 from trace_projects
-        where id = ${projectId} and workspace_id = ${workspaceId} and deleted_at is null`.execute(database.sql);
+        where id = ${projectId} and workspace_id = ${workspaceId} and deleted_at is null`.execute(
+        database.sql,
+      );
       return rows.length > 0;
     },
 
@@ -37,7 +39,9 @@ export function createRunExportSource({ database }: { database: Database }) {
     },
 
     async listDays(sql: Sql, input: { projectId: string; from: string; to: string }): Promise<string[]> {
-      const firstDay = (from: RawBuilder<unknown>) => raw`select date_trunc('day', r.start_time at time zone 'UTC')
+      const firstDay = (
+        from: RawBuilder<unknown>,
+      ) => raw`select date_trunc('day', r.start_time at time zone 'UTC')
         from trace_runs r where r.project_id = ${input.projectId} and r.start_time >= ${from}
           and r.start_time < ${input.to}::timestamptz order by r.start_time limit 1`;
       // From each day found straight to the next: the cost is in the days there are, not in their runs.
@@ -52,7 +56,11 @@ export function createRunExportSource({ database }: { database: Database }) {
     },
 
     selectRuns(input: RunSelection): { select: string; fields: Pick<ExportedField, "name" | "kind">[] } {
-      const names = ["start_time", "id", ...input.fields.filter((name) => name !== "start_time" && name !== "id")];
+      const names = [
+        "start_time",
+        "id",
+        ...input.fields.filter((name) => name !== "start_time" && name !== "id"),
+      ];
       const fields = names.map(exportedField);
       const conditions = [
         raw`r.workspace_id = ${input.workspaceId}`,
@@ -61,7 +69,9 @@ export function createRunExportSource({ database }: { database: Database }) {
         raw`r.start_time < ${input.to}`,
       ];
       if (input.after !== null) {
-        conditions.push(raw`(r.start_time, r.id) > (${input.after.startTime}::timestamptz, ${input.after.id}::uuid)`);
+        conditions.push(
+          raw`(r.start_time, r.id) > (${input.after.startTime}::timestamptz, ${input.after.id}::uuid)`,
+        );
       }
       if (input.filter !== null) conditions.push(compileFilter(parseFilter(input.filter), { alias: "r" }));
       const statement = raw`select ${raw.raw(fields.map((field) => field.sql).join(", "))}

@@ -15,7 +15,10 @@ export function readTime(value: unknown): string | null {
   const micros = fraction.padEnd(6, "0").slice(0, 6);
   const base = Date.UTC(+year!, +month! - 1, +day!, +hour, +minute, +second);
   // A date that rolls over, such as 30 February, was never meant.
-  if (new Date(base).getUTCDate() !== +day! || +hour > 23 || +minute > 59 || +second > 59) return null;
+  const date = new Date(base);
+  const isReal =
+    date.getUTCDate() === +day! && date.getUTCMonth() === +month! - 1 && date.getUTCFullYear() === +year!;
+  if (!isReal || +year! < 1 || +hour > 23 || +minute > 59 || +second > 59) return null;
   return timeText(base - offsetMs(zone), micros);
 }
 

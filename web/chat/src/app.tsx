@@ -109,7 +109,7 @@ export function App() {
           >
             <Icon name="menu" />
           </button>
-          <h2>{summary?.title ?? "New conversation"}</h2>
+          <h2>{summary?.title ?? (isGone ? "A conversation that is gone" : "New conversation")}</h2>
           {summary && (
             <button
               type="button"

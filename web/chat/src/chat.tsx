@@ -52,7 +52,7 @@ export function Chat(props: ChatProps) {
   const asks = gone || past ? [] : stream.interrupts;
   const [answers, setAnswers] = useState<Record<string, unknown>>({});
   const turns = toTurns(past ? (past.values.messages ?? []) : stream.messages);
-  const { atEnd, toEnd } = useStickToBottom(frame, content, turns.length > 0);
+  const { atEnd, toEnd } = useStickToBottom(frame, content, turns.length > 0 && editing === undefined);
   const loading = stream.isThreadLoading && turns.length === 0;
   useFollowedThread({
     summary,

@@ -54,18 +54,19 @@ export function describeStep(step: Checkpoint): { title: string; detail: string 
   const calls = last?.type === "ai" ? (last.tool_calls ?? []) : [];
   if (step.metadata.source === "input") return { title: "Began", detail: "" };
   if (step.metadata.source === "fork") return { title: "Branched", detail: shorten(textOf(last?.content)) };
-  if (step.interrupts.length > 0)
-    return { title: "Asked for approval", detail: shorten(calls.map(nameOf).join(", ")) };
+  const called = [...new Set(calls.map(({ name }) => name))].join(", ");
+  if (step.interrupts.length > 0) return { title: "Asked for approval", detail: shorten(called) };
   if (!last) return { title: "Began", detail: "" };
   if (last.type === "human") return { title: "You", detail: shorten(textOf(last.content)) };
   if (last.type === "tool") return { title: "Got a result", detail: last.name ?? "" };
-  if (calls.length > 0) return { title: "Called", detail: shorten(calls.map(nameOf).join(", ")) };
+  if (calls.length > 0) return { title: "Called", detail: shorten(called) };
   return { title: "Answered", detail: shorten(textOf(last.content)) };
 }
 
-const nameOf = (call: { name: string }) => call.name;
-
 function shorten(text: string): string {
-  const line = text.replace(/[#*`>\s]+/g, " ").trim();
+  const line = text
+    .replace(/[#*`>]+/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
   return line.length > 90 ? `${line.slice(0, 89)}…` : line;
 }

@@ -1,0 +1,82 @@
+import { AppError, invalidField } from "../../platform/errors.ts";
+import { commandProblem } from "../builds/command-guard.ts";
+import { configPathProblem, parseRepoUrl, refProblem } from "../builds/repo-url.ts";
+import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
+import type { SourceConfig } from "./deployment.ts";
+import { type Secret, secretProblems } from "./secret-rules.ts";
+
+export type RuleSettings = {
+  edition: "self-hosted" | "cloud";
+  /** Repositories on this machine's own disk may be used. */
+  allowLocalRepositories: boolean;
+};
+
+/** What no schema can say about a source; throws the 400 or 422 that tells what to change. */
+export function checkSource(
+  source: Source,
+  config: Partial<SourceConfig>,
+  revision: Partial<SourceRevisionConfig>,
+  settings: RuleSettings,
+): void {
+  for (const name of ["install_command", "build_command"] as const) {
+    const command = config[name];
+    const problem = command ? commandProblem(command) : null;
+    if (problem) throw invalidField(["body", "source_config", name], `${name} ${problem}`, command);
+  }
+  if (config.repo_url) checkRepoUrl(config.repo_url, settings);
+  if (revision.repo_ref) {
+    const problem = refProblem(revision.repo_ref);
+    if (problem) throw invalidField(["body", "source_revision_config", "repo_ref"], `repo_ref ${problem}`);
+  }
+  if (revision.graph_config_path) {
+    const problem = configPathProblem(revision.graph_config_path);
+    const place = ["body", "source_revision_config", "graph_config_path"];
+    if (problem) throw invalidField(place, `graph_config_path ${problem}`, revision.graph_config_path);
+  }
+  if (source === "github" && config.build_on_push && revision.repo_ref?.startsWith("refs/tags/")) {
+    throw refused("build_on_push needs a branch: a tag does not move. Set repo_ref to a branch, or build_on_push to false.");
+  }
+}
+
+function checkRepoUrl(repoUrl: string, settings: RuleSettings): void {
+  const place = ["body", "source_config", "repo_url"];
+  const parsed = parseRepoUrl(repoUrl);
+  if ("problem" in parsed) throw invalidField(place, parsed.problem);
+  if (parsed.kind === "local" && !settings.allowLocalRepositories) {
+    throw refused(
+      "Repositories on the server's own disk (file:// and paths) are permitted only while it listens on loopback. Use https or ssh.",
+    );
+  }
+}
+
+export function checkSecrets(secrets: readonly Secret[], settings: RuleSettings): void {
+  const [first] = secretProblems(secrets, settings.edition);
+  if (first) throw invalidField(["body", "secrets", first.index, "name"], first.message);
+}
+
+const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;
+
+export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>): void {
+  for (const name of immutable) {
+    const given = patch[name];
+    if (given !== undefined && given !== null && given !== current[name]) {
+      throw refused(`source_config.${name} cannot be changed. Create another deployment for it.`);
+    }
+  }
+}
+
+export function refused(message: string): AppError {
+  return new AppError({ code: "deployment.refused", kind: "invalid", message });
+}
+
+export function deploymentNotFound(id: string): AppError {
+  return new AppError({
+    code: "deployment.not_found",
+    kind: "not_found",
+    message: `Deployment ID ${id} not found.`,
+  });
+}
+
+export function revisionNotFound(id: string): AppError {
+  return new AppError({ code: "revision.not_found", kind: "not_found", message: `Revision ID ${id} not found.` });
+}

@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { sources } from "../revisions/revision.ts";
+import { id, time } from "../wire.ts";
+import { deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\0]*$/, "must not contain a NUL character");
+
+export const deploymentName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .regex(/^[^\p{Cc}/\\]*$/u, "must not contain control characters or slashes");
+
+/** Sizes people set are checked; what only a cluster understands is kept as it is. */
+const resourceSpec = z.looseObject({
+  cpu: z.number().min(0.1).max(8).nullish(),
+  cpu_limit: z.number().min(0.1).max(16).nullish(),
+  memory_mb: z.number().int().min(64).max(1_048_576).nullish(),
+  memory_limit_mb: z.number().int().min(64).max(1_048_576).nullish(),
+  min_scale: z.number().int().min(0).max(1000).nullish(),
+  max_scale: z.number().int().min(0).max(1000).nullish(),
+});
+
+export const sourceConfigRequest = z.object({
+  integration_id: id.nullish(),
+  repo_url: text(2_000).nullish(),
+  deployment_type: z.enum(deploymentTypes).nullish(),
+  build_on_push: z.boolean().nullish(),
+  custom_url: text(2_000).nullish(),
+  resource_spec: resourceSpec.nullish(),
+  listener_id: id.nullish(),
+  listener_config: z.looseObject({}).nullish(),
+  install_command: text(2_000).nullish(),
+  build_command: text(2_000).nullish(),
+});
+
+export const sourceRevisionConfigRequest = z
+  .object({
+    repo_ref: text(255).nullish(),
+    graph_config_path: text(1_000).nullish(),
+    langgraph_config_path: text(1_000).nullish().describe("The same as graph_config_path."),
+    image_uri: text(1_000).nullish(),
+    source_tarball_path: text(1_000).nullish(),
+  })
+  .transform(({ langgraph_config_path, graph_config_path, ...rest }) => ({
+    ...rest,
+    graph_config_path: graph_config_path ?? langgraph_config_path,
+  }));
+
+export const secret = z.object({ name: z.string().min(1).max(255), value: z.string() });
+const secretReference = z.object({ name: z.string(), secret_name: z.string(), secret_key: z.string() });
+
+export const createRequest = z.object({
+  name: deploymentName,
+  source: z.enum(sources),
+  source_config: sourceConfigRequest,
+  source_revision_config: sourceRevisionConfigRequest,
+  secrets: z.array(secret).default([]),
+  secret_references: z.array(secretReference).nullish(),
+  shareable: z.boolean().default(false),
+  route_through_gateway: z.boolean().default(false),
+});
+
+export const patchRequest = z.object({
+  display_name: z.string().trim().min(1).max(128).nullish(),
+  revision_source: z.enum(["github", "internal_docker", "internal_source"]).nullish(),
+  source_config: sourceConfigRequest.nullish(),
+  source_revision_config: sourceRevisionConfigRequest.nullish(),
+  tracked_repo_ref: text(255).nullish(),
+  deployment_tier: z.enum(tiers).nullish(),
+  secrets: z.array(secret).nullish(),
+  secret_references: z.array(secretReference).nullish(),
+  route_through_gateway: z.boolean().nullish(),
+  tracked_packages: z.array(z.string()).nullish().describe("Accepted and not used."),
+});
+
+export const revisionRequest = patchRequest.pick({
+  revision_source: true,
+  source_config: true,
+  source_revision_config: true,
+  secrets: true,
+  secret_references: true,
+});
+
+const nullableText = z.string().nullable();
+
+export const sourceRevisionConfig = z.object({
+  repo_ref: nullableText,
+  graph_config_path: nullableText,
+  langgraph_config_path: nullableText,
+  image_uri: nullableText,
+  source_tarball_path: nullableText,
+  repo_commit_sha: nullableText,
+});
+
+export const deployment = z.object({
+  id,
+  tenant_id: id,
+  name: z.string(),
+  display_name: nullableText,
+  source: z.enum(sources),
+  source_config: z.object({
+    integration_id: nullableText,
+    repo_url: nullableText,
+    repo_branch: nullableText,
+    deployment_type: nullableText,
+    build_on_push: z.boolean().nullable(),
+    custom_url: nullableText,
+    resource_spec: z.looseObject({}).nullable(),
+    listener_id: nullableText,
+    listener_config: z.looseObject({}).nullable(),
+    install_command: nullableText,
+    build_command: nullableText,
+  }),
+  source_revision_config: sourceRevisionConfig,
+  secrets: z.array(z.object({ name: z.string(), value: z.string().describe("Always a mask.") })),
+  secret_references: z.array(z.unknown()).nullable(),
+  shareable: z.boolean(),
+  route_through_gateway: z.boolean(),
+  status: z.enum(deploymentStatuses),
+  latest_revision_id: id.nullable(),
+  active_revision_id: id.nullable(),
+  url: z.string().describe("Where it is served."),
+  slug: z.string(),
+  tracked_repo_ref: nullableText,
+  tracer_session_id: nullableText,
+  is_preview: z.boolean(),
+  image_version: nullableText,
+  deployment_tier: nullableText,
+  compute_tier: nullableText,
+  database_tier: nullableText,
+  created_at: time,
+  updated_at: time,
+});

@@ -1,0 +1,68 @@
+import type { z } from "zod";
+import type { Revision, SourceRevisionConfig } from "../revisions/revision.ts";
+import { type Deployment, deploymentStatus } from "./deployment.ts";
+import type * as schemas from "./deployment-schemas.ts";
+import { maskSecrets, type Secret } from "./secret-rules.ts";
+
+export type DeploymentView = { deployment: Deployment; latest: Revision | undefined; secrets: Secret[]; url: string };
+
+export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.deployment> {
+  const { deployment, latest } = view;
+  const { source_config: config } = deployment;
+  return {
+    id: deployment.id,
+    tenant_id: deployment.workspace_id,
+    name: deployment.name,
+    display_name: deployment.display_name,
+    source: deployment.source,
+    source_config: {
+      integration_id: config.integration_id,
+      repo_url: config.repo_url,
+      repo_branch: deployment.tracked_repo_ref,
+      deployment_type: config.deployment_type,
+      build_on_push: config.build_on_push,
+      custom_url: config.custom_url ?? view.url,
+      resource_spec: config.resource_spec,
+      listener_id: config.listener_id,
+      listener_config: config.listener_config,
+      install_command: config.install_command,
+      build_command: config.build_command,
+    },
+    source_revision_config: revisionConfigWire(
+      latest?.source_revision_config ?? deployment.source_revision_config,
+      latest?.repo_commit_sha ?? null,
+    ),
+    secrets: maskSecrets(view.secrets),
+    secret_references: deployment.secret_references,
+    shareable: deployment.shareable,
+    route_through_gateway: deployment.route_through_gateway,
+    status: deploymentStatus(deployment),
+    latest_revision_id: deployment.latest_revision_id,
+    active_revision_id: deployment.active_revision_id,
+    url: view.url,
+    slug: deployment.slug,
+    tracked_repo_ref: deployment.tracked_repo_ref,
+    tracer_session_id: null,
+    is_preview: false,
+    image_version: null,
+    deployment_tier: deployment.deployment_tier,
+    compute_tier: deployment.compute_tier,
+    database_tier: deployment.database_tier,
+    created_at: deployment.created_at.toISOString(),
+    updated_at: deployment.updated_at.toISOString(),
+  };
+}
+
+export function revisionConfigWire(
+  config: SourceRevisionConfig,
+  commitSha: string | null,
+): z.input<typeof schemas.sourceRevisionConfig> {
+  return {
+    repo_ref: config.repo_ref,
+    graph_config_path: config.graph_config_path,
+    langgraph_config_path: config.graph_config_path,
+    image_uri: config.image_uri,
+    source_tarball_path: config.source_tarball_path,
+    repo_commit_sha: commitSha,
+  };
+}

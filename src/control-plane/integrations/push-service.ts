@@ -1,0 +1,83 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Deployment } from "../deployments/deployment.ts";
+import { listTracking, lockDeployment, savePolledCommit } from "../deployments/deployment-store.ts";
+import type { Secret } from "../deployments/secret-rules.ts";
+import type { RevisionMaker } from "../revisions/revision-maker.ts";
+import { readRevision } from "../revisions/revision-store.ts";
+import { deploymentSecretsContext } from "../sealed-columns.ts";
+import { type Integration, type Push, repositoryKey } from "./integration.ts";
+
+/** Makes revisions when a tracked branch moves, told by a webhook or seen by looking. */
+export function createPushService(options: {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  secretBox: SecretBox;
+  revisions: RevisionMaker;
+  /** The commit a deployment's branch points to now. */
+  headOf(deployment: Deployment, signal: AbortSignal): Promise<string>;
+}) {
+  const { database, logger, secretBox } = options;
+
+  async function build(tracked: Deployment, commitSha: string, because: string): Promise<string | null> {
+    return database.transaction(async (tx) => {
+      const deployment = await lockDeployment(tx, tracked.workspace_id, tracked.id);
+      // Whoever was first has made the revision.
+      if (!deployment || deployment.polled_commit_sha === commitSha) return null;
+      await savePolledCommit(tx, deployment.id, commitSha);
+      const sealed = secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id));
+      return options.revisions.make(tx, deployment, {
+        secrets: JSON.parse(sealed) as Secret[],
+        createdBy: null,
+        commitSha,
+        sourceRevisionConfig: {
+          ...deployment.source_revision_config,
+          repo_ref: deployment.tracked_repo_ref ?? deployment.source_revision_config.repo_ref,
+        },
+        because,
+      });
+    });
+  }
+
+  return {
+    async onPush(integration: Integration, push: Push): Promise<string[]> {
+      const pushed = new Set(push.repositoryUrls.map(repositoryKey));
+      const made: string[] = [];
+      for (const deployment of await listTracking(database.sql, integration.workspace_id)) {
+        const { repo_url, integration_id } = deployment.source_config;
+        const branch = (deployment.tracked_repo_ref ?? "main").replace(/^refs\/heads\//, "");
+        if (integration_id !== integration.id || branch !== push.branch) continue;
+        if (!pushed.has(repositoryKey(repo_url ?? ""))) continue;
+        const id = await build(deployment, push.commitSha, `Push to ${push.branch}.`);
+        if (id) made.push(id);
+      }
+      return made;
+    },
+
+    /** For hosts whose webhooks cannot reach us. */
+    async poll(signal: AbortSignal): Promise<void> {
+      for (const deployment of await listTracking(database.sql)) {
+        signal.throwIfAborted();
+        try {
+          const head = await options.headOf(deployment, signal);
+          const before = deployment.polled_commit_sha ?? (await latestCommit(deployment));
+          if (before === head) continue;
+          if (before === null) await savePolledCommit(database.sql, deployment.id, head);
+          else await build(deployment, head, `${deployment.tracked_repo_ref ?? "The branch"} has moved.`);
+        } catch (error) {
+          signal.throwIfAborted();
+          logger.warn({ deployment: deployment.id, reason: errorMessage(error) }, "a tracked branch could not be looked at");
+        }
+      }
+    },
+  };
+
+  async function latestCommit(deployment: Deployment): Promise<string | null> {
+    if (!deployment.latest_revision_id) return null;
+    return (await readRevision(database.sql, deployment.latest_revision_id))?.repo_commit_sha ?? null;
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Sql } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { buildConfigOf, type Deployment } from "../deployments/deployment.ts";
+import { markLatest, takeRevisionNumber } from "../deployments/deployment-store.ts";
+import type { Secret } from "../deployments/secret-rules.ts";
+import { revisionSecretsContext } from "../sealed-columns.ts";
+import type { BuildConfig, Source, SourceRevisionConfig } from "./revision.ts";
+import { announceDeployment, insertEvent, insertRevision } from "./revision-store.ts";
+
+export type NewRevision = {
+  source?: Source;
+  secrets: Secret[];
+  createdBy: string | null;
+  /** Instead of what the deployment says now. */
+  sourceRevisionConfig?: SourceRevisionConfig;
+  buildConfig?: BuildConfig;
+  /** Built from exactly this commit, whatever the ref points to by now. */
+  commitSha?: string | null;
+  redeployOf?: string;
+  because?: string;
+};
+
+export type RevisionMaker = {
+  /** Part of the caller's transaction, which holds the deployment's row. Returns the new id. */
+  make(tx: Sql, deployment: Deployment, input: NewRevision): Promise<string>;
+};
+
+export function createRevisionMaker(options: { clock: Clock; secretBox: SecretBox }): RevisionMaker {
+  const { clock, secretBox } = options;
+  return {
+    async make(tx, deployment, input) {
+      const id = newId();
+      const number = await takeRevisionNumber(tx, deployment.id);
+      const now = clock.now();
+      const status = number === 1 ? "CREATING" : "QUEUED";
+      await insertRevision(tx, {
+        id,
+        deployment_id: deployment.id,
+        workspace_id: deployment.workspace_id,
+        number,
+        status,
+        source: input.source ?? deployment.source,
+        source_revision_config: input.sourceRevisionConfig ?? deployment.source_revision_config,
+        build_config: input.buildConfig ?? buildConfigOf(deployment.source_config),
+        repo_commit_sha: input.commitSha ?? null,
+        artifact_key: null,
+        secrets_sealed: secretBox.seal(JSON.stringify(input.secrets), revisionSecretsContext(id)),
+        redeploy_of: input.redeployOf ?? null,
+        createdBy: input.createdBy,
+        now,
+      });
+      const message = input.because ?? (number === 1 ? "Created." : "Waiting for its turn.");
+      await insertEvent(tx, id, { kind: "status", status, message }, now);
+      await markLatest(tx, deployment.id, id, now);
+      await announceDeployment(tx, deployment.id);
+      return id;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { z } from "zod";
+
+/** A uuid of any version. */
+export const id = z.guid();
+export const time = z.iso.datetime();
+
+export const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20).describe("How many to return."),
+  offset: z.coerce.number().int().min(0).max(2_147_483_647).default(0).describe("How many to skip."),
+});
+
+export function pageOf<Schema extends z.ZodType>(resource: Schema) {
+  return z.object({
+    resources: z.array(resource),
+    offset: z.number().int().describe("What to pass as `offset` for the next page."),
+  });
+}
+
+export function pageBody<Resource>(resources: Resource[], query: { offset: number }) {
+  return { resources, offset: query.offset + resources.length };
+}
+
+/** `a,b,c` in the query. */
+export const commaSeparated = z
+  .string()
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  );

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createTracesApp,
+  multipartBody,
+  type SamplePart,
+  type TracesApp,
+} from "../../../tests/support/traces-app.ts";
+
+let subject: TracesApp;
+beforeAll(async () => {
+  subject = await createTracesApp();
+});
+afterAll(() => subject.stop());
+
+type Wire = Record<string, unknown> & { id: string; name: string };
+const call = (method: string, where: string, body?: unknown) =>
+  subject.app.call(method, `/api/v1${where}`, body === undefined ? {} : { body }) as Promise<{
+    status: number;
+    body: Wire & Wire[];
+  }>;
+
+async function upload(method: string, dataset: string, parts: SamplePart[]) {
+  const response = await subject.app.fetch(
+    new Request(`http://127.0.0.1/api/v1/platform/datasets/${dataset}/examples`, {
+      method,
+      headers: { "x-api-key": subject.app.apiKey, "content-type": "multipart/form-data; boundary=b" },
+      body: new Uint8Array(multipartBody(parts, "b")),
+    }),
+  );
+  return {
+    status: response.status,
+    body: (await response.json()) as { count: number; example_ids: string[] },
+  };
+}
+
+describe("datasets", () => {
+  test("are made, found, changed and deleted", async () => {
+    const name = randomUUID();
+    const made = await call("POST", "/datasets", { name, extra: { metadata: { team: "x" } } });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { name, data_type: "kv", example_count: 0, session_count: 0, metadata: { team: "x" } },
+    });
+    expect((await call("POST", "/datasets", { name })).status).toBe(409);
+    expect((await call("GET", `/datasets?name=${name}&limit=1`)).body).toMatchObject([{ id: made.body.id }]);
+    expect((await call("GET", `/datasets?metadata=${encodeURIComponent('{"team":"y"}')}`)).body).toEqual([]);
+    expect((await call("PATCH", `/datasets/${made.body.id}`, { description: "d" })).body).toMatchObject({
+      name,
+      description: "d",
+    });
+    expect((await call("DELETE", `/datasets/${made.body.id}`)).status).toBe(204);
+    expect((await call("GET", `/datasets/${made.body.id}`)).status).toBe(404);
+    expect((await call("POST", "/datasets", { name: "x", data_type: "odd" })).status).toBe(422);
+  });
+});
+
+describe("examples", () => {
+  test("come as parts, are listed in order, changed and deleted", async () => {
+    const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
+    const [one, two] = [randomUUID(), randomUUID()];
+    const added = await upload("POST", dataset.id, [
+      { name: one, value: { metadata: { m: 1 }, split: "train" } },
+      { name: `${one}.inputs`, value: { q: 1 } },
+      { name: `${one}.outputs`, value: { a: 1 } },
+      { name: two, value: {} },
+      { name: `${two}.inputs`, value: { q: 2 } },
+    ]);
+    expect(added).toMatchObject({ status: 201, body: { count: 2, example_ids: [one, two] } });
+    expect((await call("GET", `/examples?dataset=${dataset.id}&inline_s3_urls=true`)).body).toMatchObject([
+      {
+        id: one,
+        dataset_id: dataset.id,
+        inputs: { q: 1 },
+        outputs: { a: 1 },
+        metadata: { m: 1, dataset_split: ["train"] },
+      },
+      { id: two, outputs: null, metadata: { dataset_split: ["base"] } },
+    ]);
+    expect((await call("GET", `/examples?dataset=${dataset.id}&splits=train`)).body).toHaveLength(1);
+    expect(
+      (
+        await upload("PATCH", dataset.id, [
+          { name: two, value: {} },
+          { name: `${two}.outputs`, value: { a: 2 } },
+        ])
+      ).status,
+    ).toBe(201);
+    expect((await call("GET", `/examples/${two}`)).body).toMatchObject({
+      inputs: { q: 2 },
+      outputs: { a: 2 },
+    });
+    expect((await call("PATCH", `/examples/${two}`, { inputs: { q: 3 } })).body).toMatchObject({
+      inputs: { q: 3 },
+      outputs: { a: 2 },
+    });
+    expect((await call("DELETE", `/examples/${one}`)).status).toBe(200);
+    expect((await call("GET", `/examples/${one}`)).status).toBe(404);
+    expect((await call("GET", `/datasets/${dataset.id}`)).body).toMatchObject({ example_count: 1 });
+  });
+
+  test("come as JSON, one or many, all or none", async () => {
+    const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
+    const made = await call("POST", "/examples", { dataset_id: dataset.id, inputs: { q: 1 } });
+    expect(made).toMatchObject({ status: 200, body: { inputs: { q: 1 } } });
+    const many = [
+      { dataset_id: dataset.id, inputs: { q: 2 } },
+      { dataset_id: dataset.id, id: made.body.id, inputs: {} },
+    ];
+    expect((await call("POST", "/examples/bulk", many)).status).toBe(409);
+    expect((await call("POST", "/examples/bulk", many.slice(0, 1))).body).toMatchObject([
+      { inputs: { q: 2 } },
+    ]);
+    expect((await call("GET", `/examples?dataset=${dataset.id}`)).body).toHaveLength(2);
+    expect((await call("POST", "/examples", { dataset_id: randomUUID(), inputs: {} })).status).toBe(404);
+  });
+
+  test("422 for parts that are no example", async () => {
+    const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
+    expect((await upload("POST", dataset.id, [{ name: "x", value: {} }])).status).toBe(422);
+    expect(
+      (await upload("POST", dataset.id, [{ name: `${randomUUID()}.attachment.a`, value: {} }])).status,
+    ).toBe(422);
+    expect((await upload("POST", randomUUID(), [{ name: randomUUID(), value: {} }])).status).toBe(404);
+  });
+});

@@ -1,0 +1,32 @@
+import { createBulkExport } from "../../src/bulk-export/bulk-export.ts";
+import { defaultExportLimits } from "../../src/bulk-export/export-limits.ts";
+import type { FileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
+
+/** A process of its own that works on exports, to be killed or stopped by a test. */
+export type ChildSettings = { databaseUrl: string; secretKey: string; fileLimits: FileLimits; leaseMs: number };
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as ChildSettings;
+const logger = createLogger({ level: "info" });
+const database = openDatabase({ url: settings.databaseUrl, poolSize: 4, logger });
+const area = createBulkExport({
+  database,
+  databaseUrl: settings.databaseUrl,
+  clock: systemClock,
+  logger,
+  secretBox: createSecretBox({ currentKey: settings.secretKey }),
+  source: createRunExportSource({ database }),
+  limits: { ...defaultExportLimits, runsAtOnce: 1, retryDelayMs: 200 },
+  allowPrivateAddresses: true,
+  ambientCredentials: false,
+  needsPaidPlan: async () => false,
+  fileLimits: settings.fileLimits,
+  leaseMs: settings.leaseMs,
+  tickMs: 200,
+});
+await area.start();
+process.stdout.write("ready\n");

@@ -1,0 +1,52 @@
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type UnsteadyStorage = {
+  url: string;
+  /** Answers this many writes of objects with 503 instead of passing them on. */
+  refuseWrites(count: number): void;
+  /** How many it has refused so far. */
+  refused(): number;
+  stop(): Promise<void>;
+};
+
+/** Passes requests on to a real storage, signatures and all, until told to answer like one that is overloaded. */
+export async function startUnsteadyStorage(target: string): Promise<UnsteadyStorage> {
+  const { hostname, port } = new URL(target);
+  let left = 0;
+  let refused = 0;
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.method === "PUT" && left > 0) {
+      left -= 1;
+      refused += 1;
+      incoming.resume();
+      incoming.on("end", () => {
+        outgoing.writeHead(503, { "content-type": "application/xml" });
+        outgoing.end(`<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>`);
+      });
+      return;
+    }
+    // The Host the signature was made for goes along.
+    const { method, url, headers } = incoming;
+    const forward = httpRequest({ hostname, port, method, path: url, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    forward.on("error", () => outgoing.destroy());
+    incoming.pipe(forward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    refuseWrites(count) {
+      left = count;
+    },
+    refused: () => refused,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
