@@ -1,10 +1,13 @@
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
-/** Builds the web pages into their `dist` folders, from where the server serves them. */
-const pages = ["chat"];
+/** Builds every page under `web/` into its `dist` folder, from where the server serves it. */
+const web = new URL("../web/", import.meta.url);
+const configs = readdirSync(web)
+  .map((page) => fileURLToPath(new URL(`${page}/vite.config.ts`, web)))
+  .filter((file) => existsSync(file));
 
-for (const page of pages) {
-  const configFile = fileURLToPath(new URL(`../web/${page}/vite.config.ts`, import.meta.url));
+for (const configFile of configs) {
   await build({ configFile, logLevel: process.argv.includes("--quiet") ? "warn" : "info" });
 }

@@ -2,6 +2,12 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { type AgentConfig, parseAgentConfig } from "./agent-config.ts";
 import {
+  type DeploymentConfig,
+  deploymentConfigOf,
+  deploymentSettings,
+  pickChildEnvironments,
+} from "./deployment-config.ts";
+import {
   commaList,
   flag,
   isLoopbackHost,
@@ -169,6 +175,7 @@ const settings = z.object({
     .max(3_600)
     .default(30)
     .describe("The pause before it is tried again."),
+  ...deploymentSettings,
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
@@ -210,6 +217,7 @@ export type Config = {
   validateResponses: boolean;
   tracing: boolean;
   testHooks: boolean;
+  deployments: DeploymentConfig;
 };
 
 export type ExportConfig = {
@@ -262,6 +270,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     tracing: env.TREADLE_TRACING,
     testHooks: env.TREADLE_TEST_HOOKS,
+    deployments: deploymentConfigOf(env, { loopback, edition: env.TREADLE_EDITION }),
   };
 }
 
@@ -353,4 +362,9 @@ export function currentEnvironment(): Readonly<Record<string, string | undefined
 /** Sets variables where a project's code looks for them; what is set already stays. */
 export function applyEnvironment(values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
+}
+
+/** What builds and deployed servers may see of this process's environment. */
+export function childEnvironments(environment: NodeJS.ProcessEnv = process.env) {
+  return pickChildEnvironments(environment);
 }

@@ -70,7 +70,7 @@ describe("a thread", () => {
   });
 
   it("refuses to grow without end", async () => {
-    const { say, ended } = await start({ limits: { maxCheckpoints: 3 } });
+    const { say, ended } = await start({ limits: { maxThreadBytes: 500 } });
     await say("t1", "Hello");
     await ended("t1");
     expect(await say("t1", "Hello")).toMatchObject({ type: "error", error: "invalid_argument" });

@@ -25,9 +25,9 @@ export type ChatApp = {
 
 const defaultLimits: ChatLimits = {
   maxThreads: 100,
-  maxCheckpoints: 1_000,
+  maxThreadBytes: 8_000_000,
   maxEvents: 20_000,
-  maxBytes: 8_000_000,
+  maxEventBytes: 4_000_000,
 };
 
 /** The example application: a chat with streaming, tools, subagents and approvals over any compiled graph. */

@@ -209,10 +209,10 @@ export function chatRoutes({ assistants, bookOf, logger }: ChatRoutesOptions): R
         errors: [404],
       },
       async ({ params, query, caller }) => {
-        const { runs } = bookOf(caller.workspaceId).session(params.thread_id);
-        if (!runs.cancel(params.run_id)) throw noRun(params.run_id);
+        const book = bookOf(caller.workspaceId);
+        if (!book.cancel(params.thread_id, params.run_id)) throw noRun(params.run_id);
         if (query.wait === "0") return new Response(null, { status: 202 });
-        await runs.settled();
+        await book.session(params.thread_id).runs.settled();
         return noContent();
       },
     ),

@@ -14,6 +14,12 @@ export class ChatCheckpointer extends MemorySaver {
     return Object.keys(this.storage).filter((id) => this.count(id) > 0);
   }
 
+  /** Roughly what the thread takes of memory: every checkpoint holds the whole conversation so far. */
+  bytes(threadId: string): number {
+    const namespaces = Object.values(this.storage[threadId] ?? {});
+    return namespaces.flatMap(Object.values).reduce((sum: number, [saved]) => sum + saved.length, 0);
+  }
+
   /** How many checkpoints the thread has; without any there is no such thread. */
   count(threadId: string): number {
     return Object.keys(this.storage[threadId]?.[""] ?? {}).length;

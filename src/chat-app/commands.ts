@@ -79,6 +79,7 @@ export async function runCommand(book: ThreadBook, threadId: string, command: En
     }
     case "state.fork": {
       const { checkpoint_id, input, config } = read(stateFork, method, params);
+      mustHaveCheckpoint(book, threadId, checkpoint_id);
       const { assistantId } = book.session(threadId);
       const configurable = { ...config.configurable, checkpoint_id };
       const run = { assistant_id: assistantId, input: input ?? null, config: { ...config, configurable } };
@@ -100,9 +101,7 @@ async function startRun(book: ThreadBook, threadId: string, request: RunStart): 
     );
   }
   const { checkpoint_id, ...configurable } = ownSettings(request.config.configurable);
-  if (checkpoint_id !== undefined && !book.hasCheckpoint(threadId, String(checkpoint_id))) {
-    throw new CommandError("no_such_checkpoint", `The thread has no checkpoint ${String(checkpoint_id)}.`);
-  }
+  if (checkpoint_id !== undefined) mustHaveCheckpoint(book, threadId, String(checkpoint_id));
   if (book.isFull(threadId)) {
     throw new CommandError(
       "invalid_argument",
@@ -169,6 +168,11 @@ async function answerInterrupts(
     multitaskStrategy: "reject",
   });
   return {};
+}
+
+function mustHaveCheckpoint(book: ThreadBook, threadId: string, checkpointId: string): void {
+  if (book.hasCheckpoint(threadId, checkpointId)) return;
+  throw new CommandError("no_such_checkpoint", `The thread has no checkpoint ${checkpointId}.`);
 }
 
 /** Keys of the library's own are not for clients to set, nor is the thread another than the path says. */

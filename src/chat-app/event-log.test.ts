@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SseFrame } from "../platform/http/sse.ts";
 import { EventLog } from "./event-log.ts";
 
-const roomy = { maxEvents: 1_000, maxBytes: 1_000_000 };
+const roomy = { maxEvents: 1_000, maxEventBytes: 1_000_000 };
 const all = { channels: ["values", "custom"] };
 
 function logOf(limits = roomy): { log: EventLog; add(count: number): void } {
@@ -60,8 +60,8 @@ describe("EventLog", () => {
 
   it("is bounded by events and by bytes, and says what can no longer be replayed", async () => {
     for (const limits of [
-      { maxEvents: 10, maxBytes: 1_000_000 },
-      { maxEvents: 1_000, maxBytes: 1_500 },
+      { maxEvents: 10, maxEventBytes: 1_000_000 },
+      { maxEvents: 1_000, maxEventBytes: 1_500 },
     ]) {
       const { log, add } = logOf(limits);
       add(100);
@@ -74,7 +74,7 @@ describe("EventLog", () => {
   });
 
   it("keeps an event larger than the bound", async () => {
-    const { log, add } = logOf({ maxEvents: 10, maxBytes: 10 });
+    const { log, add } = logOf({ maxEvents: 10, maxEventBytes: 10 });
     add(2);
     expect(numbers(await take(log, 1))).toEqual([2]);
   });

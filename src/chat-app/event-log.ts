@@ -1,7 +1,7 @@
 import type { SseFrame } from "../platform/http/sse.ts";
 import { type DraftEvent, type EventFilter, matches } from "./protocol-event.ts";
 
-export type EventLogLimits = { maxEvents: number; maxBytes: number };
+export type EventLogLimits = { maxEvents: number; maxEventBytes: number };
 
 type Entry = { seq: number; draft: DraftEvent; frame: SseFrame };
 
@@ -34,7 +34,7 @@ export class EventLog {
     const seq = ++this.#lastSeq;
     this.#entries.push({ seq, draft, frame: this.#frame(seq, draft) });
     this.#bytes += this.#entries.at(-1)!.frame.data.length;
-    while (this.#entries.length > this.#limits.maxEvents || this.#bytes > this.#limits.maxBytes) {
+    while (this.#entries.length > this.#limits.maxEvents || this.#bytes > this.#limits.maxEventBytes) {
       // The newest event always stays, however large it is.
       if (this.#entries.length === 1) break;
       this.#bytes -= this.#entries.shift()!.frame.data.length;

@@ -11,8 +11,8 @@ import { summarize, type ThreadState, type ThreadSummary, toThreadState } from "
 export type ChatLimits = EventLogLimits & {
   /** Per workspace. The thread that was used longest ago makes room for a new one. */
   maxThreads: number;
-  /** Every step of every run is a checkpoint with the whole conversation in it, so this bounds memory. */
-  maxCheckpoints: number;
+  /** Of the checkpoints of one thread; a full one takes no more runs. */
+  maxThreadBytes: number;
 };
 
 export type ThreadBookOptions = { assistants: readonly Assistant[]; limits: ChatLimits; logger: Logger };
@@ -56,6 +56,11 @@ export class ThreadBook {
     return session;
   }
 
+  /** False when the thread has no such run going on or waiting. */
+  cancel(threadId: string, runId: string): boolean {
+    return this.#sessions.get(threadId)?.runs.cancel(runId) ?? false;
+  }
+
   /** For listeners that leave: a session around no thread is not worth keeping. */
   forgetUnused(threadId: string): void {
     const session = this.#sessions.get(threadId);
@@ -92,11 +97,11 @@ export class ThreadBook {
     threadId: string,
     change: { values: Record<string, unknown> | null; asNode?: string; checkpointId?: string },
   ): Promise<ThreadState> {
+    if (this.#sessions.get(threadId)?.runs.activeRunId) throw busy(threadId);
+    if (change.checkpointId !== undefined) return this.#goBack(threadId, change.checkpointId);
     const isNew = !this.has(threadId);
     if (isNew) await this.makeRoom();
-    const { runs } = this.session(threadId);
-    if (runs.activeRunId !== null) throw busy(threadId);
-    if (change.checkpointId !== undefined) return this.#goBack(threadId, change.checkpointId);
+    this.session(threadId);
     const config = configOf(threadId);
     const graph = this.#graph(await this.#assistantAt(config));
     try {
@@ -154,7 +159,7 @@ export class ThreadBook {
   }
 
   isFull(threadId: string): boolean {
-    return this.#checkpointer.count(threadId) >= this.#options.limits.maxCheckpoints;
+    return this.#checkpointer.bytes(threadId) >= this.#options.limits.maxThreadBytes;
   }
 
   hasCheckpoint(threadId: string, checkpointId: string): boolean {
@@ -176,6 +181,10 @@ export class ThreadBook {
   }
 
   #newSession(): Session {
+    // Around runs that failed before their first step there is a session but no thread.
+    if (this.#sessions.size >= 2 * this.#options.limits.maxThreads) {
+      for (const id of this.#sessions.keys()) this.forgetUnused(id);
+    }
     const log = new EventLog(this.#options.limits, newId().slice(-12));
     const runs = new ThreadRuns(log, this.#options.logger);
     return { log, runs, assistantId: this.#options.assistants[0]!.assistant_id };

@@ -1,5 +1,6 @@
 import { authServiceSealedColumns } from "../auth-service/sealed-columns.ts";
 import { bulkExportSealedColumns } from "../bulk-export/sealed-columns.ts";
+import { controlPlaneSealedColumns } from "../control-plane/sealed-columns.ts";
 import type { SealedColumn } from "../platform/encryption-rotation.ts";
 import { idempotencySealedColumns } from "../platform/http/idempotency-store.ts";
 import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
@@ -8,6 +9,7 @@ import { workspaceSealedColumns } from "../workspaces/sealed-columns.ts";
 export const sealedColumns: readonly SealedColumn[] = [
   ...idempotencySealedColumns,
   ...workspaceSealedColumns,
+  ...controlPlaneSealedColumns,
   ...authServiceSealedColumns,
   ...bulkExportSealedColumns,
 ];

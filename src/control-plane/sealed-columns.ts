@@ -9,8 +9,23 @@ export const integrationWebhookContext = (id: string) => `git_integrations.webho
 /** What this area keeps sealed; a rotation of the encryption key re-seals it. */
 export const controlPlaneSealedColumns: readonly SealedColumn[] = [
   { table: "deployments", idColumns: ["id"], column: "secrets_sealed", context: deploymentSecretsContext },
-  { table: "deployments", idColumns: ["id"], column: "database_password_sealed", context: deploymentDatabaseContext },
+  {
+    table: "deployments",
+    idColumns: ["id"],
+    column: "database_password_sealed",
+    context: deploymentDatabaseContext,
+  },
   { table: "revisions", idColumns: ["id"], column: "secrets_sealed", context: revisionSecretsContext },
-  { table: "git_integrations", idColumns: ["id"], column: "credentials_sealed", context: integrationCredentialsContext },
-  { table: "git_integrations", idColumns: ["id"], column: "webhook_secret_sealed", context: integrationWebhookContext },
+  {
+    table: "git_integrations",
+    idColumns: ["id"],
+    column: "credentials_sealed",
+    context: integrationCredentialsContext,
+  },
+  {
+    table: "git_integrations",
+    idColumns: ["id"],
+    column: "webhook_secret_sealed",
+    context: integrationWebhookContext,
+  },
 ];

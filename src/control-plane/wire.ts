@@ -21,11 +21,9 @@ export function pageBody<Resource>(resources: Resource[], query: { offset: numbe
 }
 
 /** `a,b,c` in the query. */
-export const commaSeparated = z
-  .string()
-  .transform((text) =>
-    text
-      .split(",")
-      .map((part) => part.trim())
-      .filter((part) => part !== ""),
-  );
+export const commaSeparated = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== ""),
+);

@@ -166,7 +166,7 @@ describe("a server that wants a key", () => {
     expect(await page.seriousViolations()).toEqual([]);
     await page.page.getByLabel("API key").fill("wrong");
     await page.button("Continue").click();
-    await page.page.getByText("An API key is needed").waitFor();
+    await page.page.getByRole("alert").getByText("did not accept that key").waitFor();
     await page.page.getByLabel("API key").fill("second");
     await page.button("Continue").click();
     await page.say("Calculate 1 + 1");

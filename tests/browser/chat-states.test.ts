@@ -1,3 +1,5 @@
+import { AIMessage } from "@langchain/core/messages";
+import { END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Assistant, ChatGraph } from "../../src/chat-app/chat-app.ts";
 import { type ChatPage, openChatPages } from "../support/chat-page.ts";
@@ -11,7 +13,7 @@ let server: Server;
 
 beforeAll(async () => {
   pages = await openChatPages();
-  const assistants = [...(await builtinAssistants(2)), failing];
+  const assistants = [...(await builtinAssistants(2)), failing, asking];
   server = await (await createChatServer({ assistants, pageFolder: pages.pageFolder })).listen();
 });
 
@@ -31,6 +33,31 @@ const failing: Assistant = {
     ({
       streamEvents: () => Promise.reject(new Error("The model does not answer: connection refused.")),
     }) as unknown as ChatGraph,
+};
+
+/** A graph that asks two things at once: two actions to approve, and a question in words. */
+const asking: Assistant = {
+  assistant_id: "asking",
+  name: "Asking",
+  description: "",
+  withCheckpointer(checkpointer) {
+    const tell = (name: string, answer: unknown) => ({
+      messages: [new AIMessage(`${name} heard ${JSON.stringify(answer)}`)],
+    });
+    const actions = ["send", "pay"].map((name) => ({
+      name,
+      args: { amount: 5 },
+      description: `May I ${name}?`,
+    }));
+    return new StateGraph(MessagesAnnotation)
+      .addNode("act", () => tell("act", interrupt({ action_requests: actions })))
+      .addNode("ask", () => tell("ask", interrupt("Which colour?")))
+      .addEdge(START, "act")
+      .addEdge(START, "ask")
+      .addEdge("act", END)
+      .addEdge("ask", END)
+      .compile({ checkpointer }) as unknown as ChatGraph;
+  },
 };
 
 const phone = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
@@ -112,6 +139,32 @@ describe("a narrow screen", () => {
       .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().height)));
     expect(Math.min(...heights)).toBeGreaterThanOrEqual(36);
     expect(await sideways(chat)).toBe(0);
+  });
+});
+
+describe("several questions at once", () => {
+  it("are answered together, when each has its answer", async () => {
+    const chat = await pages.open(server.url);
+    await chat.page.getByLabel("Assistant").selectOption("asking");
+    await chat.say("Go");
+    await chat.page.getByText("May I pay?").waitFor();
+    await chat.page.getByText("The run waits for your answer").waitFor();
+    expect(await chat.seriousViolations()).toEqual([]);
+    await chat.page
+      .locator(".approval", { hasText: "May I send?" })
+      .getByRole("button", { name: "Approve" })
+      .click();
+    await chat.page
+      .locator(".approval", { hasText: "May I pay?" })
+      .getByRole("button", { name: "Reject" })
+      .click();
+    await chat.button("Reject it").click();
+    await chat.page.getByLabel("Answer").fill("blue");
+    await chat.page.getByRole("button", { name: "Answer" }).click();
+    await chat.page.getByText('act heard {"decisions":[{"type":"approve"},{"type":"reject"}]}').waitFor();
+    await chat.page.getByText('ask heard "blue"').waitFor();
+    expect(await chat.page.locator(".approval").count()).toBe(0);
+    expect(chat.errors).toEqual([]);
   });
 });
 

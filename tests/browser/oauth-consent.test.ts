@@ -55,8 +55,8 @@ async function signInAndAllow(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await page.fill('input[name="username"]', "ada");
   await page.fill('input[name="password"]', password);
-  await page.click('button[type="submit"]');
-  await page.click('button[type="submit"]');
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Allow" }).click();
 }
 
 /** Fails the test on anything the page's policy had to block and on errors of its script. */
@@ -151,12 +151,14 @@ describe("in a browser", () => {
   }, 60_000);
 
   it("cannot be framed or driven by another site's page", async () => {
-    const { app, server } = open;
+    const { app } = open;
     const page = await browser.newPage();
     const pending = await startConsent(app, { force_new: true });
     const state = new URL(pending.url).searchParams.get("state")!;
-    // The provider's origin stands for any other site.
-    await page.goto(`${server.issuer}/.well-known/openid-configuration`);
+    const body = `<iframe src="${callbackUri(app.url, "test")}"></iframe>`;
+    await page.route("http://other.example/**", (route) => route.fulfill({ contentType: "text/html", body }));
+    await page.goto("http://other.example/");
+    expect(await page.frames()[1]?.locator("#title").count()).toBe(0);
     const outcome = await page.evaluate(
       async ([target, sent]) => {
         try {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { defaultFileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
 import { type BulkExportApp, createBulkExportApp, type ExportAnswer } from "../support/bulk-export-app.ts";
 import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
@@ -7,6 +7,9 @@ import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts
 import { createBucket, deleteObject, downloadExport, listKeys } from "../support/exported-files.ts";
 import { manyRuns, type StoredRun, storeRuns } from "../support/exported-runs.ts";
 import { startUnsteadyStorage } from "../support/unsteady-storage.ts";
+
+// Storages are waited for, and so is a machine with other things to do.
+vi.setConfig({ testTimeout: 90_000 });
 
 /** Small ones, so that a few thousand runs make many files. */
 const fileLimits = { ...defaultFileLimits, pageBytes: 65_536, groupBytes: 262_144, fileBytes: 524_288 };
@@ -91,7 +94,7 @@ test("a gateway that crashes and comes back is waited for", async () => {
   await rgw.startGateway();
   expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
   await expectAllOnce(begun);
-}, 90_000);
+});
 
 test("a storage that answers 503 is asked again", async () => {
   const storage = await startUnsteadyStorage(rgw.endpoint);

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { testGraphs } from "../support/test-graphs.ts";
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 let server: TestAgentServer;
@@ -322,6 +324,25 @@ describe("bad input", () => {
     const thread = await server.client.threads.create();
     await server.client.runs.wait(thread.thread_id, "slow", { input: { pause: 1 } });
     await expect(server.client.threads.getState(thread.thread_id, randomUUID())).rejects.toThrow(/404/);
+  });
+});
+
+describe("more runs than a process takes at once", () => {
+  it("wait their turn and all end, whoever started them", async () => {
+    const small = await startTestAgentServer(test.url, {
+      runConcurrency: 2,
+      graphs: new GraphRegistry(await testGraphs(["few"])),
+    });
+    try {
+      const ends = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          small.client.runs.wait(null, "few", { input: { pause: 20 } }).then(names),
+        ),
+      );
+      expect(ends).toEqual(Array.from({ length: 12 }, () => ["one", "two", "three"]));
+    } finally {
+      await small.stop();
+    }
   });
 });
 

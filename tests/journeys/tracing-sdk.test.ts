@@ -5,7 +5,7 @@ import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph
 import { Client, RunTree } from "langsmith";
 import { evaluate } from "langsmith/evaluation";
 import { traceable } from "langsmith/traceable";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTracesApp, type TracesApp } from "../support/traces-app.ts";
 
 /** The unmodified JavaScript client against a live server. */
@@ -115,9 +115,12 @@ describe("traceable", () => {
       });
       await add(1);
       await own.awaitPendingTraceBatches();
-      expect(await runsOf(project)).toMatchObject([
-        { name: "add", status: "success", outputs: { outputs: 2 } },
-      ]);
+      // Without batches the client has nothing to wait for.
+      await vi.waitFor(async () =>
+        expect(await runsOf(project)).toMatchObject([
+          { name: "add", status: "success", outputs: { outputs: 2 } },
+        ]),
+      );
     },
   );
 });

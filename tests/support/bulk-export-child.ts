@@ -8,7 +8,12 @@ import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
 
 /** A process of its own that works on exports, to be killed or stopped by a test. */
-export type ChildSettings = { databaseUrl: string; secretKey: string; fileLimits: FileLimits; leaseMs: number };
+export type ChildSettings = {
+  databaseUrl: string;
+  secretKey: string;
+  fileLimits: FileLimits;
+  leaseMs: number;
+};
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as ChildSettings;
 const logger = createLogger({ level: "info" });

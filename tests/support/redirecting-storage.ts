@@ -2,7 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** Answers every request as AWS does when a bucket is in another region. */
-export async function startRedirectingStorage(region: string): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startRedirectingStorage(
+  region: string,
+): Promise<{ url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     request.resume();
     request.on("end", () => {

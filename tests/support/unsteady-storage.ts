@@ -22,7 +22,9 @@ export async function startUnsteadyStorage(target: string): Promise<UnsteadyStor
       incoming.resume();
       incoming.on("end", () => {
         outgoing.writeHead(503, { "content-type": "application/xml" });
-        outgoing.end(`<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>`);
+        outgoing.end(
+          `<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>`,
+        );
       });
       return;
     }

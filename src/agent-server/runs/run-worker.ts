@@ -56,6 +56,8 @@ export class RunWorker {
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #reserved = 0;
+  /** Whether runs may be waiting for room in this process. */
+  #backlog = false;
   #stopping = false;
 
   constructor(options: RunWorkerOptions) {
@@ -92,7 +94,11 @@ export class RunWorker {
 
   /** Room for a run that is about to be inserted as already claimed. */
   reserve(): boolean {
-    if (this.#stopping || this.#active.size + this.#reserved >= this.#options.concurrency) return false;
+    if (this.#stopping) return false;
+    if (this.#active.size + this.#reserved >= this.#options.concurrency) {
+      this.#backlog = true;
+      return false;
+    }
     this.#reserved += 1;
     return true;
   }
@@ -110,6 +116,7 @@ export class RunWorker {
       clearTimeout(timer);
       this.#active.delete(run.run_id);
       this.#options.feed.close(run.thread_id);
+      if (this.#backlog) this.wake();
     });
     this.#active.set(run.run_id, { run, stop, done });
     this.#follow(run, done);
@@ -239,14 +246,19 @@ export class RunWorker {
   async #claim(): Promise<void> {
     const { database, processId, concurrency, graphIds } = this.#options;
     const room = concurrency - this.#active.size - this.#reserved;
-    if (room <= 0) return;
+    if (room <= 0) {
+      this.#backlog = true;
+      return;
+    }
     const runs = await claimDueRuns(database, {
       limit: room,
       owner: processId,
       leaseSeconds: this.leaseSeconds,
       graphIds,
     });
-    for (const run of runs) void this.begin(run).then(() => this.wake());
+    // Full again: there may be more, and the next run to end makes room for it.
+    this.#backlog = runs.length === room;
+    for (const run of runs) void this.begin(run);
     if (runs.length === 0) await this.#armTimer();
   }
 

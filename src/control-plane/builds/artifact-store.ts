@@ -4,7 +4,7 @@ import { raw } from "../../platform/db/raw.ts";
 export type Artifact = { key: string; path: string; bytes: number; uses_own_auth: boolean };
 
 /** Found means used: what nobody asked for in a long time is removed. */
-export async function useArtifact(sql: Sql, key: string, now: Date): Promise<Artifact | undefined> {
+export async function takeArtifact(sql: Sql, key: string, now: Date): Promise<Artifact | undefined> {
   const { rows } = await raw<Artifact>`
     update build_artifacts set used_at = ${now} where key = ${key}
     returning key, path, bytes, uses_own_auth`.execute(sql);
@@ -15,7 +15,9 @@ export async function insertArtifact(sql: Sql, artifact: Artifact, now: Date): P
   await raw`
     insert into build_artifacts (key, path, bytes, uses_own_auth, created_at, used_at)
     values (${artifact.key}, ${artifact.path}, ${artifact.bytes}, ${artifact.uses_own_auth}, ${now}, ${now})
-    on conflict (key) do update set path = excluded.path, bytes = excluded.bytes, used_at = excluded.used_at`.execute(sql);
+    on conflict (key) do update set path = excluded.path, bytes = excluded.bytes, used_at = excluded.used_at`.execute(
+    sql,
+  );
 }
 
 export async function deleteArtifact(sql: Sql, key: string): Promise<void> {
@@ -23,7 +25,11 @@ export async function deleteArtifact(sql: Sql, key: string): Promise<void> {
 }
 
 /** Not the artifact of anything active or on its way, and not among the newest revisions of a deployment. */
-export async function listUnusedArtifacts(sql: Sql, usedBefore: Date, keepPerDeployment: number): Promise<Artifact[]> {
+export async function listUnusedArtifacts(
+  sql: Sql,
+  usedBefore: Date,
+  keepPerDeployment: number,
+): Promise<Artifact[]> {
   const { rows } = await raw<Artifact>`
     select key, path, bytes, uses_own_auth from build_artifacts a
     where used_at < ${usedBefore} and not exists (

@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
-import { deleteArtifact, insertArtifact, useArtifact } from "./artifact-store.ts";
+import { deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
 import { runStep, StepFailed } from "./build-step.ts";
 import { splitCommand } from "./command-guard.ts";
 import type { GitCredentials, GitSource } from "./git-source.ts";
@@ -37,7 +37,13 @@ export type BuildRequest = {
   note(message: string, progress: number): Promise<void>;
 };
 
-export type Built = { artifactKey: string; path: string; commitSha: string | null; usesOwnAuth: boolean; cached: boolean };
+export type Built = {
+  artifactKey: string;
+  path: string;
+  commitSha: string | null;
+  usesOwnAuth: boolean;
+  cached: boolean;
+};
 
 export type BuilderOptions = {
   database: Database;
@@ -82,13 +88,20 @@ export function createBuilder(options: BuilderOptions) {
     const problem = configPathProblem(configPath);
     if (problem) throw refused(`graph_config_path ${problem}.`);
     await request.note(source.kind === "git" ? `Reading ${source.url}` : "Reading the uploaded source", 12);
-    const commitSha = source.kind === "git" ? (source.commit ?? (await options.git.resolve(source, place()))) : null;
+    const commitSha =
+      source.kind === "git" ? (source.commit ?? (await options.git.resolve(source, place()))) : null;
     const key = artifactKey(request, commitSha, configPath);
     if (commitSha) onLine(`Commit ${commitSha}`);
     const known = await findUsable(key);
     if (known) {
       onLine(`Already built as ${key.slice(0, 12)}: nothing to do.`);
-      return { artifactKey: key, path: known.path, commitSha, usesOwnAuth: known.uses_own_auth, cached: true };
+      return {
+        artifactKey: key,
+        path: known.path,
+        commitSha,
+        usesOwnAuth: known.uses_own_auth,
+        cached: true,
+      };
     }
     const tree = join(workFolder, "source");
     if (source.kind === "git") {
@@ -99,7 +112,8 @@ export function createBuilder(options: BuilderOptions) {
     await refuseForeignLinks(tree);
     await request.note(`Checking ${configPath}`, 25);
     const project = await checkConfig(tree, configPath);
-    if (project.nodeVersion) onLine(`node_version ${project.nodeVersion} asked for; this runtime uses ${process.versions.node}.`);
+    if (project.nodeVersion)
+      onLine(`node_version ${project.nodeVersion} asked for; this runtime uses ${process.versions.node}.`);
     await install(tree, configPath, request, place);
     await runBuildCommand(tree, configPath, request, place);
     await missingFiles(tree, configPath, project);
@@ -119,7 +133,7 @@ export function createBuilder(options: BuilderOptions) {
   }
 
   async function findUsable(key: string) {
-    const known = await useArtifact(options.database.sql, key, options.clock.now());
+    const known = await takeArtifact(options.database.sql, key, options.clock.now());
     if (!known) return undefined;
     if (await exists(known.path)) return known;
     await deleteArtifact(options.database.sql, key);
@@ -129,7 +143,9 @@ export function createBuilder(options: BuilderOptions) {
   async function checkConfig(tree: string, configPath: string): Promise<ProjectCheck> {
     const text = await readFile(join(tree, configPath), "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT" && error.code !== "ENOTDIR" && error.code !== "EISDIR") throw error;
-      throw refused(`There is no file ${configPath} in the source. Add it, or name another in graph_config_path.`);
+      throw refused(
+        `There is no file ${configPath} in the source. Add it, or name another in graph_config_path.`,
+      );
     });
     const project = options.checkProject(text, configPath);
     const folder = join(tree, dirname(configPath));
@@ -148,9 +164,19 @@ export function createBuilder(options: BuilderOptions) {
     throw refused(`${configPath} names files that do not exist: ${missing.join(", ")}. Correct the paths.`);
   }
 
-  type PlaceOf = () => { workFolder: string; timeoutMs: number; signal: AbortSignal; onLine(line: string): void };
+  type PlaceOf = () => {
+    workFolder: string;
+    timeoutMs: number;
+    signal: AbortSignal;
+    onLine(line: string): void;
+  };
 
-  async function install(tree: string, configPath: string, request: BuildRequest, place: PlaceOf): Promise<void> {
+  async function install(
+    tree: string,
+    configPath: string,
+    request: BuildRequest,
+    place: PlaceOf,
+  ): Promise<void> {
     const { install_command: command } = request.buildConfig;
     if (command) {
       await request.note(`Installing: ${command}`, 30);
@@ -186,7 +212,14 @@ export function createBuilder(options: BuilderOptions) {
     }
   }
 
-  async function step(name: string, command: string, args: string[], cwd: string, request: BuildRequest, place: PlaceOf) {
+  async function step(
+    name: string,
+    command: string,
+    args: string[],
+    cwd: string,
+    request: BuildRequest,
+    place: PlaceOf,
+  ) {
     request.onLine(`$ ${[command, ...args].join(" ")}`);
     const { workFolder } = place();
     const env = {
@@ -205,7 +238,9 @@ export function createBuilder(options: BuilderOptions) {
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
-      throw refused(`${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`);
+      throw refused(
+        `${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`,
+      );
     }
   }
 
@@ -226,7 +261,13 @@ export type Builder = ReturnType<typeof createBuilder>;
 function artifactKey(request: BuildRequest, commitSha: string | null, configPath: string): string {
   const { source, buildConfig } = request;
   const origin = source.kind === "git" ? ["git", source.url, commitSha] : ["tarball", source.sha256];
-  const parts = [origin, configPath, buildConfig.install_command, buildConfig.build_command, process.versions.modules];
+  const parts = [
+    origin,
+    configPath,
+    buildConfig.install_command,
+    buildConfig.build_command,
+    process.versions.modules,
+  ];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
@@ -258,7 +299,8 @@ function diskFull(cause?: unknown): AppError {
     code: "build.disk_full",
     kind: "unavailable",
     retryable: false,
-    message: "The disk of this machine is full. Free some space (old builds are removed with their deployments) and deploy again.",
+    message:
+      "The disk of this machine is full. Free some space (old builds are removed with their deployments) and deploy again.",
     cause,
   });
 }

@@ -11,6 +11,8 @@ export type GitSourceOptions = {
   network: NetworkGuard;
   /** Repositories on this machine's own disk. */
   allowLocal: boolean;
+  /** A redirect leads past the check of the address. */
+  followRedirects: boolean;
   environment: Record<string, string>;
 };
 
@@ -35,12 +37,14 @@ export function createGitSource(options: GitSourceOptions) {
     await mkdir(place.workFolder, { recursive: true });
     const settings: [string, string][] = [
       ["protocol.allow", "never"],
-      [`protocol.${parsed.kind === "http" ? parsed.url.protocol.slice(0, -1) : parsed.kind === "ssh" ? "ssh" : "file"}.allow`, "always"],
+      [
+        `protocol.${parsed.kind === "http" ? parsed.url.protocol.slice(0, -1) : parsed.kind === "ssh" ? "ssh" : "file"}.allow`,
+        "always",
+      ],
       ["core.hooksPath", "/dev/null"],
       ["core.fsmonitor", "false"],
       ["credential.helper", ""],
-      // A redirect would lead past the check of the address.
-      ["http.followRedirects", options.allowLocal ? "initial" : "false"],
+      ["http.followRedirects", options.followRedirects ? "initial" : "false"],
       ["http.lowSpeedLimit", "1000"],
       ["http.lowSpeedTime", "30"],
       ["advice.detachedHead", "false"],
@@ -149,7 +153,11 @@ async function explained<T>(repository: Repository, work: () => Promise<T>): Pro
 
 /** git's words, turned into what to do. */
 function gitProblem({ url, ref, credentials }: Repository, said: string): string {
-  if (/Authentication failed|could not read Username|terminal prompts disabled|HTTP Basic: Access denied|error: 401|error: 403|Permission denied/i.test(said)) {
+  if (
+    /Authentication failed|could not read Username|terminal prompts disabled|HTTP Basic: Access denied|error: 401|error: 403|Permission denied/i.test(
+      said,
+    )
+  ) {
     return credentials === null
       ? `${url} asks for a credential. Create an integration with a token for it and name that in integration_id.`
       : `${url} refused the credential of the integration. Check that its token is valid and may read the repository.`;
@@ -157,13 +165,22 @@ function gitProblem({ url, ref, credentials }: Repository, said: string): string
   if (/not found|does not exist|does not appear to be a git repository|error: 404/i.test(said)) {
     return `${url} is not a git repository, or the credential may not see it. Check repo_url and integration_id.`;
   }
-  if (/Could not resolve host|Failed to connect|Connection refused|timed out|Couldn't connect|unable to access/i.test(said)) {
+  if (
+    /Could not resolve host|Failed to connect|Connection refused|timed out|Couldn't connect|unable to access/i.test(
+      said,
+    )
+  ) {
     return `${url} cannot be reached. Check repo_url, the network and the name of the host.\n${said}`;
   }
-  if (/unadvertised object|not our ref|reference is not a tree|did not match|bad object|upload-pack: not our ref/i.test(said)) {
+  if (
+    /unadvertised object|not our ref|reference is not a tree|did not match|bad object|upload-pack: not our ref/i.test(
+      said,
+    )
+  ) {
     return `${url} has no commit ${ref}. Check repo_ref.`;
   }
-  if (/No space left/i.test(said)) return "The disk of this machine is full. Free some space and deploy again.";
+  if (/No space left/i.test(said))
+    return "The disk of this machine is full. Free some space and deploy again.";
   return `git could not read ${url}:\n${said}`;
 }
 

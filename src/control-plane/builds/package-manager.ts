@@ -19,7 +19,9 @@ const lockFiles: { file: string; command: string; args: string[] }[] = [
  * How to install, from the folders between the config file and the root, the config file's own first. A lock file
  * decides; in a monorepo it is further up than the package. Without one the nearest package.json is installed.
  */
-export function planInstall(folders: readonly { folder: string; files: ReadonlySet<string> }[]): InstallPlan | null {
+export function planInstall(
+  folders: readonly { folder: string; files: ReadonlySet<string> }[],
+): InstallPlan | null {
   for (const { folder, files } of folders) {
     if (!files.has("package.json")) continue;
     const lock = lockFiles.find(({ file }) => files.has(file));
@@ -27,7 +29,12 @@ export function planInstall(folders: readonly { folder: string; files: ReadonlyS
   }
   const nearest = folders.find(({ files }) => files.has("package.json"));
   return nearest
-    ? { folder: nearest.folder, command: "npm", args: ["install"], because: "package.json without a lock file" }
+    ? {
+        folder: nearest.folder,
+        command: "npm",
+        args: ["install"],
+        because: "package.json without a lock file",
+      }
     : null;
 }
 

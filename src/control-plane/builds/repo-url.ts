@@ -15,7 +15,8 @@ export function parseRepoUrl(text: string): RepoUrl | { problem: string } {
   const scp = /^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(?!\/\/)(.+)$/.exec(text);
   if (scp) return { kind: "ssh", host: scp[1]!, text };
   return {
-    problem: "The repository address must be https://…, ssh://…, user@host:path, or on this machine file:///… or an absolute path.",
+    problem:
+      "The repository address must be https://…, ssh://…, user@host:path, or on this machine file:///… or an absolute path.",
   };
 }
 
@@ -24,7 +25,8 @@ function parseHttp(text: string): RepoUrl | { problem: string } {
   if (!url) return { problem: "The repository address is not a valid URL." };
   if (url.username !== "" || url.password !== "") {
     return {
-      problem: "The repository address must not hold a user name or a token: create an integration for it and name that in integration_id.",
+      problem:
+        "The repository address must not hold a user name or a token: create an integration for it and name that in integration_id.",
     };
   }
   return { kind: "http", url };
@@ -51,9 +53,10 @@ function parseUrl(text: string): URL | undefined {
 
 /** A branch, tag or commit as git may be given it; null when it is none of them. */
 export function refProblem(ref: string): string | null {
-  if (ref.startsWith("-") || ref.length > 255) return "must not start with - or be longer than 255 characters";
+  if (ref.startsWith("-") || ref.length > 255)
+    return "must not start with - or be longer than 255 characters";
   // git's own rules for names, and the characters that mean something in a refspec.
-  if (/[\s~^:?*[\\\0-\x1f\x7f]|\.\.|@\{|\/\/|\.lock$|\/$|^\/|\.$/.test(ref)) {
+  if (/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$|^\/|\.$/u.test(ref)) {
     return "is not a branch, tag or commit name";
   }
   return null;
@@ -61,7 +64,8 @@ export function refProblem(ref: string): string | null {
 
 /** A path inside the repository, or why it is not. */
 export function configPathProblem(path: string): string | null {
-  if (path.startsWith("/") || /[\0\\]/.test(path)) return "must be a path inside the repository, for example langgraph.json";
+  if (path.startsWith("/") || /[\0\\]/.test(path))
+    return "must be a path inside the repository, for example langgraph.json";
   if (path.split("/").includes("..")) return "must not contain ..";
   if (!path.endsWith(".json")) return "must name a JSON file, for example langgraph.json";
   return null;

@@ -16,7 +16,8 @@ export async function refuseForeignLinks(root: string): Promise<void> {
       if (entry.isSymbolicLink()) {
         const target = resolve(dirname(path), await readlink(path));
         const real = await realpath(path).catch(() => target);
-        if (!isInside(root, target) || !isInside(await realpath(root), real)) foreign.push(relative(root, path));
+        if (!isInside(root, target) || !isInside(await realpath(root), real))
+          foreign.push(relative(root, path));
       } else if (entry.isDirectory() && entry.name !== ".git") await visit(path);
     }
   };

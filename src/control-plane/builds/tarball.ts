@@ -27,9 +27,12 @@ export async function unpackTarball(file: string, folder: string, limits: Tarbal
     throw refused(`The uploaded archive holds entries that are not permitted:\n  ${problems.join("\n  ")}`);
   }
   if (entries === 0) throw refused("The uploaded archive is empty.");
-  if (entries > limits.maxEntries) throw refused(`The uploaded archive holds more than ${limits.maxEntries} files.`);
+  if (entries > limits.maxEntries)
+    throw refused(`The uploaded archive holds more than ${limits.maxEntries} files.`);
   if (bytes > limits.maxBytes) {
-    throw refused(`The uploaded archive unpacks to more than ${limits.maxBytes} bytes. Leave out what is not needed.`);
+    throw refused(
+      `The uploaded archive unpacks to more than ${limits.maxBytes} bytes. Leave out what is not needed.`,
+    );
   }
   await mkdir(root, { recursive: true });
   await extract({ file, cwd: root, strict: true, preserveOwner: false, noChmod: false });

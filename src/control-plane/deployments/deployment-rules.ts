@@ -34,7 +34,9 @@ export function checkSource(
     if (problem) throw invalidField(place, `graph_config_path ${problem}`, revision.graph_config_path);
   }
   if (source === "github" && config.build_on_push && revision.repo_ref?.startsWith("refs/tags/")) {
-    throw refused("build_on_push needs a branch: a tag does not move. Set repo_ref to a branch, or build_on_push to false.");
+    throw refused(
+      "build_on_push needs a branch: a tag does not move. Set repo_ref to a branch, or build_on_push to false.",
+    );
   }
 }
 
@@ -78,5 +80,9 @@ export function deploymentNotFound(id: string): AppError {
 }
 
 export function revisionNotFound(id: string): AppError {
-  return new AppError({ code: "revision.not_found", kind: "not_found", message: `Revision ID ${id} not found.` });
+  return new AppError({
+    code: "revision.not_found",
+    kind: "not_found",
+    message: `Revision ID ${id} not found.`,
+  });
 }

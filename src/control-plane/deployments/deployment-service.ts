@@ -6,14 +6,14 @@ import { newId, newSecret } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { findIntegration } from "../integrations/integration-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
-import { announceDeployment, readRevisions } from "../revisions/revision-store.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
+import { announceDeployment, readRevisions } from "../revisions/revision-store.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
 import { findUpload } from "../uploads/upload-store.ts";
 import {
-  databaseNameOf,
   type Deployment,
   type DeploymentPatch,
+  databaseNameOf,
   emptyRevisionConfig,
   isBuildable,
   mergeRevisionConfig,
@@ -22,7 +22,14 @@ import {
   type SourceConfig,
   slugOf,
 } from "./deployment.ts";
-import { checkSecrets, checkSource, deploymentNotFound, refused, refuseImmutable, type RuleSettings } from "./deployment-rules.ts";
+import {
+  checkSecrets,
+  checkSource,
+  deploymentNotFound,
+  type RuleSettings,
+  refused,
+  refuseImmutable,
+} from "./deployment-rules.ts";
 import * as store from "./deployment-store.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
 import { keepMasked, type Secret, secretMask } from "./secret-rules.ts";
@@ -66,7 +73,9 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
   const { database, clock, secretBox, rules } = options;
 
   const openSecrets = (deployment: Deployment) =>
-    JSON.parse(secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id))) as Secret[];
+    JSON.parse(
+      secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id)),
+    ) as Secret[];
   const sealSecrets = (id: string, secrets: Secret[]) =>
     secretBox.seal(JSON.stringify(secrets), deploymentSecretsContext(id));
 
@@ -91,13 +100,23 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     return found;
   }
 
-  async function checkReferences(sql: Sql, caller: Caller, deploymentId: string, config: SourceConfig, revision: SourceRevisionConfig) {
+  async function checkReferences(
+    sql: Sql,
+    caller: Caller,
+    deploymentId: string,
+    config: SourceConfig,
+    revision: SourceRevisionConfig,
+  ) {
     if (config.integration_id && !(await findIntegration(sql, caller.workspaceId, config.integration_id))) {
-      throw refused(`Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`);
+      throw refused(
+        `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
+      );
     }
     const { source_tarball_path: path } = revision;
     if (path && !(await findUpload(sql, deploymentId, path))) {
-      throw refused("source_tarball_path must be an object_path this deployment got from POST …/upload-url, uploaded already.");
+      throw refused(
+        "source_tarball_path must be an object_path this deployment got from POST …/upload-url, uploaded already.",
+      );
     }
   }
 
@@ -111,7 +130,8 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     }
     checkSecrets(input.secrets, rules);
     const masked = input.secrets.find(({ value }) => value === secretMask);
-    if (masked) throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
+    if (masked)
+      throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
     const now = clock.now();
     return database.transaction(async (tx) => {
       await checkReferences(tx, caller, id, config, revisionConfig);
@@ -149,13 +169,21 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
   }
 
   /** Changes the deployment; `always` makes a revision even where nothing that runs has changed. */
-  async function change(caller: Caller, id: string, patch: DeploymentPatch, always = false): Promise<DeploymentView & { revisionId: string | null }> {
+  async function change(
+    caller: Caller,
+    id: string,
+    patch: DeploymentPatch,
+    always = false,
+  ): Promise<DeploymentView & { revisionId: string | null }> {
     return database.transaction(async (tx) => {
       const current = await store.lockDeployment(tx, caller.workspaceId, id);
       if (!current) throw deploymentNotFound(id);
       const source = patch.revision_source ?? current.source;
       const config = mergeSourceConfig(current.source_config, patch.source_config ?? {});
-      const revisionConfig = mergeRevisionConfig(current.source_revision_config, patch.source_revision_config ?? {});
+      const revisionConfig = mergeRevisionConfig(
+        current.source_revision_config,
+        patch.source_revision_config ?? {},
+      );
       refuseImmutable(current.source_config, patch.source_config ?? {});
       checkSource(source, config, revisionConfig, rules);
       await checkReferences(tx, caller, id, config, revisionConfig);
@@ -182,7 +210,8 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       if ((always || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
         const next = await load(tx, caller, id);
         revisionId = await options.revisions.make(tx, next, { source, secrets, createdBy: caller.userId });
-      } else if (always) throw refused("There is nothing to build yet: upload a source or name an image first.");
+      } else if (always)
+        throw refused("There is nothing to build yet: upload a source or name an image first.");
       return { ...(await view(tx, await load(tx, caller, id))), revisionId };
     });
   }
@@ -202,7 +231,8 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       const row = await store.findDeployment(tx, caller.workspaceId, id, { deleted: true });
       if (!row || (row.deleted_at !== null && !force)) throw deploymentNotFound(id);
       if (row.deleted_at !== null) return store.markPurgeable(tx, id, now);
-      if (force) throw refused("force is for a deployment that was deleted before. Delete it without force first.");
+      if (force)
+        throw refused("force is for a deployment that was deleted before. Delete it without force first.");
       const purgeAfter = new Date(now.getTime() + options.purgeAfterMs);
       await store.markDeleted(tx, caller.workspaceId, id, { now, purgeAfter });
       await announceDeployment(tx, id);

@@ -17,8 +17,20 @@ export async function insertDeployment(
   tx: Sql,
   row: Pick<
     Deployment,
-    | "id" | "workspace_id" | "name" | "slug" | "source" | "source_config" | "source_revision_config" | "tracked_repo_ref"
-    | "secrets_sealed" | "secret_references" | "shareable" | "route_through_gateway" | "database_name" | "database_password_sealed"
+    | "id"
+    | "workspace_id"
+    | "name"
+    | "slug"
+    | "source"
+    | "source_config"
+    | "source_revision_config"
+    | "tracked_repo_ref"
+    | "secrets_sealed"
+    | "secret_references"
+    | "shareable"
+    | "route_through_gateway"
+    | "database_name"
+    | "database_password_sealed"
   > & { createdBy: string; now: Date },
 ): Promise<boolean> {
   const { rows } = await raw`
@@ -49,7 +61,11 @@ export async function findDeployment(
 }
 
 /** Waits for whoever is changing the deployment. */
-export async function lockDeployment(tx: Sql, workspaceId: string, id: string): Promise<Deployment | undefined> {
+export async function lockDeployment(
+  tx: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<Deployment | undefined> {
   const { rows } = await raw<Deployment>`
     select * from deployments where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null
     for update`.execute(tx);
@@ -57,7 +73,11 @@ export async function lockDeployment(tx: Sql, workspaceId: string, id: string): 
 }
 
 /** The exact name first, because clients look for it on the first page only. */
-export async function listDeployments(sql: Sql, workspaceId: string, filter: DeploymentFilter): Promise<Deployment[]> {
+export async function listDeployments(
+  sql: Sql,
+  workspaceId: string,
+  filter: DeploymentFilter,
+): Promise<Deployment[]> {
   const conditions = [raw`workspace_id = ${workspaceId}`, raw`deleted_at is null`];
   if (filter.name !== undefined) conditions.push(raw`name = ${filter.name}`);
   if (filter.nameContains) {
@@ -84,8 +104,17 @@ export async function saveDeployment(
   tx: Sql,
   row: Pick<
     Deployment,
-    | "id" | "display_name" | "source_config" | "source_revision_config" | "tracked_repo_ref" | "secrets_sealed" | "secret_references"
-    | "route_through_gateway" | "deployment_tier" | "compute_tier" | "database_tier"
+    | "id"
+    | "display_name"
+    | "source_config"
+    | "source_revision_config"
+    | "tracked_repo_ref"
+    | "secrets_sealed"
+    | "secret_references"
+    | "route_through_gateway"
+    | "deployment_tier"
+    | "compute_tier"
+    | "database_tier"
   >,
   now: Date,
 ): Promise<void> {
@@ -107,7 +136,9 @@ export async function takeRevisionNumber(tx: Sql, id: string): Promise<number> {
 }
 
 export async function markLatest(tx: Sql, id: string, revisionId: string, now: Date): Promise<void> {
-  await raw`update deployments set latest_revision_id = ${revisionId}, updated_at = ${now} where id = ${id}`.execute(tx);
+  await raw`update deployments set latest_revision_id = ${revisionId}, updated_at = ${now} where id = ${id}`.execute(
+    tx,
+  );
 }
 
 /** False when it was gone already. */
@@ -124,7 +155,9 @@ export async function markDeleted(
 }
 
 export async function markPurgeable(tx: Sql, id: string, now: Date): Promise<void> {
-  await raw`update deployments set purge_after = ${now} where id = ${id} and deleted_at is not null`.execute(tx);
+  await raw`update deployments set purge_after = ${now} where id = ${id} and deleted_at is not null`.execute(
+    tx,
+  );
 }
 
 export async function countDeployments(sql: Sql, workspaceId: string): Promise<number> {
@@ -148,7 +181,11 @@ export async function savePolledCommit(sql: Sql, id: string, sha: string): Promi
   await raw`update deployments set polled_commit_sha = ${sha} where id = ${id}`.execute(sql);
 }
 
-export async function countForIntegration(sql: Sql, workspaceId: string, integrationId: string): Promise<number> {
+export async function countForIntegration(
+  sql: Sql,
+  workspaceId: string,
+  integrationId: string,
+): Promise<number> {
   const { rows } = await raw<{ count: number }>`
     select count(*)::int as count from deployments where workspace_id = ${workspaceId} and deleted_at is null
       and source_config->>'integration_id' = ${integrationId}`.execute(sql);

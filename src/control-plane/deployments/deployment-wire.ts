@@ -4,7 +4,12 @@ import { type Deployment, deploymentStatus } from "./deployment.ts";
 import type * as schemas from "./deployment-schemas.ts";
 import { maskSecrets, type Secret } from "./secret-rules.ts";
 
-export type DeploymentView = { deployment: Deployment; latest: Revision | undefined; secrets: Secret[]; url: string };
+export type DeploymentView = {
+  deployment: Deployment;
+  latest: Revision | undefined;
+  secrets: Secret[];
+  url: string;
+};
 
 export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.deployment> {
   const { deployment, latest } = view;

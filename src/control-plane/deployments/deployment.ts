@@ -117,7 +117,9 @@ export type DeploymentPatch = {
 export function needsRevision(patch: DeploymentPatch): boolean {
   const config = patch.source_config ?? {};
   return (
-    Object.values(patch.source_revision_config ?? {}).some((value) => value !== null && value !== undefined) ||
+    Object.values(patch.source_revision_config ?? {}).some(
+      (value) => value !== null && value !== undefined,
+    ) ||
     patch.secrets !== undefined ||
     patch.secret_references !== undefined ||
     patch.deployment_tier !== undefined ||

@@ -38,7 +38,9 @@ export function secretProblems(
   secrets.forEach(({ name, value }, index) => {
     const say = (message: string) => problems.push({ index, message });
     if (!namePattern.test(name)) {
-      say(`The secret name ${JSON.stringify(name)} must be letters, digits and underscores, not starting with a digit.`);
+      say(
+        `The secret name ${JSON.stringify(name)} must be letters, digits and underscores, not starting with a digit.`,
+      );
     } else if (isReserved(name, edition)) {
       say(`The secret name ${name} is reserved: the platform sets it. Choose another name.`);
     }
@@ -62,7 +64,10 @@ export function isReserved(name: string, edition: "self-hosted" | "cloud"): bool
 }
 
 /** A value that is the mask means "as before"; names that were unknown before cannot be kept. */
-export function keepMasked(given: readonly Secret[], before: readonly Secret[]): Secret[] | { unknown: string } {
+export function keepMasked(
+  given: readonly Secret[],
+  before: readonly Secret[],
+): Secret[] | { unknown: string } {
   const known = new Map(before.map(({ name, value }) => [name, value]));
   const merged: Secret[] = [];
   for (const secret of given) {

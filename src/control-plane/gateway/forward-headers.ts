@@ -13,7 +13,14 @@ const hopByHop = new Set([
   "upgrade",
 ]);
 /** The gateway has decided about these; the server behind it would judge them as if it were alone. */
-const decidedHere = new Set(["host", "origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]);
+const decidedHere = new Set([
+  "host",
+  "origin",
+  "referer",
+  "sec-fetch-site",
+  "sec-fetch-mode",
+  "sec-fetch-dest",
+]);
 /** The platform's own credentials are not for a project's code, unless it brings its own authentication. */
 const platformCredentials = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
 
@@ -28,7 +35,10 @@ export function requestHeaders(
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(incoming)) {
     if (value === undefined || decidedHere.has(name) || name.startsWith("x-forwarded-")) continue;
-    if ((hopByHop.has(name) || named.has(name)) && !(options.upgrade && (name === "upgrade" || name === "connection"))) {
+    if (
+      (hopByHop.has(name) || named.has(name)) &&
+      !(options.upgrade && (name === "upgrade" || name === "connection"))
+    ) {
       continue;
     }
     if (!options.usesOwnAuth && (platformCredentials.has(name) || name === "authorization")) continue;
@@ -43,10 +53,18 @@ export function requestHeaders(
 }
 
 /** What the platform itself says about access from other sites and about the request wins. */
-const answeredHere = new Set(["x-request-id", "access-control-allow-origin", "access-control-allow-credentials",
-  "access-control-expose-headers"]);
+const answeredHere = new Set([
+  "x-request-id",
+  "access-control-allow-origin",
+  "access-control-allow-credentials",
+  "access-control-expose-headers",
+]);
 
-export function responseHeaders(incoming: IncomingHttpHeaders, status: number, prefix: string): OutgoingHttpHeaders {
+export function responseHeaders(
+  incoming: IncomingHttpHeaders,
+  status: number,
+  prefix: string,
+): OutgoingHttpHeaders {
   const named = connectionNamed(incoming);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(incoming)) {

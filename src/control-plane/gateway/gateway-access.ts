@@ -26,7 +26,8 @@ export async function admit(
     throw new AppError({
       code: "request.role_too_low",
       kind: "forbidden",
-      message: "This needs the role editor; the credential has the role viewer. Use a credential with more rights.",
+      message:
+        "This needs the role editor; the credential has the role viewer. Use a credential with more rights.",
     });
   }
   return target;

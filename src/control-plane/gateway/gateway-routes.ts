@@ -5,10 +5,10 @@ import type { ServerEnv } from "../../platform/http/pipeline.ts";
 import { type Route, type RouteSpec, route } from "../../platform/http/route.ts";
 import { requestHeaders, responseHeaders } from "./forward-headers.ts";
 import { admit, notServing } from "./gateway-access.ts";
-import type { Proxy } from "./proxy.ts";
+import type { RequestProxy } from "./proxy.ts";
 import type { Targets } from "./targets.ts";
 
-export type GatewayOptions = { targets: Targets; proxy: Proxy; authorize: Authorize };
+export type GatewayOptions = { targets: Targets; proxy: RequestProxy; authorize: Authorize };
 
 const maxBodyBytes = 25 * 1024 * 1024;
 const params = z.object({ slug: z.string(), rest: z.string() });

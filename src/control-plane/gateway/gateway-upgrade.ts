@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
@@ -39,7 +39,11 @@ async function connect(
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
   }
   const host = request.headers.host ?? "127.0.0.1";
-  const target = await admit({ slug, method: "POST", path, headers, urlHost: host }, options.targets, options.authorize);
+  const target = await admit(
+    { slug, method: "POST", path, headers, urlHost: host },
+    options.targets,
+    options.authorize,
+  );
   if (!target.instance) throw notServing(target);
   const { instance } = target;
   const done = options.proxy.begin(instance.id);
@@ -67,12 +71,15 @@ async function connect(
   outgoing.once("close", () => shutdown.removeEventListener("abort", end));
   outgoing.once("error", (error) => {
     options.logger.debug({ reason: errorMessage(error) }, "a WebSocket to a deployed server failed");
-    if (socket.writable) refuse(socket, 503, "The deployed server does not answer. Connect again in a moment.");
+    if (socket.writable)
+      refuse(socket, 503, "The deployed server does not answer. Connect again in a moment.");
     done();
   });
   outgoing.once("response", (response) => {
     // It does not want to: the refusal is passed on as it is.
-    socket.write(`HTTP/1.1 ${response.statusCode} ${response.statusMessage}\r\n${lines(response)}Connection: close\r\n\r\n`);
+    socket.write(
+      `HTTP/1.1 ${response.statusCode} ${response.statusMessage}\r\n${lines(response)}Connection: close\r\n\r\n`,
+    );
     response.pipe(socket);
     response.once("close", done);
   });

@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -15,6 +15,8 @@ export type ProxyRequest = {
   /** The client went away. */
   signal: AbortSignal;
 };
+
+export type ProxyBody = Buffer<ArrayBuffer> | ReadableStream<Uint8Array> | null;
 
 /** Small answers are handed over whole, which is cheaper than a stream. */
 const wholeBytes = 64 * 1024;
@@ -50,7 +52,9 @@ export function createProxy(logger: Logger) {
   return {
     begin,
     inFlight: (instanceId: string) => counts.get(instanceId) ?? 0,
-    async forward(request: ProxyRequest): Promise<{ incoming: IncomingMessage; body: () => Promise<BodyInit | null> }> {
+    async forward(
+      request: ProxyRequest,
+    ): Promise<{ incoming: IncomingMessage; body: () => Promise<ProxyBody> }> {
       const done = begin(request.instance.id);
       let incoming: IncomingMessage;
       try {
@@ -61,14 +65,16 @@ export function createProxy(logger: Logger) {
         throw error;
       }
       incoming.once("close", done);
-      incoming.on("error", (error) => logger.debug({ err: error }, "an answer from a deployed server was cut off"));
+      incoming.on("error", (error) =>
+        logger.debug({ err: error }, "an answer from a deployed server was cut off"),
+      );
       return { incoming, body: () => bodyOf(incoming, request.method) };
     },
     close: () => agent.destroy(),
   };
 }
 
-export type Proxy = ReturnType<typeof createProxy>;
+export type RequestProxy = ReturnType<typeof createProxy>;
 
 class ConnectionLost extends Error {
   readonly reused: boolean;
@@ -100,7 +106,12 @@ function exchange(request: ProxyRequest, agent: Agent): Promise<IncomingMessage>
   });
 }
 
-function pipeBody(body: Readable, outgoing: ReturnType<typeof httpRequest>, maxBytes: number, reject: (error: Error) => void) {
+function pipeBody(
+  body: Readable,
+  outgoing: ReturnType<typeof httpRequest>,
+  maxBytes: number,
+  reject: (error: Error) => void,
+) {
   let seen = 0;
   body.on("data", (chunk: Buffer) => {
     seen += chunk.length;
@@ -113,12 +124,13 @@ function pipeBody(body: Readable, outgoing: ReturnType<typeof httpRequest>, maxB
   // A client that stops in the middle must not look like one that finished.
   body.once("error", (error) => outgoing.destroy(error));
   body.once("close", () => {
-    if (!(body as { readableEnded?: boolean }).readableEnded) outgoing.destroy(new Error("the client went away"));
+    if (!(body as { readableEnded?: boolean }).readableEnded)
+      outgoing.destroy(new Error("the client went away"));
   });
   body.pipe(outgoing);
 }
 
-async function bodyOf(incoming: IncomingMessage, method: string): Promise<BodyInit | null> {
+async function bodyOf(incoming: IncomingMessage, method: string): Promise<ProxyBody> {
   const status = incoming.statusCode ?? 502;
   if (method === "HEAD" || status === 204 || status === 304 || status === 205) {
     incoming.resume();

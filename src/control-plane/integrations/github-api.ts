@@ -1,5 +1,5 @@
-import { importPKCS8, SignJWT } from "jose";
 import { createPrivateKey } from "node:crypto";
+import { importPKCS8, SignJWT } from "jose";
 import { AppError } from "../../platform/errors.ts";
 import type { NetworkGuard } from "../../platform/network-guard.ts";
 import { apiUrlOf, type Integration, type IntegrationCredentials, type Repository } from "./integration.ts";

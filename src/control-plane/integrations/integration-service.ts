@@ -30,7 +30,9 @@ export function createIntegrationService(options: {
   const { database, clock, secretBox, github } = options;
 
   const openCredentials = (row: Integration) =>
-    JSON.parse(secretBox.open(row.credentials_sealed, integrationCredentialsContext(row.id))) as IntegrationCredentials;
+    JSON.parse(
+      secretBox.open(row.credentials_sealed, integrationCredentialsContext(row.id)),
+    ) as IntegrationCredentials;
 
   async function load(caller: Caller, id: string): Promise<Integration> {
     const found = await store.findIntegration(database.sql, caller.workspaceId, id);
@@ -39,7 +41,10 @@ export function createIntegrationService(options: {
   }
 
   return {
-    async create(caller: Caller, input: NewIntegration): Promise<{ integration: Integration; webhookSecret: string }> {
+    async create(
+      caller: Caller,
+      input: NewIntegration,
+    ): Promise<{ integration: Integration; webhookSecret: string }> {
       const id = newId();
       const webhookSecret = input.webhookSecret ?? newSecret();
       const inserted = await store.insertIntegration(database.sql, {
@@ -48,7 +53,10 @@ export function createIntegrationService(options: {
         name: input.name,
         host: input.host,
         api_url: input.apiUrl,
-        credentials_sealed: secretBox.seal(JSON.stringify(input.credentials), integrationCredentialsContext(id)),
+        credentials_sealed: secretBox.seal(
+          JSON.stringify(input.credentials),
+          integrationCredentialsContext(id),
+        ),
         webhook_secret_sealed: secretBox.seal(webhookSecret, integrationWebhookContext(id)),
         createdBy: caller.userId,
         now: clock.now(),
@@ -94,7 +102,10 @@ export function createIntegrationService(options: {
     },
 
     /** Returns the revisions it made. The signature is the credential. */
-    async receiveWebhook(id: string, request: { signature: string | null; event: string | null; body: Uint8Array }): Promise<string[]> {
+    async receiveWebhook(
+      id: string,
+      request: { signature: string | null; event: string | null; body: Uint8Array },
+    ): Promise<string[]> {
       const row = await store.findAnyIntegration(database.sql, id);
       const secret = row ? secretBox.open(row.webhook_secret_sealed, integrationWebhookContext(id)) : "";
       // The same answer and the same work for an unknown id: it must not tell which ids exist.
@@ -124,13 +135,22 @@ function isSigned(body: Uint8Array, signature: string | null, secret: string): b
 function parse(body: Uint8Array): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
   } catch {
     // Falls through to the refusal.
   }
-  throw new AppError({ code: "integration.bad_webhook", kind: "invalid", message: "The webhook's body is not a JSON object." });
+  throw new AppError({
+    code: "integration.bad_webhook",
+    kind: "invalid",
+    message: "The webhook's body is not a JSON object.",
+  });
 }
 
 function notFound(id: string): AppError {
-  return new AppError({ code: "integration.not_found", kind: "not_found", message: `Integration ID ${id} not found.` });
+  return new AppError({
+    code: "integration.not_found",
+    kind: "not_found",
+    message: `Integration ID ${id} not found.`,
+  });
 }

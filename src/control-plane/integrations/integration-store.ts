@@ -22,9 +22,15 @@ export async function listIntegrations(sql: Sql, workspaceId: string): Promise<I
   return rows;
 }
 
-export async function findIntegration(sql: Sql, workspaceId: string, id: string): Promise<Integration | undefined> {
+export async function findIntegration(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<Integration | undefined> {
   const { rows } = await raw<Integration>`
-    select * from git_integrations where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null`.execute(sql);
+    select * from git_integrations where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null`.execute(
+    sql,
+  );
   return rows[0];
 }
 
@@ -36,7 +42,13 @@ export async function findAnyIntegration(sql: Sql, id: string): Promise<Integrat
 }
 
 /** The secrets go with it; the row stays because revisions name it. */
-export async function deleteIntegration(sql: Sql, workspaceId: string, id: string, now: Date, emptied: { credentials: string; webhook: string }): Promise<boolean> {
+export async function deleteIntegration(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  now: Date,
+  emptied: { credentials: string; webhook: string },
+): Promise<boolean> {
   const { rows } = await raw`
     update git_integrations set deleted_at = ${now}, credentials_sealed = ${emptied.credentials},
       webhook_secret_sealed = ${emptied.webhook}

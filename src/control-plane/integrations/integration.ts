@@ -39,7 +39,8 @@ export type Push = { repositoryUrls: string[]; branch: string; commitSha: string
 export function readPush(body: Record<string, unknown>): Push | null {
   const { ref, after, deleted, created } = body;
   if (typeof ref !== "string" || typeof after !== "string") return null;
-  if (!ref.startsWith("refs/heads/") || deleted === true || created === true || /^0+$/.test(after)) return null;
+  if (!ref.startsWith("refs/heads/") || deleted === true || created === true || /^0+$/.test(after))
+    return null;
   const repository = (body.repository ?? {}) as Record<string, unknown>;
   const urls = ["clone_url", "ssh_url", "html_url", "git_url", "url"].map((name) => repository[name]);
   return {

@@ -70,7 +70,10 @@ export function createPushService(options: {
           else await build(deployment, head, `${deployment.tracked_repo_ref ?? "The branch"} has moved.`);
         } catch (error) {
           signal.throwIfAborted();
-          logger.warn({ deployment: deployment.id, reason: errorMessage(error) }, "a tracked branch could not be looked at");
+          logger.warn(
+            { deployment: deployment.id, reason: errorMessage(error) },
+            "a tracked branch could not be looked at",
+          );
         }
       }
     },

@@ -55,7 +55,12 @@ export async function readLogs(sql: Sql, query: LogQuery): Promise<LogRow[]> {
 }
 
 /** The end of a revision's log, oldest line first. */
-export async function lastLines(sql: Sql, revisionId: string, kind: LogKind, count: number): Promise<string[]> {
+export async function lastLines(
+  sql: Sql,
+  revisionId: string,
+  kind: LogKind,
+  count: number,
+): Promise<string[]> {
   const { rows } = await raw<{ message: string }>`
     select message from deployment_logs where revision_id = ${revisionId} and kind = ${kind}
     order by id desc limit ${count}`.execute(sql);
@@ -72,5 +77,7 @@ export async function pruneLogs(sql: Sql, limits: { before: Date; maxLines: numb
           row_number() over (partition by deployment_id, kind order by id desc) as place
         from deployment_logs) ranked
       where place <= ${limits.maxLines} group by deployment_id, kind) kept
-    where l.deployment_id = kept.deployment_id and l.kind = kept.kind and l.id < kept.first_kept`.execute(sql);
+    where l.deployment_id = kept.deployment_id and l.kind = kept.kind and l.id < kept.first_kept`.execute(
+    sql,
+  );
 }

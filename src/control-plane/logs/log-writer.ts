@@ -27,7 +27,11 @@ export function createLogWriter(options: {
     const lines = waiting;
     waiting = [];
     if (dropped > 0) {
-      lines.push({ at: new Date(), level: "WARNING", message: `${dropped} lines were left out: too many at once.` });
+      lines.push({
+        at: new Date(),
+        level: "WARNING",
+        message: `${dropped} lines were left out: too many at once.`,
+      });
       dropped = 0;
     }
     try {

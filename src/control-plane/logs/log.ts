@@ -55,5 +55,8 @@ export function parseServerLine(line: string, now: Date): LogLine {
 
 /** Takes secrets out of what others print. */
 export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((shown, secret) => (secret.length < 4 ? shown : shown.replaceAll(secret, "********")), text);
+  return secrets.reduce(
+    (shown, secret) => (secret.length < 4 ? shown : shown.replaceAll(secret, "********")),
+    text,
+  );
 }

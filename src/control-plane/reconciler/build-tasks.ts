@@ -6,9 +6,15 @@ import type { Builder, BuildSource } from "../builds/builder.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import { plainLine, redact } from "../logs/log.ts";
 import { createLogWriter } from "../logs/log-writer.ts";
-import { statusesBefore } from "../revisions/revision.ts";
 import type { Revision } from "../revisions/revision.ts";
-import { insertEvent, moveRevision, noteProgress, readRevision, saveBuilt } from "../revisions/revision-store.ts";
+import { statusesBefore } from "../revisions/revision.ts";
+import {
+  insertEvent,
+  moveRevision,
+  noteProgress,
+  readRevision,
+  saveBuilt,
+} from "../revisions/revision-store.ts";
 
 export type BuildTasksOptions = {
   database: Database;
@@ -82,7 +88,8 @@ export function createBuildTasks(options: BuildTasksOptions) {
         await log.flush();
         return;
       }
-      if (!(error instanceof AppError)) logger.error({ err: error, revision: revision.id }, "a build failed unexpectedly");
+      if (!(error instanceof AppError))
+        logger.error({ err: error, revision: revision.id }, "a build failed unexpectedly");
       const message = redact(errorMessage(error), hidden);
       say(message, "ERROR");
       await log.flush();
@@ -93,9 +100,14 @@ export function createBuildTasks(options: BuildTasksOptions) {
   async function recordFailure(revisionId: string, message: string): Promise<void> {
     const from = statusesBefore("BUILD_FAILED");
     await database
-      .transaction((tx) => moveRevision(tx, revisionId, { status: "BUILD_FAILED", message, from }, clock.now()))
+      .transaction((tx) =>
+        moveRevision(tx, revisionId, { status: "BUILD_FAILED", message, from }, clock.now()),
+      )
       .catch((error: unknown) => {
-        logger.error({ err: error, revision: revisionId }, "the failure of a build could not be stored; it will be built again");
+        logger.error(
+          { err: error, revision: revisionId },
+          "the failure of a build could not be stored; it will be built again",
+        );
       });
   }
 

@@ -1,11 +1,17 @@
 import type { Clock } from "../../platform/clock.ts";
-import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import { lastLines } from "../logs/log-store.ts";
-import { announceDeployment, insertEvent, moveRevision, noteProgress, readRevision } from "../revisions/revision-store.ts";
+import {
+  announceDeployment,
+  insertEvent,
+  moveRevision,
+  noteProgress,
+  readRevision,
+} from "../revisions/revision-store.ts";
 import { moveInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";
 import type { BuildTasks } from "./build-tasks.ts";
@@ -75,7 +81,11 @@ export function createExecutor(options: ExecutorOptions) {
     }
   }
 
-  async function move(revisionId: string, status: Parameters<typeof moveRevision>[2]["status"], message: string) {
+  async function move(
+    revisionId: string,
+    status: Parameters<typeof moveRevision>[2]["status"],
+    message: string,
+  ) {
     await database.transaction((tx) => moveRevision(tx, revisionId, { status, message }, clock.now()));
   }
 
@@ -113,7 +123,8 @@ export function createExecutor(options: ExecutorOptions) {
   async function fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {
     const probe = instanceId ? supervisor.lastProbe(instanceId) : "";
     const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
-    const said = lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
+    const said =
+      lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
     await move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${said}`);
     if (instanceId) await supervisor.stop(instanceId);
   }

@@ -1,10 +1,10 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
 import type { OwnDatabase } from "../../platform/db/own-database.ts";
 import { ownDatabaseUrl } from "../../platform/db/own-database.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import { useArtifact } from "../builds/artifact-store.ts";
+import { takeArtifact } from "../builds/artifact-store.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import type { Secret } from "../deployments/secret-rules.ts";
 import { isBuilt, type Revision } from "../revisions/revision.ts";
@@ -35,10 +35,13 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   }
 
   function secretsOf(revision: Revision): Secret[] {
-    return JSON.parse(secretBox.open(revision.secrets_sealed, revisionSecretsContext(revision.id))) as Secret[];
+    return JSON.parse(
+      secretBox.open(revision.secrets_sealed, revisionSecretsContext(revision.id)),
+    ) as Secret[];
   }
 
-  const databaseUrlOf = (deployment: Deployment) => ownDatabaseUrl(options.databaseUrl, ownDatabase(deployment));
+  const databaseUrlOf = (deployment: Deployment) =>
+    ownDatabaseUrl(options.databaseUrl, ownDatabase(deployment));
 
   async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
     const secrets = secretsOf(revision);
@@ -75,19 +78,23 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
 
   async function folderOf(revision: Revision): Promise<string> {
     const artifact = revision.artifact_key
-      ? await useArtifact(options.database.sql, revision.artifact_key, options.clock.now())
+      ? await takeArtifact(options.database.sql, revision.artifact_key, options.clock.now())
       : undefined;
     if (artifact) return artifact.path;
     throw new AppError({
       code: "runtime.artifact_missing",
       kind: "conflict",
-      message: "What was built for this revision is not kept any more. Redeploy it: it is built again from the same commit.",
+      message:
+        "What was built for this revision is not kept any more. Redeploy it: it is built again from the same commit.",
     });
   }
 
   /** Short values are words people use; cutting them out would garble the log and hide nothing. */
   function hidden(deployment: Deployment, secrets: readonly Secret[]): string[] {
-    return [ownDatabase(deployment).password, ...secrets.map(({ value }) => value).filter((value) => value.length >= 8)];
+    return [
+      ownDatabase(deployment).password,
+      ...secrets.map(({ value }) => value).filter((value) => value.length >= 8),
+    ];
   }
 
   return {

@@ -25,7 +25,9 @@ export async function listBusyDeployments(sql: Sql): Promise<string[]> {
       (deleted_at is null and active_revision_id is not null)
       or exists (select 1 from revisions r where r.deployment_id = d.id and r.status in
         ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'))
-      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')`.execute(sql);
+      or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')`.execute(
+    sql,
+  );
   return rows.map((row) => row.id);
 }
 

@@ -95,7 +95,8 @@ function planRemoval({ revisions, instances, building, now, limits }: Observed, 
       steps.add({ kind: "interrupt", revisionId: revision.id, message: "The deployment was deleted." });
     }
   }
-  for (const instance of instances.filter(live)) planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
+  for (const instance of instances.filter(live))
+    planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
 }
 
 function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps): void {
@@ -147,7 +148,8 @@ function planDeploy({ deployment, revisions, instances, now, limits }: Observed,
       // One that is still stopping must be gone before the next one starts.
       if (own.some(live)) steps.lookAgain(200);
       else if (!last) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
-      else if (last.exit_reason === stoppedByUs) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
+      else if (last.exit_reason === stoppedByUs)
+        steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
       else if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
         steps.add({ kind: "start", revisionId: revision.id, attempt: last.attempt + 1 });
       } else {
@@ -170,7 +172,8 @@ function planGate(revision: Revision, instance: Instance, now: Date, limits: Lim
     steps.add({ kind: "switch", revisionId: revision.id, instanceId: instance.id });
   } else {
     const waitedMs = now.getTime() - instance.started_at.getTime();
-    if (waitedMs >= limits.healthMs) fail(`The server was not healthy after ${Math.round(limits.healthMs / 1000)} s.`);
+    if (waitedMs >= limits.healthMs)
+      fail(`The server was not healthy after ${Math.round(limits.healthMs / 1000)} s.`);
     else steps.lookAgain(limits.healthMs - waitedMs);
   }
 }
@@ -182,7 +185,8 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
   const current = own.find(serving);
   if (current) {
     const waitedMs = now.getTime() - current.started_at.getTime();
-    if (current.state === "starting" && waitedMs >= limits.healthMs) steps.add({ kind: "stop", instanceId: current.id });
+    if (current.state === "starting" && waitedMs >= limits.healthMs)
+      steps.add({ kind: "stop", instanceId: current.id });
     else if (current.state === "starting") steps.lookAgain(limits.healthMs - waitedMs);
     return;
   }
@@ -223,7 +227,8 @@ function planOthers(observed: Observed, steps: Steps): void {
   const { deployment, revisions, instances, now, limits } = observed;
   const deploying = new Set(revisions.filter(({ status }) => status === "DEPLOYING").map(({ id }) => id));
   for (const instance of instances.filter(live)) {
-    const wanted = instance.revision_id === deployment.active_revision_id || deploying.has(instance.revision_id);
+    const wanted =
+      instance.revision_id === deployment.active_revision_id || deploying.has(instance.revision_id);
     if (instance.state === "stopping") planStop(instance, now, limits.stopMs, steps);
     else if (wanted) continue;
     else if (instance.state === "draining") {

@@ -12,7 +12,12 @@ export async function readLease(sql: Sql): Promise<LeaseHolder | undefined> {
 }
 
 /** Takes the lease from nobody, from `replacing`, or renews one's own. */
-export async function takeLease(sql: Sql, me: LeaseOwner, replacing: string | null, leaseMs: number): Promise<boolean> {
+export async function takeLease(
+  sql: Sql,
+  me: LeaseOwner,
+  replacing: string | null,
+  leaseMs: number,
+): Promise<boolean> {
   const { rows } = await raw`
     insert into control_plane_lease (owner, host, pid, pid_started, expires_at)
     values (${me.owner}, ${me.host}, ${me.pid}, ${me.pidStarted}, now() + ${leaseMs} * interval '1 millisecond')

@@ -44,7 +44,10 @@ export function createReconciler(options: ReconcilerOptions) {
         return reconcile(deploymentId);
       })
       .catch((error: unknown) => {
-        logger.error({ err: error, deployment: deploymentId }, "a deployment could not be reconciled, trying again");
+        logger.error(
+          { err: error, deployment: deploymentId },
+          "a deployment could not be reconciled, trying again",
+        );
         wakeAfter(deploymentId, retryMs);
       })
       .finally(() => running.delete(work));
@@ -105,7 +108,9 @@ export function createReconciler(options: ReconcilerOptions) {
   }
 
   const sweepSoon = () => {
-    sweep().catch((error: unknown) => logger.warn({ err: error }, "deployments could not be listed, trying again"));
+    sweep().catch((error: unknown) =>
+      logger.warn({ err: error }, "deployments could not be listed, trying again"),
+    );
   };
 
   return {

@@ -50,7 +50,11 @@ export function createRevisionService(options: {
   return {
     get,
     load,
-    async list(caller: Caller, deploymentId: string, filter: { limit: number; offset: number; statuses?: string[] | undefined }) {
+    async list(
+      caller: Caller,
+      deploymentId: string,
+      filter: { limit: number; offset: number; statuses?: string[] | undefined },
+    ) {
       await deployments.load(caller, deploymentId);
       return withEvents(await store.listRevisions(database.sql, deploymentId, filter));
     },

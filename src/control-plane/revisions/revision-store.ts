@@ -1,6 +1,12 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { progressOf, type Revision, type RevisionEvent, type RevisionStatus, statusesBefore } from "./revision.ts";
+import {
+  progressOf,
+  type Revision,
+  type RevisionEvent,
+  type RevisionStatus,
+  statusesBefore,
+} from "./revision.ts";
 
 /** Wakes whoever reconciles or watches; the payload is the deployment's id. */
 export const deploymentChannel = "treadle_deployments";

@@ -8,7 +8,12 @@ const root = "/sys/fs/cgroup";
 const periodUs = 100_000;
 
 /** Limits a process where the machine's control groups are writable; elsewhere it says so once per start. */
-export async function limitProcess(name: string, pid: number, resources: Resources, logger: Logger): Promise<void> {
+export async function limitProcess(
+  name: string,
+  pid: number,
+  resources: Resources,
+  logger: Logger,
+): Promise<void> {
   const { memoryBytes, cpus } = resources;
   if (memoryBytes === null && cpus === null) return;
   try {
@@ -25,18 +30,27 @@ export async function limitProcess(name: string, pid: number, resources: Resourc
       }
     }
   } catch (error) {
-    logger.warn({ instance: name, reason: errorMessage(error) }, "memory and CPU limits cannot be set on this machine");
+    logger.warn(
+      { instance: name, reason: errorMessage(error) },
+      "memory and CPU limits cannot be set on this machine",
+    );
   }
 }
 
 async function limitUnified(name: string, pid: number, { memoryBytes, cpus }: Resources): Promise<void> {
   const settings: [string, string][] = [];
   if (memoryBytes !== null) settings.push(["memory.max", String(memoryBytes)]);
-  if (cpus !== null) settings.push(["cpu.max", `${Math.max(1_000, Math.round(cpus * periodUs))} ${periodUs}`]);
+  if (cpus !== null)
+    settings.push(["cpu.max", `${Math.max(1_000, Math.round(cpus * periodUs))} ${periodUs}`]);
   await limit("", name, pid, settings);
 }
 
-async function limit(controller: string, name: string, pid: number, settings: [string, string][]): Promise<void> {
+async function limit(
+  controller: string,
+  name: string,
+  pid: number,
+  settings: [string, string][],
+): Promise<void> {
   const folder = join(root, controller, "treadle", name);
   await mkdir(folder, { recursive: true });
   for (const [file, value] of settings) await writeFile(join(folder, file), value);

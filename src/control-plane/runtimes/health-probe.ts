@@ -24,11 +24,15 @@ function ask(port: number, signal: AbortSignal): Promise<string> {
       { host: "127.0.0.1", port, path: "/ok", agent: false, timeout: timeoutMs, signal },
       (response) => {
         response.resume();
-        response.once("end", () => resolve(response.statusCode === 200 ? "ok" : `/ok answers ${response.statusCode}`));
+        response.once("end", () =>
+          resolve(response.statusCode === 200 ? "ok" : `/ok answers ${response.statusCode}`),
+        );
         response.once("error", () => resolve("/ok ended too early"));
       },
     );
-    request.once("timeout", () => request.destroy(new Error(`/ok did not answer within ${timeoutMs / 1000} s`)));
+    request.once("timeout", () =>
+      request.destroy(new Error(`/ok did not answer within ${timeoutMs / 1000} s`)),
+    );
     request.once("error", (error: NodeJS.ErrnoException) => {
       if (signal.aborted) reject(signal.reason);
       else resolve(error.code === "ECONNREFUSED" ? "nothing listens on its port yet" : error.message);

@@ -18,11 +18,15 @@ export async function insertInstance(
 }
 
 export async function saveHandle(sql: Sql, id: string, handle: Record<string, unknown>): Promise<void> {
-  await raw`update deployment_instances set handle = ${JSON.stringify(handle)}::jsonb where id = ${id}`.execute(sql);
+  await raw`update deployment_instances set handle = ${JSON.stringify(handle)}::jsonb where id = ${id}`.execute(
+    sql,
+  );
 }
 
 export async function saveAnnounced(sql: Sql, id: string, announced: Announced): Promise<void> {
-  await raw`update deployment_instances set announced = ${JSON.stringify(announced)}::jsonb where id = ${id}`.execute(sql);
+  await raw`update deployment_instances set announced = ${JSON.stringify(announced)}::jsonb where id = ${id}`.execute(
+    sql,
+  );
 }
 
 export async function saveLogOffset(sql: Sql, id: string, offset: number): Promise<void> {
@@ -52,7 +56,11 @@ export async function moveInstance(
 }
 
 /** Everything that may still run, and the last end of each revision asked for. */
-export async function listInstances(sql: Sql, deploymentId: string, revisionIds: string[]): Promise<Instance[]> {
+export async function listInstances(
+  sql: Sql,
+  deploymentId: string,
+  revisionIds: string[],
+): Promise<Instance[]> {
   const { rows } = await raw<Instance>`
     select * from deployment_instances where deployment_id = ${deploymentId} and state <> 'exited'
     union all
@@ -63,7 +71,9 @@ export async function listInstances(sql: Sql, deploymentId: string, revisionIds:
 }
 
 export async function listLiveInstances(sql: Sql): Promise<Instance[]> {
-  const { rows } = await raw<Instance>`select * from deployment_instances where state <> 'exited'`.execute(sql);
+  const { rows } = await raw<Instance>`select * from deployment_instances where state <> 'exited'`.execute(
+    sql,
+  );
   return rows;
 }
 
@@ -74,6 +84,8 @@ export async function readInstance(sql: Sql, id: string): Promise<Instance | und
 
 export async function pruneInstances(sql: Sql, before: Date): Promise<string[]> {
   const { rows } = await raw<{ log_path: string }>`
-    delete from deployment_instances where state = 'exited' and exited_at < ${before} returning log_path`.execute(sql);
+    delete from deployment_instances where state = 'exited' and exited_at < ${before} returning log_path`.execute(
+    sql,
+  );
   return rows.map((row) => row.log_path);
 }

@@ -29,7 +29,11 @@ export function followLog(options: {
   onAnnounced(announced: Announced): void;
 }): LogTail {
   const { database, instance } = options;
-  const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id, kind: "deploy" as const };
+  const place = {
+    deploymentId: instance.deployment_id,
+    revisionId: instance.revision_id,
+    kind: "deploy" as const,
+  };
   const stopping = new AbortController();
   let offset = instance.log_offset;
 
@@ -46,7 +50,11 @@ export function followLog(options: {
       if (announced) {
         await saveAnnounced(database.sql, instance.id, announced);
         options.onAnnounced(announced);
-        lines.push({ at: options.clock.now(), level: "INFO", message: `Serving ${announced.graphs.join(", ")}` });
+        lines.push({
+          at: options.clock.now(),
+          level: "INFO",
+          message: `Serving ${announced.graphs.join(", ")}`,
+        });
       } else lines.push(parseServerLine(redact(text, options.secrets), options.clock.now()));
     }
     offset += end;
@@ -71,7 +79,10 @@ export function followLog(options: {
       try {
         if (await readOnce(false)) continue;
       } catch (error) {
-        options.logger.warn({ err: error, instance: instance.id }, "a server's log could not be read, trying again");
+        options.logger.warn(
+          { err: error, instance: instance.id },
+          "a server's log could not be read, trying again",
+        );
         await delay(1_000, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
       await delay(pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -80,7 +91,10 @@ export function followLog(options: {
     while (await readOnce(true));
   };
   const running = run().catch((error: unknown) => {
-    options.logger.warn({ err: error, instance: instance.id }, "the end of a server's log could not be stored");
+    options.logger.warn(
+      { err: error, instance: instance.id },
+      "the end of a server's log could not be stored",
+    );
   });
   return {
     async stop() {

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { portTaken } from "./instance.ts";
 import { limitProcess, releaseLimits } from "./cgroup.ts";
+import { portTaken } from "./instance.ts";
 import { identify, isAlive, killGroup, type ProcessIdentity, signalGroup } from "./process-table.ts";
 import type { Handle, Runtime, StartSpec } from "./runtime.ts";
 
@@ -132,6 +132,7 @@ function imagesNeedDocker(): AppError {
   return new AppError({
     code: "runtime.images_unsupported",
     kind: "invalid",
-    message: "Images need the docker runtime. Start Treadle with TREADLE_RUNTIME=docker, or deploy from a git repository.",
+    message:
+      "Images need the docker runtime. Start Treadle with TREADLE_RUNTIME=docker, or deploy from a git repository.",
   });
 }

@@ -9,7 +9,13 @@ import type { Logger } from "../../platform/logger.ts";
 import { findFreePort } from "./free-port.ts";
 import { untilHealthy } from "./health-probe.ts";
 import { type Instance, stoppedByUs } from "./instance.ts";
-import { insertInstance, listLiveInstances, moveInstance, readInstance, saveHandle } from "./instance-store.ts";
+import {
+  insertInstance,
+  listLiveInstances,
+  moveInstance,
+  readInstance,
+  saveHandle,
+} from "./instance-store.ts";
 import { followLog, type LogTail } from "./log-tail.ts";
 import type { Resources, Runtime } from "./runtime.ts";
 
@@ -38,7 +44,13 @@ export type SupervisorOptions = {
   onChange(deploymentId: string): void;
 };
 
-type Watched = { instance: Instance; tail: LogTail; stop: AbortController; done: Promise<void>; probe: string };
+type Watched = {
+  instance: Instance;
+  tail: LogTail;
+  stop: AbortController;
+  done: Promise<void>;
+  probe: string;
+};
 
 const anyLive = ["starting", "ready", "draining", "stopping"] as const;
 
@@ -50,11 +62,15 @@ export function createSupervisor(options: SupervisorOptions) {
   function watch(instance: Instance, handle: Record<string, unknown>, secrets: readonly string[]): void {
     const stop = new AbortController();
     const changed = () => options.onChange(instance.deployment_id);
+    const failed = (what: string) => (error: unknown) => {
+      if (!stop.signal.aborted) logger.error({ err: error, instance: instance.id }, `a server ${what}`);
+    };
     let announced = instance.announced !== null || !runtime.announces;
     let healthy = false;
     const becomeReady = async () => {
       if (!announced || !healthy) return;
-      if (await moveInstance(database.sql, instance.id, { from: ["starting"], to: "ready" }, clock.now())) changed();
+      if (await moveInstance(database.sql, instance.id, { from: ["starting"], to: "ready" }, clock.now()))
+        changed();
     };
     const tail = followLog({
       ...{ database, clock, logger, instance, secrets },
@@ -63,9 +79,6 @@ export function createSupervisor(options: SupervisorOptions) {
         becomeReady().then(changed, failed("could not be marked ready"));
       },
     });
-    const failed = (what: string) => (error: unknown) => {
-      if (!stop.signal.aborted) logger.error({ err: error, instance: instance.id }, `a server ${what}`);
-    };
     const entry: Watched = { instance, tail, stop, probe: "", done: Promise.resolve() };
     if (instance.state === "starting") {
       untilHealthy(instance.port, stop.signal, (what) => {
@@ -137,21 +150,36 @@ export function createSupervisor(options: SupervisorOptions) {
   }
 
   /** After a restart of the platform: goes on with what still runs, and clears away what cannot be used. */
-  async function adopt(usable: (instance: Instance) => Promise<{ databaseUrl: string; secrets: string[] } | null>) {
+  async function adopt(
+    usable: (instance: Instance) => Promise<{ databaseUrl: string; secrets: string[] } | null>,
+  ) {
     for (const instance of await listLiveInstances(database.sql)) {
       const handle = instance.handle ?? (await runtime.find(instance.id));
       const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
       const facts = alive ? await usable(instance) : null;
-      if (alive && facts && hashOf(facts.databaseUrl) === instance.database_hash && instance.state !== "stopping") {
+      if (
+        alive &&
+        facts &&
+        hashOf(facts.databaseUrl) === instance.database_hash &&
+        instance.state !== "stopping"
+      ) {
         if (instance.handle === null) await saveHandle(database.sql, instance.id, handle);
-        logger.info({ instance: instance.id, port: instance.port }, "a deployed server still runs and is kept");
+        logger.info(
+          { instance: instance.id, port: instance.port },
+          "a deployed server still runs and is kept",
+        );
         watch(instance, handle, facts.secrets);
         continue;
       }
       if (alive) await runtime.kill(handle);
       const reason = alive ? stoppedByUs : "ended while the platform was away";
       const lost = instance.state === "stopping" || !alive ? stoppedByUs : reason;
-      await moveInstance(database.sql, instance.id, { from: [...anyLive], to: "exited", reason: lost }, clock.now());
+      await moveInstance(
+        database.sql,
+        instance.id,
+        { from: [...anyLive], to: "exited", reason: lost },
+        clock.now(),
+      );
     }
   }
 
@@ -173,7 +201,12 @@ export function createSupervisor(options: SupervisorOptions) {
     if (instance.handle) await runtime.kill(instance.handle);
     // Nobody watches it, so nobody else will say that it ended.
     if (!watched.has(instanceId)) {
-      await moveInstance(database.sql, instanceId, { from: [...anyLive], to: "exited", reason: stoppedByUs }, clock.now());
+      await moveInstance(
+        database.sql,
+        instanceId,
+        { from: [...anyLive], to: "exited", reason: stoppedByUs },
+        clock.now(),
+      );
       options.onChange(instance.deployment_id);
     }
   }

@@ -13,12 +13,16 @@ export function uploadRoutes(service: UploadService): Route[] {
         path: "/v2/deployments/{deployment_id}/upload-url",
         operationId: "create_upload_url",
         summary: "Get an address to upload a source archive to",
-        description: "PUT the .tar.gz there within the hour, then name `object_path` as `source_tarball_path`.",
+        description:
+          "PUT the .tar.gz there within the hour, then name `object_path` as `source_tarball_path`.",
         tag,
         access: { kind: "workspace", role: "editor" },
         params: z.object({ deployment_id: id }),
         responses: {
-          200: { description: "The address", schema: z.object({ upload_url: z.string(), object_path: z.string() }) },
+          200: {
+            description: "The address",
+            schema: z.object({ upload_url: z.string(), object_path: z.string() }),
+          },
         },
         errors: [404],
       },

@@ -33,7 +33,14 @@ export function createUploadService(options: {
       const token = newSecret();
       const now = clock.now();
       const expiresAt = new Date(now.getTime() + lifeMs);
-      const row = { objectPath, deploymentId, workspaceId: caller.workspaceId, tokenHash: hash(token), now, expiresAt };
+      const row = {
+        objectPath,
+        deploymentId,
+        workspaceId: caller.workspaceId,
+        tokenHash: hash(token),
+        now,
+        expiresAt,
+      };
       await insertUpload(database.sql, row);
       return {
         upload_url: `${options.publicUrl()}/v2/uploads/${objectPath}?token=${token}`,
@@ -67,7 +74,8 @@ export function createUploadService(options: {
       } finally {
         await rm(partial, { force: true });
       }
-      if (!(await completeUpload(database.sql, objectPath, { sha256: digest.digest("hex"), bytes }))) throw unknownUpload();
+      if (!(await completeUpload(database.sql, objectPath, { sha256: digest.digest("hex"), bytes })))
+        throw unknownUpload();
     },
   };
 }
@@ -82,7 +90,8 @@ function unknownUpload(): AppError {
   return new AppError({
     code: "upload.unknown",
     kind: "forbidden",
-    message: "This upload address is unknown, out of date or used already. Get a new one from POST …/upload-url.",
+    message:
+      "This upload address is unknown, out of date or used already. Get a new one from POST …/upload-url.",
   });
 }
 

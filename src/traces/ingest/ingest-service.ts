@@ -1,12 +1,14 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { AppError, errorMessage } from "../../platform/errors.ts";
+import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import { maxProjectNameChars } from "../projects/project.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import { saveAttachment } from "./attachment-store.ts";
-import { RefusedPart, readRun, type SentRun, storable } from "./read-run.ts";
+import { startOf } from "./merge-run.ts";
+import { RefusedPart, readRun, storable } from "./read-run.ts";
+import type { RunChange } from "./run-change.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { PartError, SentAttachment, SentFeedback, SentParts } from "./sent-parts.ts";
 import { normalizeUuid } from "./wire-id.ts";
@@ -14,6 +16,11 @@ import { normalizeUuid } from "./wire-id.ts";
 export type Ingested = { kept: number; errors: PartError[] };
 
 export type IngestService = ReturnType<typeof createIngestService>;
+
+type RunContext = { workspaceId: string; receivedAt: string; project: string | undefined };
+/** As the client named its project, unchecked. */
+type Session = { id: unknown; name: unknown };
+type ReadRun = { part: string; change: RunChange; session: Session };
 
 export type IngestOptions = {
   database: Database;
@@ -33,30 +40,47 @@ export function createIngestService(options: IngestOptions) {
   const maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
   let waitingBytes = 0;
 
-  async function projectOf(
-    workspaceId: string,
-    record: Record<string, unknown>,
-    fallback?: string,
-  ): Promise<string> {
-    if (record.session_id !== undefined && record.session_id !== null) {
-      const id = normalizeUuid(record.session_id);
+  /** Undefined for a patch that names no project and cannot make a run: the run's own project stands. */
+  async function projectOf(change: RunChange, session: Session): Promise<string | undefined> {
+    const { workspaceId } = change;
+    if (session.id !== undefined && session.id !== null) {
+      const id = normalizeUuid(session.id);
       if (id === null) throw new RefusedPart("session_id must be a UUID.");
       const known = await projects.existingProjectId(workspaceId, id);
       if (known === undefined)
         throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
       return known;
     }
-    const name = record.session_name ?? fallback;
-    if (name === undefined || name === null || name === "") return projects.projectIdOf(workspaceId);
+    const { name } = session;
+    if (name === undefined || name === null || name === "") {
+      return change.kind === "patch" && startOf([change]) === undefined
+        ? undefined
+        : projects.projectIdOf(workspaceId);
+    }
     if (typeof name !== "string" || name.length > maxProjectNameChars) {
       throw new RefusedPart(`session_name must be text of at most ${maxProjectNameChars} characters.`);
     }
     return projects.projectIdOf(workspaceId, storable(name));
   }
 
-  async function keepRun(workspaceId: string, sent: SentRun, project: string | undefined): Promise<void> {
-    const change = readRun(sent, { workspaceId, receivedAt: microTime(clock.now()) });
-    change.projectId = await projectOf(workspaceId, sent.record, project);
+  /**
+   * Empties `sent`: what was parsed is many times the size of what is written, and must not live as long as
+   * the write takes.
+   */
+  function readRuns(sent: SentParts["runs"], context: RunContext, errors: PartError[]): ReadRun[] {
+    return sent.splice(0).flatMap(({ part, sent: { record, ...rest } }) => {
+      try {
+        const session = { id: record.session_id, name: record.session_name ?? context.project };
+        return [{ part, change: readRun({ record, ...rest }, context), session }];
+      } catch (error) {
+        errors.push(refusal(part, error));
+        return [];
+      }
+    });
+  }
+
+  async function keepRun({ change, session }: ReadRun): Promise<void> {
+    change.projectId = await projectOf(change, session);
     waitingBytes += change.bytes;
     try {
       await writer.add(change);
@@ -113,7 +137,7 @@ export function createIngestService(options: IngestOptions) {
       return { part, error: error.message };
     }
     logger.error({ err: error, part }, "a trace part could not be written");
-    return { part, error: `It could not be stored: ${storageReason(error)}` };
+    return { part, error: "It could not be stored; the server's log says why." };
   }
 
   async function keepAll<T>(
@@ -130,16 +154,13 @@ export function createIngestService(options: IngestOptions) {
   }
 
   return {
-    /** Resolves when everything that is kept is committed. */
+    /** Resolves when everything that is kept is committed. Takes the runs out of `sent`. */
     async ingest(workspaceId: string, sent: SentParts, project?: string): Promise<Ingested> {
       if (waitingBytes > maxWaitingBytes) throw tooBusy();
       const result: Ingested = { kept: 0, errors: [...sent.errors] };
-      await keepAll(
-        sent.runs,
-        (run) => run.part,
-        (run) => keepRun(workspaceId, run.sent, project),
-        result,
-      );
+      const context = { workspaceId, receivedAt: microTime(clock.now()), project };
+      const runs = readRuns(sent.runs, context, result.errors);
+      await keepAll(runs, (run) => run.part, keepRun, result);
       await keepAll(
         sent.attachments,
         (each) => each.part,
@@ -151,10 +172,6 @@ export function createIngestService(options: IngestOptions) {
     },
     waitingBytes: () => waitingBytes,
   };
-}
-
-function storageReason(error: unknown): string {
-  return errorMessage(error).slice(0, 200);
 }
 
 function microTime(date: Date): string {

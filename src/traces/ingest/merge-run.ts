@@ -78,6 +78,7 @@ export function mergeRun(
     };
     // Until its post a run's name and type may be placeholders.
     const makes = change.kind === "post" && !run.posted;
+    if (makes && change.projectId !== undefined) run.project_id = change.projectId;
     run.name = (makes ? fields.name : take(fields.name, run.name || null)) ?? run.name;
     run.run_type = (makes ? fields.run_type : take(fields.run_type, run.run_type || null)) ?? run.run_type;
     run.start_time = change.kind === "post" ? (fields.start_time ?? run.start_time) : run.start_time;

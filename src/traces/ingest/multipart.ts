@@ -67,35 +67,39 @@ function afterLineEnd(body: Buffer, position: number): number {
   return next + 2;
 }
 
+/** Header names are matched in place: a batch has hundreds of parts and all their heads look alike. */
 function readHead(text: string): { part: Omit<Part, "bytes">; length: number | null } {
-  let name = "";
-  let filename: string | null = null;
-  let contentType = "application/octet-stream";
-  let length: number | null = null;
-  for (const line of text.split("\r\n")) {
-    const colon = line.indexOf(":");
-    const field = line.slice(0, colon).trim().toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    if (field === "content-disposition") {
-      name = parameter(value, namePattern) ?? "";
-      filename = parameter(value, filenamePattern);
-    } else if (field === "content-type") {
-      contentType = value;
-      length ??= wholeNumber(/;\s*length=(\d+)/i.exec(value)?.[1]);
-    } else if (field === "content-length") length = wholeNumber(value);
-  }
-  return { part: { name, filename, contentType }, length };
+  const disposition = dispositionPattern.exec(text)?.[1] ?? "";
+  const contentType = typePattern.exec(text)?.[1] ?? "application/octet-stream";
+  const stated = lengthPattern.exec(text)?.[1] ?? typeLengthPattern.exec(contentType)?.[1];
+  return {
+    part: {
+      name: parameter(disposition, namePattern) ?? "",
+      filename: disposition.includes("filename") ? parameter(disposition, filenamePattern) : null,
+      contentType,
+    },
+    length: wholeNumber(stated),
+  };
 }
 
+const dispositionPattern = /(?:^|\r\n)content-disposition:[ \t]*([^\r\n]*)/i;
+const typePattern = /(?:^|\r\n)content-type:[ \t]*([^\r\n]*)/i;
+const lengthPattern = /(?:^|\r\n)content-length:[ \t]*(\d+)/i;
+const typeLengthPattern = /;\s*length=(\d+)/i;
 const namePattern = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
 const filenamePattern = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
 
 function parameter(value: string, pattern: RegExp): string | null {
   const match = pattern.exec(value);
-  const text = match?.[1]?.replaceAll(/\\(.)/g, "$1").replaceAll("%22", '"') ?? match?.[2];
+  const text = match?.[1] ?? match?.[2];
+  if (text === undefined) return null;
+  if (plainName.test(text)) return text;
+  const unescaped = text.replaceAll(/\\(.)/g, "$1").replaceAll("%22", '"');
   // Header bytes are UTF-8 in practice, whatever the old rule says.
-  return text === undefined ? null : Buffer.from(text, "latin1").toString("utf8");
+  return Buffer.from(unescaped, "latin1").toString("utf8");
 }
+
+const plainName = /^[\w.-]*$/;
 
 function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : null;

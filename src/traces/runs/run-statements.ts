@@ -135,7 +135,7 @@ export const writeRuns: Statement = {
     ), changed as (
       update trace_runs r set
         ${plainNames
-          .filter((name) => name !== "id" && name !== "workspace_id" && name !== "project_id")
+          .filter((name) => name !== "id" && name !== "workspace_id")
           .map((name) => `${name} = ${plainValue(name)}`)
           .join(", ")},
         ${usageNames

@@ -23,6 +23,6 @@ export function Announcer({ turns, busy, asking }: { turns: Turn[]; busy: boolea
 function lastAnswer(turns: Turn[]): string {
   const turn = turns.at(-1);
   if (turn?.kind !== "assistant") return "The answer ended.";
-  const said = turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(" ");
+  const said = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
   return `The assistant answered: ${said.replace(/[*_`#>]/g, "").slice(0, maxLength)}`;
 }

@@ -49,8 +49,8 @@ export function Chat(props: ChatProps) {
   const field = useRef<HTMLTextAreaElement>(null);
 
   const busy = stream.isLoading && !gone;
-  const asks = gone || past ? [] : stream.interrupts;
   const [answers, setAnswers] = useState<Record<string, unknown>>({});
+  const asks = gone || past ? [] : stream.interrupts.filter((one) => !((one.id ?? "") in answers));
   const turns = toTurns(past ? (past.values.messages ?? []) : stream.messages);
   const { atEnd, toEnd } = useStickToBottom(frame, content, turns.length > 0 && editing === undefined);
   const loading = stream.isThreadLoading && turns.length === 0;
@@ -103,8 +103,7 @@ export function Chat(props: ChatProps) {
     setAnswers(all);
     if (stream.interrupts.every((one) => one.id !== undefined && one.id in all)) {
       attempt(async () => {
-        await stream.respondAll(all);
-        setAnswers({});
+        await stream.respondAll(all).finally(() => setAnswers({}));
         props.onChanged();
       });
     }

@@ -30,6 +30,11 @@ class Connection {
     return response;
   };
 
+  /** Locked with a key: it was not accepted. */
+  hasKey(): boolean {
+    return sessionStorage.getItem(keyName) !== null;
+  }
+
   /** For this tab only: it is forgotten when the tab is closed. */
   unlock(key: string): void {
     sessionStorage.setItem(keyName, key);

@@ -58,6 +58,7 @@ export function GoneNotice({ onNew, onAskAgain }: { onNew(): void; onAskAgain: (
 
 export function KeyForm() {
   const [key, setKey] = useState("");
+  const [refused] = useState(() => connection.hasKey());
   return (
     <main className="key-form">
       <form
@@ -69,6 +70,11 @@ export function KeyForm() {
         <Mark />
         <h1>An API key is needed</h1>
         <p>This server is open to more than this machine, so it wants to know who is asking.</p>
+        {refused && (
+          <p className="refused" role="alert">
+            The server did not accept that key. Try another one.
+          </p>
+        )}
         <label className="field">
           <span>API key</span>
           <input

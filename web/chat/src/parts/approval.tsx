@@ -15,17 +15,30 @@ type Ask = {
 /** A run has stopped and asks. Actions can be approved, changed or refused; anything else is answered in words. */
 export function Approval({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unknown): void }) {
   const request = ask as Ask | null;
-  const action = request?.action_requests?.[0];
-  if (!action) return <Question ask={ask} onAnswer={onAnswer} />;
-  const allowed = request.review_configs?.find(
-    (config) => config.action_name === action.name,
-  )?.allowed_decisions;
-  return (
-    <ActionCard
-      action={action}
-      allowed={allowed ?? ["approve", "reject"]}
-      onDecide={(decision) => onAnswer({ decisions: [decision] })}
-    />
+  const [decided, setDecided] = useState<Record<number, Decision>>({});
+  const actions = request?.action_requests ?? [];
+  if (actions.length === 0) return <Question ask={ask} onAnswer={onAnswer} />;
+  // Several actions may be asked for at once; the answer has a decision for each, in their order.
+  const decide = (at: number, decision: Decision) => {
+    const all = { ...decided, [at]: decision };
+    setDecided(all);
+    if (actions.every((_, index) => index in all)) {
+      onAnswer({ decisions: actions.map((_, index) => all[index]) });
+    }
+  };
+  return actions.map((action, at) =>
+    at in decided ? null : (
+      <ActionCard
+        // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list is what tells them apart.
+        key={at}
+        action={action}
+        allowed={
+          request?.review_configs?.find((config) => config.action_name === action.name)
+            ?.allowed_decisions ?? ["approve", "reject"]
+        }
+        onDecide={(decision) => decide(at, decision)}
+      />
+    ),
   );
 }
 

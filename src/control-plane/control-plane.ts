@@ -1,0 +1,249 @@
+import { join } from "node:path";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Authorize } from "../platform/http/access.ts";
+import type { Route } from "../platform/http/route.ts";
+import type { OnUpgrade } from "../platform/http/server.ts";
+import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { NetworkGuard } from "../platform/network-guard.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { clearLeftBuilds } from "./builds/build-cleanup.ts";
+import { type BuildSource, createBuilder, type ProjectCheck } from "./builds/builder.ts";
+import { createGitSource } from "./builds/git-source.ts";
+import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
+import type { Deployment } from "./deployments/deployment.ts";
+import { deploymentRoutes } from "./deployments/deployment-routes.ts";
+import { createDeploymentService } from "./deployments/deployment-service.ts";
+import { gatewayRoutes } from "./gateway/gateway-routes.ts";
+import { createGatewayUpgrade, isGatewayPath } from "./gateway/gateway-upgrade.ts";
+import { createProxy } from "./gateway/proxy.ts";
+import { createTargets } from "./gateway/targets.ts";
+import { createGithubApi } from "./integrations/github-api.ts";
+import { integrationRoutes } from "./integrations/integration-routes.ts";
+import { createIntegrationService } from "./integrations/integration-service.ts";
+import { createPushService } from "./integrations/push-service.ts";
+import { listenerRoutes } from "./listeners/listener-routes.ts";
+import { logRoutes } from "./logs/log-routes.ts";
+import { createLogService } from "./logs/log-service.ts";
+import { createBuildTasks } from "./reconciler/build-tasks.ts";
+import { createExecutor } from "./reconciler/executor.ts";
+import { createLaunchPlanner } from "./reconciler/launch-planner.ts";
+import { maintain } from "./reconciler/maintenance.ts";
+import { readDeployment } from "./reconciler/observation-store.ts";
+import type { Limits } from "./reconciler/plan.ts";
+import { createReconcileLease } from "./reconciler/reconcile-lease.ts";
+import { createReconciler } from "./reconciler/reconciler.ts";
+import type { Revision } from "./revisions/revision.ts";
+import { createRevisionFeed } from "./revisions/revision-feed.ts";
+import { createRevisionMaker } from "./revisions/revision-maker.ts";
+import { revisionRoutes } from "./revisions/revision-routes.ts";
+import { createRevisionService } from "./revisions/revision-service.ts";
+import { readRevision } from "./revisions/revision-store.ts";
+import type { Runtime } from "./runtimes/runtime.ts";
+import { createSupervisor } from "./runtimes/supervisor.ts";
+import { uploadRoutes } from "./uploads/upload-routes.ts";
+import { createUploadService } from "./uploads/upload-service.ts";
+import { findUpload } from "./uploads/upload-store.ts";
+
+export type ControlPlaneSettings = Limits & {
+  edition: "self-hosted" | "cloud";
+  allowLocalRepositories: boolean;
+  allowRedirects: boolean;
+  buildTimeoutMs: number;
+  buildMaxBytes: number;
+  buildConcurrency: number;
+  gitPollMs: number;
+  purgeAfterMs: number;
+};
+
+export type ControlPlaneOptions = {
+  database: Database;
+  databaseUrl: string;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  network: NetworkGuard;
+  runtime: Runtime;
+  settings: ControlPlaneSettings;
+  /** Builds, artifacts, uploads and logs. */
+  folder: string;
+  publicUrl(): string;
+  /** The platform's own decision about callers, for the gateway. */
+  authorize: Authorize;
+  /** What builds, and what deployed servers, may see of the machine's environment. */
+  buildEnvironment: Record<string, string>;
+  serverEnvironment: Record<string, string>;
+  checkProject(text: string, path: string): ProjectCheck;
+  /** Where a workspace's traces go and with which key; null leaves its deployments untraced. */
+  tracing?(workspaceId: string): Promise<{ endpoint: string; apiKey: string } | null>;
+  consolePath?(deploymentId: string): string;
+};
+
+export type ControlPlane = {
+  /** For the control plane's own document. */
+  routes: Route[];
+  /** The gateway and pages; not part of any document. */
+  hiddenRoutes: Route[];
+  /** Null when the connection is not for a deployment. */
+  onUpgrade(url: string | undefined): OnUpgrade | null;
+  recurring: RecurringJob[];
+  start(): Promise<void>;
+  stop(graceMs: number): Promise<void>;
+};
+
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const { database, secretBox, clock, logger, network, runtime, settings, folder, publicUrl } = options;
+  const ground = { database, clock, logger, secretBox };
+  const urlOf = ({ slug }: Pick<Deployment, "slug">) => `${publicUrl()}/d/${slug}`;
+
+  const git = createGitSource({
+    network,
+    allowLocal: settings.allowLocalRepositories,
+    followRedirects: settings.allowRedirects,
+    environment: options.buildEnvironment,
+  });
+  const revisions = createRevisionMaker({ clock, secretBox });
+  const deployments = createDeploymentService({
+    ...ground,
+    revisions,
+    urlOf,
+    rules: { edition: settings.edition, allowLocalRepositories: settings.allowLocalRepositories },
+    purgeAfterMs: settings.purgeAfterMs,
+  });
+  const revisionService = createRevisionService({ ...ground, deployments, revisions });
+  const uploads = createUploadService({ ...ground, deployments, folder, publicUrl });
+  const pushes = createPushService({
+    ...ground,
+    revisions,
+    async headOf(deployment, signal) {
+      const { repo_url, integration_id } = deployment.source_config;
+      const credentials = await integrations.gitCredentials(deployment.workspace_id, integration_id);
+      const ref = deployment.tracked_repo_ref;
+      const place = {
+        workFolder: join(folder, "polls", deployment.id),
+        timeoutMs: 60_000,
+        signal,
+        onLine() {},
+      };
+      return git.resolve({ url: repo_url ?? "", ref, credentials }, place);
+    },
+  });
+  const integrations = createIntegrationService({
+    ...ground,
+    github: createGithubApi(network),
+    onPush: (integration, push) => pushes.onPush(integration, push),
+  });
+
+  async function sourceOf(revision: Revision): Promise<BuildSource> {
+    const { repo_url: url, integration_id } = revision.build_config;
+    if (revision.source === "github") {
+      const credentials = await integrations.gitCredentials(revision.workspace_id, integration_id);
+      const { repo_ref: ref } = revision.source_revision_config;
+      return { kind: "git", url: url ?? "", ref, commit: revision.repo_commit_sha, credentials };
+    }
+    const path = revision.source_revision_config.source_tarball_path ?? "";
+    const upload = await findUpload(database.sql, revision.deployment_id, path);
+    if (!upload?.sha256) throw new Error(`The archive ${path} of revision ${revision.id} is gone.`);
+    return { kind: "tarball", file: uploads.fileOf(path), sha256: upload.sha256 };
+  }
+
+  const targets = createTargets(database);
+  const proxy = createProxy(logger);
+  const gateway = { targets, proxy, authorize: options.authorize };
+  const builder = createBuilder({
+    ...{ database, clock, git, folder },
+    checkProject: options.checkProject,
+    environment: options.buildEnvironment,
+    timeoutMs: settings.buildTimeoutMs,
+    maxBytes: settings.buildMaxBytes,
+  });
+  const wake = (deploymentId: string) => {
+    targets.forget(deploymentId);
+    reconciler.wake(deploymentId);
+  };
+  const builds = createBuildTasks({
+    ...ground,
+    builder,
+    sourceOf,
+    maxAtOnce: settings.buildConcurrency,
+    onChange: wake,
+  });
+  const supervisor = createSupervisor({ ...ground, runtime, folder, onChange: wake });
+  const launches = createLaunchPlanner({
+    ...{ database, clock, secretBox, urlOf },
+    databaseUrl: options.databaseUrl,
+    environment: options.serverEnvironment,
+    tracing: options.tracing ?? (async () => null),
+  });
+  const executor = createExecutor({
+    ...ground,
+    ...{ supervisor, builds, launches, urlOf },
+    forgetRoute: targets.forget,
+  });
+  const reconciler = createReconciler({
+    ...ground,
+    ...{ builds, executor },
+    inFlight: proxy.inFlight,
+    limits: settings,
+  });
+  const lease = createReconcileLease({
+    database,
+    logger,
+    async onTaken() {
+      await clearLeftBuilds(folder);
+      await supervisor.adopt(async (instance) => {
+        const deployment = await readDeployment(database.sql, instance.deployment_id);
+        const revision = await readRevision(database.sql, instance.revision_id);
+        return deployment && revision ? launches.facts(deployment, revision) : null;
+      });
+      await reconciler.start();
+    },
+    onLost: () => reconciler.stop(),
+  });
+
+  return {
+    routes: [
+      ...deploymentRoutes(deployments),
+      ...uploadRoutes(uploads),
+      ...revisionRoutes(revisionService, createRevisionFeed({ database, service: revisionService })),
+      ...logRoutes(createLogService({ database, deployments, revisions: revisionService })),
+      ...integrationRoutes(integrations, publicUrl),
+      ...listenerRoutes({ database, clock }),
+    ],
+    hiddenRoutes: [
+      ...gatewayRoutes(gateway),
+      ...dashboardRoutes(options.consolePath ?? ((id) => `/deployments/${id}`)),
+    ],
+    onUpgrade: (url) => (isGatewayPath(url) ? createGatewayUpgrade({ ...gateway, logger }) : null),
+    recurring: [
+      every({
+        ...{ database, clock },
+        kind: "control_plane.maintain",
+        everyMs: 10 * 60_000,
+        handler: ({ signal }) => maintain({ database, clock, logger, folder }, signal),
+      }),
+      every({
+        ...{ database, clock },
+        kind: "control_plane.poll_branches",
+        everyMs: settings.gitPollMs,
+        handler: ({ signal }) => pushes.poll(signal),
+      }),
+    ],
+    async start() {
+      await targets.start();
+      await lease.start();
+    },
+    async stop(graceMs) {
+      const held = lease.holds();
+      await reconciler.stop();
+      if (held) {
+        await builds.stopAll();
+        await supervisor.stopAll(graceMs);
+      }
+      await lease.stop();
+      await targets.stop();
+      proxy.close();
+    },
+  };
+}

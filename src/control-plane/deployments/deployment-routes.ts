@@ -1,0 +1,263 @@
+import { z } from "zod";
+import { queryList } from "../../platform/http/query.ts";
+import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire.ts";
+import { type DeploymentPatch, deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+import { refused } from "./deployment-rules.ts";
+import * as schemas from "./deployment-schemas.ts";
+import type { DeploymentService } from "./deployment-service.ts";
+import { toDeploymentWire } from "./deployment-wire.ts";
+
+const tag = "Deployments (v2)";
+const params = z.object({ deployment_id: id });
+const one = { description: "The deployment", schema: schemas.deployment };
+const read = { kind: "workspace", role: "viewer" } as const;
+const write = { kind: "workspace", role: "editor" } as const;
+const remove = { kind: "workspace", role: "admin" } as const;
+
+const listQuery = pageQuery.extend({
+  name: z.string().optional(),
+  name_contains: z.string().optional(),
+  status: z.enum(deploymentStatuses).optional(),
+  remote_reconciled: z.stringbool().optional(),
+  tag_value_ids: z.string().optional(),
+  image_version: z.string().optional(),
+  deployment_type: z.enum(deploymentTypes).optional(),
+  deployment_ids: commaSeparated.pipe(z.array(id)).optional(),
+  url: z.string().optional(),
+});
+
+const bulkAnswer = z.object({ deleted: z.array(id), not_found: z.array(id) });
+
+export function deploymentRoutes(service: DeploymentService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/v2/deployments",
+        operationId: "list_deployments",
+        summary: "List deployments",
+        description: "Newest first; one whose name is exactly `name_contains` comes before the others.",
+        tag,
+        access: read,
+        query: listQuery,
+        responses: { 200: { description: "A page of deployments", schema: pageOf(schemas.deployment) } },
+      },
+      async ({ caller, query }) => {
+        const views = await service.list(caller, {
+          limit: query.limit,
+          offset: query.offset,
+          name: query.name,
+          nameContains: query.name_contains,
+          status: query.status,
+          deploymentType: query.deployment_type,
+          ids: query.deployment_ids,
+          slug: query.url === undefined ? undefined : (/\/d\/([^/]+)\/?$/.exec(query.url)?.[1] ?? query.url),
+        });
+        return json(200, pageBody(views.map(toDeploymentWire), query));
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/deployments",
+        operationId: "create_deployment",
+        summary: "Create a deployment",
+        description: "Its first revision is built and deployed at once, where there is something to build.",
+        tag,
+        access: write,
+        body: schemas.createRequest,
+        idempotent: true,
+        responses: { 201: one },
+        errors: [400, 409],
+      },
+      async ({ caller, body }) =>
+        json(201, toDeploymentWire(await service.create(caller, { ...body, ...configsOf(body) }))),
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v2/deployments",
+        operationId: "delete_deployments",
+        summary: "Delete several deployments",
+        tag,
+        access: remove,
+        query: z.object({ deployment_ids: queryList(id) }),
+        responses: {
+          200: { description: "All deleted", schema: bulkAnswer },
+          207: { description: "Some were not there", schema: bulkAnswer },
+        },
+        errors: [404],
+      },
+      async ({ caller, query }) => {
+        const result = await service.removeAll(caller, query.deployment_ids);
+        if (result.deleted.length === 0) await service.load(caller, result.not_found[0]!);
+        return json(result.not_found.length === 0 ? 200 : 207, result);
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/deployments/free-count",
+        operationId: "count_free_deployments",
+        summary: "Count deployments of a free type",
+        tag,
+        access: read,
+        responses: { 200: { description: "The number", schema: z.object({ count: z.number().int() }) } },
+      },
+      async ({ caller }) => json(200, { count: await service.countFree(caller) }),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/v2/deployments/{deployment_id}",
+        operationId: "get_deployment",
+        summary: "Get a deployment",
+        tag,
+        access: read,
+        params,
+        responses: { 200: one },
+        errors: [404],
+      },
+      async ({ caller, params }) =>
+        json(200, toDeploymentWire(await service.get(caller, params.deployment_id))),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/v2/deployments/{deployment_id}",
+        operationId: "patch_deployment",
+        summary: "Change a deployment",
+        description:
+          "A change of what runs (source, commands, secrets, resources, tier) makes a new revision.",
+        tag,
+        access: write,
+        params,
+        body: schemas.patchRequest,
+        responses: { 200: one },
+        errors: [400, 404],
+      },
+      async ({ caller, params, body }) =>
+        json(200, toDeploymentWire(await service.change(caller, params.deployment_id, patchOf(body)))),
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v2/deployments/{deployment_id}",
+        operationId: "delete_deployment",
+        summary: "Delete a deployment",
+        description: "It stops serving at once and its name is free; its data is purged a day later.",
+        tag,
+        access: remove,
+        params,
+        query: z.object({
+          delete_tracing_project: z.stringbool().default(false),
+          force: z.stringbool().default(false).describe("Purge one that was deleted before, now."),
+        }),
+        responses: { 204: { description: "Deleted" } },
+        errors: [400, 404],
+      },
+      async ({ caller, params, query }) => {
+        await service.remove(caller, params.deployment_id, query.force);
+        return noContent();
+      },
+    ),
+    ...tierRoutes(service),
+    route(
+      {
+        method: "post",
+        path: "/v2/deployments/{deployment_id}/push-token",
+        operationId: "create_push_token",
+        summary: "Get a token for the image registry",
+        tag,
+        access: write,
+        params,
+        responses: {
+          200: {
+            description: "The token",
+            schema: z.object({ token: z.string(), registry_url: z.string() }),
+          },
+        },
+        errors: [400, 404],
+      },
+      async ({ caller, params }) => {
+        const { source } = await service.load(caller, params.deployment_id);
+        if (source !== "internal_docker") {
+          throw refused("Push tokens are only available for 'internal_docker' source deployments.");
+        }
+        throw refused(
+          "This server has no image registry. Deploy from source (langgraphjs deploy --remote), or from a git repository.",
+        );
+      },
+    ),
+  ];
+}
+
+function tierRoutes(service: DeploymentService): Route[] {
+  return [
+    route(
+      {
+        method: "patch",
+        path: "/v2/deployments/{deployment_id}/deployment-tier",
+        operationId: "patch_deployment_tier",
+        summary: "Change the tier of a deployment",
+        tag,
+        access: write,
+        params,
+        body: z.object({ deployment_tier: z.enum(tiers) }),
+        responses: { 200: one },
+        errors: [400, 404],
+      },
+      async ({ caller, params, body }) =>
+        json(200, toDeploymentWire(await service.change(caller, params.deployment_id, body))),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/v2/deployments/{deployment_id}/resource-tiers",
+        operationId: "patch_resource_tiers",
+        summary: "Change the compute and database tier of a deployment",
+        tag,
+        access: write,
+        params,
+        body: z
+          .object({ compute_tier: z.enum(tiers).nullish(), database_tier: z.enum(tiers).nullish() })
+          .refine(({ compute_tier, database_tier }) => compute_tier || database_tier, {
+            message: "compute_tier or database_tier is required",
+          }),
+        responses: { 200: one },
+        errors: [400, 404],
+      },
+      async ({ caller, params, body }) => {
+        const patch = {
+          compute_tier: body.compute_tier ?? undefined,
+          database_tier: body.database_tier ?? undefined,
+        };
+        return json(200, toDeploymentWire(await service.change(caller, params.deployment_id, patch)));
+      },
+    ),
+  ];
+}
+
+type Given = {
+  source_config?: object | null | undefined;
+  source_revision_config?: object | null | undefined;
+};
+
+/** Null and left out mean the same. */
+function configsOf(body: Given) {
+  return {
+    source_config: withoutNulls(body.source_config),
+    source_revision_config: withoutNulls(body.source_revision_config),
+  };
+}
+
+export function patchOf(body: z.output<typeof schemas.patchRequest>): DeploymentPatch {
+  const { tracked_packages: _unused, ...rest } = body;
+  return { ...withoutNulls(rest), ...configsOf(rest) } as DeploymentPatch;
+}
+
+function withoutNulls(given: object | null | undefined): Record<string, never> {
+  const kept = Object.entries(given ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(kept) as Record<string, never>;
+}

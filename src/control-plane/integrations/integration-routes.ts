@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { invalidField } from "../../platform/errors.ts";
+import { readBytes } from "../../platform/http/body.ts";
+import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { id, time } from "../wire.ts";
+import type { Integration, IntegrationCredentials } from "./integration.ts";
+import type { IntegrationService } from "./integration-service.ts";
+
+const tag = "Integrations (v1)";
+const params = z.object({ integration_id: id });
+const read = { kind: "workspace", role: "viewer" } as const;
+
+const installation = z.object({ id, installation_id: z.number().int(), name: z.string() });
+const repository = z.object({
+  host_integration_id: id,
+  id: z.number(),
+  name: z.string(),
+  owner: z.string(),
+  url: z.string(),
+  default_branch: z.string(),
+});
+const created = installation.extend({
+  host: z.string(),
+  created_at: time,
+  webhook_url: z.string(),
+  webhook_secret: z.string().describe("In this answer only; set it at the git host."),
+});
+
+const createRequest = z.object({
+  name: z.string().trim().min(1).max(200),
+  host: z
+    .string()
+    .trim()
+    .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, "must be a host name, for example github.com")
+    .default("github.com"),
+  api_url: z.url({ protocol: /^https?$/ }).nullish(),
+  token: z.string().min(1).max(10_000).nullish().describe("A token that may read the repositories."),
+  ssh_private_key: z.string().min(1).max(20_000).nullish(),
+  app_id: z.string().min(1).max(200).nullish(),
+  app_private_key: z.string().min(1).max(20_000).nullish(),
+  app_installation_id: z.string().min(1).max(200).nullish(),
+  webhook_secret: z.string().min(16).max(500).nullish(),
+});
+
+const webhookBytes = 25 * 1024 * 1024;
+
+export function integrationRoutes(service: IntegrationService, publicUrl: () => string): Route[] {
+  const install = (path: `/${string}`, operationId: string) =>
+    route(
+      {
+        method: "get",
+        path,
+        operationId,
+        summary: "List git integrations",
+        tag,
+        access: read,
+        responses: { 200: { description: "The integrations", schema: z.array(installation) } },
+      },
+      async ({ caller }) => json(200, (await service.list(caller)).map(toInstallation)),
+    );
+  const repos = (path: `/${string}`, operationId: string) =>
+    route(
+      {
+        method: "get",
+        path,
+        operationId,
+        summary: "List the repositories an integration can read",
+        tag,
+        access: read,
+        params,
+        responses: { 200: { description: "The repositories", schema: z.array(repository) } },
+        errors: [404, 502],
+      },
+      async ({ caller, params }) => {
+        const found = await service.listRepositories(caller, params.integration_id);
+        return json(
+          200,
+          found.map((item) => ({ host_integration_id: params.integration_id, ...item })),
+        );
+      },
+    );
+  return [
+    install("/v1/integrations/github/install", "list_github_integrations"),
+    install("/v1/integrations/forge/github/install", "list_forge_github_integrations"),
+    install("/v2/integrations/github/installations", "list_github_installations"),
+    repos("/v1/integrations/github/{integration_id}/repos", "list_github_repositories"),
+    repos("/v1/integrations/forge/github/{integration_id}/repos", "list_forge_github_repositories"),
+    repos(
+      "/v2/integrations/github/installations/{integration_id}/repositories",
+      "list_installation_repositories",
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v1/integrations/github",
+        operationId: "create_github_integration",
+        summary: "Create a git integration",
+        description:
+          "Give a token, an SSH key, or an app's id, key and installation. None of them is ever returned.",
+        tag,
+        access: { kind: "workspace", role: "editor" },
+        body: createRequest,
+        idempotent: true,
+        responses: { 201: { description: "The integration", schema: created } },
+        errors: [409],
+      },
+      async ({ caller, body }) => {
+        const { integration, webhookSecret } = await service.create(caller, {
+          name: body.name,
+          host: body.host.toLowerCase(),
+          apiUrl: body.api_url ?? null,
+          credentials: credentialsOf(body),
+          webhookSecret: body.webhook_secret ?? undefined,
+        });
+        return json(201, {
+          ...toInstallation(integration),
+          host: integration.host,
+          created_at: integration.created_at.toISOString(),
+          webhook_url: `${publicUrl()}/v1/integrations/github/${integration.id}/webhook`,
+          webhook_secret: webhookSecret,
+        });
+      },
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v1/integrations/github/{integration_id}",
+        operationId: "delete_github_integration",
+        summary: "Delete a git integration",
+        tag,
+        access: { kind: "workspace", role: "admin" },
+        params,
+        responses: { 204: { description: "Deleted" } },
+        errors: [404, 409],
+      },
+      async ({ caller, params }) => {
+        await service.remove(caller, params.integration_id);
+        return noContent();
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v1/integrations/github/{integration_id}/webhook",
+        operationId: "receive_push",
+        summary: "Receive a push",
+        description: "Signed with the integration's secret (X-Hub-Signature-256), which is the credential.",
+        tag,
+        access: { kind: "open" },
+        params,
+        rawBody: true,
+        maxBodyBytes: webhookBytes,
+        responses: {
+          202: { description: "The revisions made", schema: z.object({ revision_ids: z.array(id) }) },
+        },
+        errors: [400, 401],
+      },
+      async ({ params, c }) => {
+        const body = await readBytes(c.req.raw, webhookBytes);
+        const made = await service.receiveWebhook(params.integration_id, {
+          signature: c.req.header("x-hub-signature-256") ?? null,
+          event: c.req.header("x-github-event") ?? null,
+          body,
+        });
+        return json(202, { revision_ids: made });
+      },
+    ),
+  ];
+}
+
+function toInstallation(row: Integration): z.input<typeof installation> {
+  return { id: row.id, installation_id: row.installation_id, name: row.name };
+}
+
+function credentialsOf(body: z.output<typeof createRequest>): IntegrationCredentials {
+  const { app_id: appId, app_private_key: appKey, app_installation_id: installationId } = body;
+  const kinds = [body.token, body.ssh_private_key, appKey].filter((value) => value);
+  if (kinds.length !== 1) {
+    throw invalidField(["body"], "Give exactly one of token, ssh_private_key and app_private_key");
+  }
+  if (body.token) return { kind: "token", token: body.token };
+  if (body.ssh_private_key) return { kind: "ssh", privateKey: body.ssh_private_key };
+  if (!appId || !installationId) {
+    throw invalidField(["body", "app_id"], "An app needs app_id, app_private_key and app_installation_id");
+  }
+  return { kind: "app", appId, privateKey: appKey!, installationId };
+}

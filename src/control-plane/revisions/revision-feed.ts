@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "../../platform/db/database.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import type { SseFrame } from "../../platform/http/sse.ts";
+import type { LogKind } from "../logs/log.ts";
+import { readLogs } from "../logs/log-store.ts";
+import { isOpen } from "./revision.ts";
+import type { RevisionService } from "./revision-service.ts";
+import { listEvents } from "./revision-store.ts";
+import { toEventWire, toRevisionWire } from "./revision-wire.ts";
+
+const pollMs = 250;
+const batch = 500;
+
+/** Where a reader is: the last timeline entry, build line and server line seen. */
+type Place = { event: number; build: number; deploy: number };
+
+/** A revision's life as server-sent events; a reader that comes back goes on where it stopped. */
+export function createRevisionFeed(options: { database: Database; service: RevisionService }) {
+  const { database, service } = options;
+  return {
+    follow(caller: Caller, deploymentId: string, revisionId: string, lastEventId: string | undefined) {
+      return async function* frames(signal: AbortSignal): AsyncGenerator<SseFrame[]> {
+        const place = readPlace(lastEventId);
+        let shown = "";
+        for (;;) {
+          // Read before the lines: what a done revision has written by then is all there is.
+          const view = await service.get(caller, deploymentId, revisionId);
+          const frames = [
+            ...(await timeline(revisionId, place)),
+            ...(await lines("build", place)),
+            ...(await lines("deploy", place)),
+          ];
+          const state = `${view.revision.status} ${view.revision.progress} ${view.revision.status_message}`;
+          if (state !== shown) {
+            shown = state;
+            frames.push({ event: "status", data: JSON.stringify(toRevisionWire(view)), id: idOf(place) });
+          }
+          if (frames.length > 0) yield frames;
+          else if (!isOpen(view.revision.status)) return;
+          else await delay(pollMs, undefined, { signal }).catch(() => undefined);
+          if (signal.aborted) return;
+        }
+      };
+
+      async function timeline(id: string, place: Place): Promise<SseFrame[]> {
+        const events = await listEvents(database.sql, [id], place.event);
+        return events.map((event) => {
+          place.event = event.id;
+          return { event: "event", data: JSON.stringify(toEventWire(event)), id: idOf(place) };
+        });
+      }
+
+      async function lines(kind: LogKind, place: Place): Promise<SseFrame[]> {
+        const rows = await readLogs(database.sql, {
+          ...{ deploymentId, revisionId, kind, order: "asc", limit: batch },
+          after: place[kind],
+        });
+        return rows.map((row) => {
+          place[kind] = row.id;
+          const { id, level, message } = row;
+          const data = JSON.stringify({ id, type: kind, timestamp: row.at.toISOString(), level, message });
+          return { event: "log", data, id: idOf(place) };
+        });
+      }
+    },
+  };
+}
+
+export type RevisionFeed = ReturnType<typeof createRevisionFeed>;
+
+function idOf(place: Place): string {
+  return `${place.event}-${place.build}-${place.deploy}`;
+}
+
+function readPlace(text: string | undefined): Place {
+  const [, event, build, deploy] = /^(\d{1,15})-(\d{1,15})-(\d{1,15})$/.exec(text ?? "") ?? [];
+  return { event: Number(event ?? 0), build: Number(build ?? 0), deploy: Number(deploy ?? 0) };
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { sourceRevisionConfig } from "../deployments/deployment-schemas.ts";
+import { revisionConfigWire } from "../deployments/deployment-wire.ts";
+import { id, time } from "../wire.ts";
+import { type RevisionEvent, revisionStatuses, sources } from "./revision.ts";
+import type { RevisionView } from "./revision-service.ts";
+
+export const revisionEvent = z.object({
+  id: z.number().int(),
+  kind: z.string(),
+  status: z.enum(revisionStatuses).nullable(),
+  message: z.string(),
+  created_at: time,
+});
+
+export const revision = z.object({
+  id,
+  deployment_id: id,
+  number: z.number().int(),
+  status: z.enum(revisionStatuses),
+  status_message: z.string().nullable(),
+  progress: z.number().int().min(0).max(100),
+  source: z.enum(sources),
+  source_revision_config: sourceRevisionConfig,
+  redeploy_of: id.nullable(),
+  events: z.array(revisionEvent).describe("What happened to it, oldest first."),
+  created_at: time,
+  updated_at: time,
+});
+
+export function toRevisionWire({ revision: row, events }: RevisionView): z.input<typeof revision> {
+  return {
+    id: row.id,
+    deployment_id: row.deployment_id,
+    number: row.number,
+    status: row.status,
+    status_message: row.status_message,
+    progress: row.progress,
+    source: row.source,
+    source_revision_config: revisionConfigWire(row.source_revision_config, row.repo_commit_sha),
+    redeploy_of: row.redeploy_of,
+    events: events.map(toEventWire),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export function toEventWire(event: RevisionEvent): z.input<typeof revisionEvent> {
+  return {
+    id: event.id,
+    kind: event.kind,
+    status: event.status,
+    message: event.message,
+    created_at: event.created_at.toISOString(),
+  };
+}

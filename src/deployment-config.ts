@@ -1,0 +1,102 @@
+import { delimiter, dirname } from "node:path";
+import { z } from "zod";
+import { flag } from "./settings.ts";
+
+const seconds = (least: number, most: number) => z.coerce.number().min(least).max(most);
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+
+/** Settings of the control plane: how deployments are built and run. */
+export const deploymentSettings = {
+  TREADLE_RUNTIME: z
+    .enum(["process", "docker"])
+    .default("process")
+    .describe("Where deployed agent servers run: as processes of this machine, or as containers."),
+  TREADLE_DOCKER_SOCKET: z
+    .string()
+    .min(1)
+    .default("/var/run/docker.sock")
+    .describe("Socket of the Docker Engine, for TREADLE_RUNTIME=docker."),
+  TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
+    .optional()
+    .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
+  TREADLE_BUILD_TIMEOUT_SECONDS: seconds(1, 86_400)
+    .default(900)
+    .describe("Longest time one build of a deployment may take."),
+  TREADLE_BUILD_MAX_MB: whole(1, 1_000_000)
+    .default(2_048)
+    .describe("Largest a built deployment may be, its packages included."),
+  TREADLE_BUILD_CONCURRENCY: whole(1, 64).default(2).describe("Builds at once."),
+  TREADLE_DEPLOY_HEALTH_SECONDS: seconds(1, 3600)
+    .default(300)
+    .describe("How long a new revision may take to become healthy."),
+  TREADLE_DEPLOY_DRAIN_SECONDS: seconds(0, 86_400)
+    .default(300)
+    .describe("How long a replaced revision waits for its requests to end."),
+  TREADLE_DEPLOY_BAKE_SECONDS: seconds(0, 3600)
+    .default(10)
+    .describe("How long a replaced revision stays at hand in case the new one dies."),
+  TREADLE_DEPLOY_ROLLBACK_SECONDS: seconds(0, 86_400)
+    .default(60)
+    .describe("A revision that dies this soon after it took over gives its place back."),
+  TREADLE_GIT_POLL_SECONDS: seconds(5, 86_400)
+    .default(60)
+    .describe("How often branches of deployments with build_on_push are looked at."),
+};
+
+type Settings = z.output<z.ZodObject<typeof deploymentSettings>>;
+
+export type DeploymentConfig = {
+  runtime: "process" | "docker";
+  dockerSocket: string;
+  allowLocalRepositories: boolean;
+  buildTimeoutMs: number;
+  buildMaxBytes: number;
+  buildConcurrency: number;
+  healthMs: number;
+  drainMs: number;
+  bakeMs: number;
+  rollbackMs: number;
+  /** How long a server that was asked to stop may take; longer than the grace it gives its own runs. */
+  stopMs: number;
+  provenMs: number;
+  gitPollMs: number;
+  purgeAfterMs: number;
+};
+
+export function deploymentConfigOf(
+  env: Settings,
+  { loopback, edition }: { loopback: boolean; edition: "self-hosted" | "cloud" },
+): DeploymentConfig {
+  return {
+    runtime: env.TREADLE_RUNTIME,
+    dockerSocket: env.TREADLE_DOCKER_SOCKET,
+    allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
+    buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
+    buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,
+    buildConcurrency: env.TREADLE_BUILD_CONCURRENCY,
+    healthMs: env.TREADLE_DEPLOY_HEALTH_SECONDS * 1000,
+    drainMs: env.TREADLE_DEPLOY_DRAIN_SECONDS * 1000,
+    bakeMs: env.TREADLE_DEPLOY_BAKE_SECONDS * 1000,
+    rollbackMs: env.TREADLE_DEPLOY_ROLLBACK_SECONDS * 1000,
+    stopMs: 75_000,
+    provenMs: 10 * 60_000,
+    gitPollMs: env.TREADLE_GIT_POLL_SECONDS * 1000,
+    purgeAfterMs: 24 * 60 * 60_000,
+  };
+}
+
+const serverNames = /^(PATH|LANG|LC_ALL|TZ|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+const npmNames = /^npm_config_(registry|cafile|proxy|https_proxy|noproxy)$/i;
+
+/** A few harmless names; nothing of the platform's own settings and keys. This process's Node comes first in PATH. */
+export function pickChildEnvironments(environment: NodeJS.ProcessEnv) {
+  const path = [dirname(process.execPath), environment.PATH ?? "/usr/bin:/bin"].join(delimiter);
+  const pick = (wanted: (name: string) => boolean): Record<string, string> => {
+    const kept = Object.entries(environment).filter(([name, value]) => wanted(name) && value !== undefined);
+    return { ...(Object.fromEntries(kept) as Record<string, string>), PATH: path };
+  };
+  return {
+    build: pick((name) => serverNames.test(name) || npmNames.test(name)),
+    server: pick((name) => serverNames.test(name)),
+  };
+}
