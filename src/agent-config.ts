@@ -32,7 +32,7 @@ export const agentSettingsSchema = z.object({
     .optional()
     .describe("Folder of the embedded database; default .treadle-agent beside the project file."),
   LANGGRAPH_POSTGRES_POOL_MAX_SIZE: whole(2, 200).default(4).describe("Database connections it may hold."),
-  N_JOBS_PER_WORKER: whole(1, 1000).default(10).describe("Runs it executes at once; further ones wait."),
+  N_JOBS_PER_WORKER: whole(1, 1000).default(100).describe("Runs it executes at once; further ones wait."),
   BG_JOB_TIMEOUT_SECS: seconds(1, 604_800).default(86_400).describe("Longest time one run may take."),
   BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: seconds(0, 3600)
     .default(180)

@@ -40,7 +40,7 @@ it("token events reach the workspace's webhook, signed, and hold no secret", asy
   expect((await app.call("GET", "/v2/auth/webhook")).body).not.toHaveProperty("secret");
   const imported = { provider_id: "local", access_token: "a-value-to-hide", scopes: ["a"] };
   const { body: token } = await app.call("POST", "/v2/auth/tokens/import", { body: imported });
-  await waitUntil(() => deliveries.length === 1);
+  await waitUntil(() => deliveries.length === 1, { what: "the webhook", timeoutMs: 20_000 });
   const [delivery] = deliveries;
   const sent = JSON.parse(delivery!.body) as { type: string; event: Record<string, unknown> };
   expect(sent).toMatchObject({

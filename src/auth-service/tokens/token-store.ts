@@ -18,7 +18,7 @@ const candidatesStatement: Statement = {
     where t.workspace_id = $1 and t.provider = $2
       and ((t.owner_id = $3 and t.subject = $4 and t.agent_id in ($5, '')) or c.id is not null)
     order by (t.status = 'active') desc, (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
-      (c.id is not null) desc, t.is_default desc, t.created_at desc`,
+      (c.id is not null) desc, t.is_default desc, t.created_at desc, t.id desc`,
 };
 
 export type Candidate = Token & { linked: boolean };
@@ -137,7 +137,7 @@ export async function listIdentityTokens(sql: Sql, identity: TokenIdentity): Pro
   const { rows } = await raw<Token>`select ${columns} from ${source}
     where t.workspace_id = ${identity.workspaceId} and t.owner_id = ${identity.ownerId}
       and t.provider = ${identity.provider} and t.subject = ${identity.subject} and t.agent_id = ${identity.agentId}
-    order by t.is_default desc, t.created_at desc`.execute(sql);
+    order by t.is_default desc, t.created_at desc, t.id desc`.execute(sql);
   return rows;
 }
 
@@ -159,7 +159,7 @@ export async function promoteDefault(sql: Sql, identity: TokenIdentity): Promise
   await raw`update auth_tokens set is_default = true where id = (
       select id from auth_tokens where workspace_id = ${workspaceId} and owner_id = ${ownerId}
         and provider = ${provider} and subject = ${subject} and agent_id = ${agentId}
-      order by is_default desc, created_at desc limit 1) and not is_default`.execute(sql);
+      order by is_default desc, created_at desc, id desc limit 1) and not is_default`.execute(sql);
 }
 
 export function identityOf(token: Token): TokenIdentity {

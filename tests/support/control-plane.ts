@@ -1,0 +1,127 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
+import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config.ts";
+import { createControlPlane } from "../../src/control-plane/control-plane.ts";
+import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createHttpApp, type HttpApp } from "../../src/platform/http/http-app.ts";
+import { createIdempotencyStore } from "../../src/platform/http/idempotency-store.ts";
+import { listen, type RunningServer } from "../../src/platform/http/server.ts";
+import { createJobWorker } from "../../src/platform/jobs/job-worker.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { createNetworkGuard } from "../../src/platform/network-guard.ts";
+import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
+
+const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
+
+export type ControlPlaneServerOptions = {
+  databaseUrl: string;
+  folder: string;
+  apiKey?: string;
+  workspaceId?: string;
+  settings?: Partial<DeploymentConfig>;
+  edition?: "self-hosted" | "cloud";
+  allowPrivateAddresses?: boolean;
+  agentAuthRequired?: boolean;
+  runtime?: Runtime;
+  logLevel?: string;
+};
+
+export type Answer<Body> = { status: number; body: Body; headers: Headers };
+
+/** The control plane and what it stands on, listening on a free port; the same parts the platform composes. */
+export async function startControlPlane(options: ControlPlaneServerOptions) {
+  const logger = createLogger({ level: options.logLevel ?? "silent" });
+  const clock = systemClock;
+  const database = openDatabase({ url: options.databaseUrl, poolSize: 8, logger });
+  const secretBox = createSecretBox({ currentKey: "a secret key for tests only" });
+  const apiKey = options.apiKey ?? `test-key-${randomBytes(16).toString("hex")}`;
+  const workspaces = createWorkspaces({ database, secretBox, clock, logger });
+  const identity = await workspaces.bootstrap({ apiKey, workspaceId: options.workspaceId ?? randomUUID() });
+  const network = createNetworkGuard({ allowPrivateAddresses: options.allowPrivateAddresses ?? true });
+  const environments = childEnvironments();
+  const edition = options.edition ?? "self-hosted";
+  let http: HttpApp | undefined;
+  let server: RunningServer | undefined;
+  const plane = createControlPlane({
+    ...{ database, secretBox, clock, logger, network, checkProject },
+    databaseUrl: options.databaseUrl,
+    runtime:
+      options.runtime ??
+      createProcessRuntime({ command: [process.execPath, "--max-semi-space-size=16", treadle], logger }),
+    settings: { ...readConfig({}).deployments, edition, allowRedirects: true, ...options.settings },
+    folder: options.folder,
+    publicUrl: () => server?.url ?? "http://127.0.0.1",
+    authorize: (...args) => http!.authorize(...args),
+    buildEnvironment: environments.build,
+    serverEnvironment: environments.server,
+  });
+  http = createHttpApp({
+    routes: [...workspaces.routes, ...plane.routes, ...plane.hiddenRoutes],
+    authenticator: workspaces.authenticator,
+    agentAuthRequired: options.agentAuthRequired ?? false,
+    logger,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    documents: [],
+    validateResponses: true,
+    idempotency: createIdempotencyStore({
+      sql: database.sql,
+      clock,
+      seal: (text, context) => secretBox.seal(text, context),
+      open: (sealed, context) => secretBox.open(sealed, context),
+    }),
+    aliases: { "/api-host": ["/v1", "/v2"] },
+  });
+  const jobs = createJobWorker({
+    ...{ database, clock, logger },
+    handlers: Object.fromEntries(plane.recurring.map((job) => [job.kind, job.handler])),
+  });
+  server = await listen(http, {
+    ...{ host: "127.0.0.1", port: 0, logger },
+    onUpgrade: (request, socket, head, shutdown) =>
+      plane.onUpgrade(request.url)?.(request, socket, head, shutdown) ?? socket.destroy(),
+  });
+  await plane.start();
+  await jobs.start();
+  const url = server.url;
+  return {
+    url,
+    apiKey,
+    database,
+    recurring: plane.recurring,
+    workspaceId: identity.workspaceId,
+    async call<Body = Record<string, unknown>>(
+      method: string,
+      path: string,
+      body?: unknown,
+      headers: Record<string, string> = {},
+    ): Promise<Answer<Body>> {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: {
+          "x-api-key": apiKey,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: (text === "" ? undefined : JSON.parse(text)) as Body };
+    },
+    async stop() {
+      await server.close({ graceMs: 1_000 });
+      await jobs.stop();
+      await plane.stop(5_000);
+      await workspaces.stop();
+      await database.close();
+    },
+  };
+}
+
+export type ControlPlaneServer = Awaited<ReturnType<typeof startControlPlane>>;
