@@ -1,6 +1,13 @@
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
 import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
+import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
+import {
+  type ChatApp,
+  type Assistant as ChatAssistant,
+  type ChatGraph,
+  createChatApp,
+} from "./chat-app/chat-app.ts";
 import type { Config } from "./config.ts";
 import { providerKeys } from "./config.ts";
 import { migrationsFolder, version } from "./package-facts.ts";
@@ -65,6 +72,7 @@ type Areas = {
   workspaces: Workspaces;
   agentServer: AgentServer;
   traces: Traces;
+  chat: ChatApp;
   jobs: JobWorker;
   startJobs(): Promise<void>;
   http: HttpApp;
@@ -96,6 +104,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     testHooks: config.testHooks,
     ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
   });
+  const chat = createChatApp({ logger, assistants: await chatAssistants(builtin.graphs) });
   const idempotency = createIdempotencyStore({
     sql: database.sql,
     clock,
@@ -135,12 +144,13 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });
-  const routes = [...system, ...workspaces.routes, ...agentServer.routes, ...traces.routes];
+  const routes = [...system, ...workspaces.routes, ...agentServer.routes, ...traces.routes, ...chat.routes];
   const documents = apiDocuments({
     system,
     control: workspaces.routes,
     agent: agentServer.routes,
     traces: traces.routes,
+    chat: chat.routes,
   });
   const http = createHttpApp({
     routes,
@@ -158,17 +168,19 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     for (const job of recurring) await job.start();
     await jobs.start();
   };
-  return { workspaces, agentServer, traces, jobs, startJobs, http, routes, documents };
+  return { workspaces, agentServer, traces, chat, jobs, startJobs, http, routes, documents };
 }
 
-function apiDocuments(routes: Record<"system" | "control" | "agent" | "traces", Route[]>): ApiDocument[] {
+function apiDocuments(
+  routes: Record<"system" | "control" | "agent" | "traces" | "chat", Route[]>,
+): ApiDocument[] {
   return [
     {
       path: "/openapi.json",
       title: "Treadle",
       version: version(),
       description: "The whole platform: control plane, agent server, traces and exports on one host.",
-      routes: [...routes.system, ...routes.agent, ...routes.control, ...routes.traces],
+      routes: [...routes.system, ...routes.agent, ...routes.control, ...routes.traces, ...routes.chat],
     },
     {
       path: "/v2/openapi.json",
@@ -185,6 +197,22 @@ function apiDocuments(routes: Record<"system" | "control" | "agent" | "traces", 
       routes: routes.traces,
     },
   ];
+}
+
+/** The built-in graphs as the example chat takes them: with its own checkpointer, slow enough to be watched. */
+function chatAssistants(graphs: ReadonlyMap<string, LoadedGraph>): Promise<ChatAssistant[]> {
+  return Promise.all(
+    [...graphs.values()].map(async ({ graphId, description = "", resolve }) => {
+      const graph = await resolve({}, "threads.create_run");
+      return {
+        assistant_id: graphId,
+        name: graphId[0]!.toUpperCase() + graphId.slice(1),
+        description,
+        settings: { reasoning: "always", token_delay_ms: 15 },
+        withCheckpointer: (checkpointer) => withPersistence(graph, { checkpointer }) as unknown as ChatGraph,
+      } satisfies ChatAssistant;
+    }),
+  );
 }
 
 export async function createApp(
@@ -265,6 +293,7 @@ export async function createApp(
       if (areas) {
         const runs = await areas.agentServer.stop(config.shutdownGraceMs);
         interrupted.push(...runs.interrupted);
+        await areas.chat.stop();
         await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
         await areas.traces.stop();
       }

@@ -2,7 +2,7 @@ import { createTestApp } from "./support/app.ts";
 import { describeSecurity } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
-const openRoutes = ["GET /ok", "GET /info", "GET /api/v1/info"];
+const openRoutes = ["GET /ok", "GET /info", "GET /api/v1/info", "GET /chat", "GET /chat/assets/{file}"];
 
 for (const agentRoutes of ["open on loopback", "closed"] as const) {
   describeSecurity(`the platform with agent routes ${agentRoutes}`, {

@@ -85,8 +85,8 @@ export type ControlPlane = {
   routes: Route[];
   /** The gateway and pages; not part of any document. */
   hiddenRoutes: Route[];
-  /** Null when the connection is not for a deployment. */
-  onUpgrade(url: string | undefined): OnUpgrade | null;
+  /** Takes the connections that are for a deployment and leaves the others to whoever had them. */
+  onUpgrade(otherwise: OnUpgrade): OnUpgrade;
   recurring: RecurringJob[];
   start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
@@ -215,7 +215,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ...gatewayRoutes(gateway),
       ...dashboardRoutes(options.consolePath ?? ((id) => `/deployments/${id}`)),
     ],
-    onUpgrade: (url) => (isGatewayPath(url) ? createGatewayUpgrade({ ...gateway, logger }) : null),
+    onUpgrade(otherwise) {
+      const own = createGatewayUpgrade({ ...gateway, logger });
+      return (request, ...rest) => (isGatewayPath(request.url) ? own : otherwise)(request, ...rest);
+    },
     recurring: [
       every({
         ...{ database, clock },

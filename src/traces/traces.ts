@@ -26,6 +26,7 @@ import { settingsRoutes } from "./projects/settings-routes.ts";
 import { createTraceQueries } from "./query/trace-queries.ts";
 import { createPartitions } from "./runs/partition-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
+import { runRemovalRoutes } from "./runs/run-removal-routes.ts";
 
 export type Traces = {
   routes: Route[];
@@ -103,6 +104,7 @@ export function createTraces(options: TracesOptions): Traces {
       ...attachmentRoutes(database),
       ...createTraceQueries({ database, clock }).routes,
       ...projectRoutes(projects),
+      ...runRemovalRoutes({ database, projects }),
       ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
       ...feedbackRoutes(feedback),
       ...datasetRoutes(datasets),

@@ -1,6 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { openChatPages } from "../support/chat-page.ts";
 import { createChatServer } from "../support/chat-server.ts";
+
+// A real browser on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 type Pages = Awaited<ReturnType<typeof openChatPages>>;
 
@@ -135,7 +138,7 @@ describe("two tabs on one thread", () => {
     await first.page.getByRole("button", { name: "Delete", exact: true }).click();
     await second.page.getByText("This conversation is gone").waitFor();
     expect([...first.errors, ...second.errors]).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("many tabs", () => {
@@ -153,7 +156,7 @@ describe("many tabs", () => {
       await tab.field.waitFor({ state: "detached" });
     }
     await first.answered("The result is 400.");
-  }, 60_000);
+  });
 });
 
 describe("a server that wants a key", () => {

@@ -1,9 +1,12 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Assistant, ChatGraph } from "../../src/chat-app/chat-app.ts";
 import { type ChatPage, openChatPages } from "../support/chat-page.ts";
 import { builtinAssistants, createChatServer } from "../support/chat-server.ts";
+
+// A real browser on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 type Pages = Awaited<ReturnType<typeof openChatPages>>;
 type Server = Awaited<ReturnType<Awaited<ReturnType<typeof createChatServer>>["listen"]>>;

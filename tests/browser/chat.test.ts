@@ -1,6 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ChatPage, openChatPages } from "../support/chat-page.ts";
 import { createChatServer } from "../support/chat-server.ts";
+
+// A real browser on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 type Pages = Awaited<ReturnType<typeof openChatPages>>;
 type Server = Awaited<ReturnType<Awaited<ReturnType<typeof createChatServer>>["listen"]>>;

@@ -156,7 +156,10 @@ test("a process that sleeps through its lease and wakes up again changes nothing
   await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
   started.signal("SIGSTOP");
   await inOtherProcess(async () => {
-    await until("the other one to take over", async () => ((await readRun(begun.id))?.retry_number ?? 0) >= 1);
+    await until(
+      "the other one to take over",
+      async () => ((await readRun(begun.id))?.retry_number ?? 0) >= 1,
+    );
     started.signal("SIGCONT");
     await started.waitForLine(/job lost|not accepted|left unfinished/, 30_000);
     await expectAllOnce(begun);
@@ -206,4 +209,3 @@ test("a database that goes away and comes back is waited for", async () => {
   await databaseProxy.restore();
   await expectAllOnce(begun);
 });
-

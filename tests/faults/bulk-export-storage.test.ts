@@ -61,7 +61,8 @@ async function until(check: () => Promise<boolean> | boolean, what: string): Pro
 
 const filesOf = async (id: string) => (await app.getExport(id)).progress.files_written;
 type RunAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };
-const runsOf = async (id: string) => (await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as RunAnswer[];
+const runsOf = async (id: string) =>
+  (await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as RunAnswer[];
 
 async function expectAllOnce({ id, runs, bucket, access }: Begun): Promise<void> {
   const files = await downloadExport(access, bucket, id);
@@ -132,7 +133,9 @@ describe("credentials", () => {
     const { body } = await app.call("GET", `/api/v1/bulk-exports/${begun.id}`);
     const { bulk_export_destination_id: id } = body as { bulk_export_destination_id: string };
     const credentials = { access_key_id: access.accessKey, secret_access_key: access.secretKey };
-    const rotated = await app.call("PATCH", `/api/v1/bulk-exports/destinations/${id}`, { body: { credentials } });
+    const rotated = await app.call("PATCH", `/api/v1/bulk-exports/destinations/${id}`, {
+      body: { credentials },
+    });
     expect(rotated.status).toBe(200);
     expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
     await expectAllOnce(begun);
@@ -152,7 +155,9 @@ describe("credentials", () => {
 test("cancelling stops the writing, and no file appears afterwards", async () => {
   const begun = await begin();
   await until(async () => (await filesOf(begun.id)) >= 1, "a file");
-  const answer = await app.call("PATCH", `/api/v1/bulk-exports/${begun.id}`, { body: { status: "Cancelled" } });
+  const answer = await app.call("PATCH", `/api/v1/bulk-exports/${begun.id}`, {
+    body: { status: "Cancelled" },
+  });
   expect((answer.body as ExportAnswer).status).toBe("CANCELLED");
   await until(() => proxy.openConnections() === 0, "the connections to the storage to end");
   const kept = await listKeys(rgw, begun.bucket, "export_id=");
@@ -163,9 +168,14 @@ test("cancelling stops the writing, and no file appears afterwards", async () =>
 });
 
 test("retries that are used up fail the export, each with its reason", async () => {
-  const bounded = await createBulkExportApp({ limits: { retries: 2, retryDelayMs: 50, storageTimeoutMs: 1_000 } });
+  const bounded = await createBulkExportApp({
+    limits: { retries: 2, retryDelayMs: 50, storageTimeoutMs: 1_000 },
+  });
   await createBucket(rgw, "bounded");
-  const destinationId = await bounded.newDestination({ ...rgw, endpoint: proxy.urlFor(rgw.endpoint) }, "bounded");
+  const destinationId = await bounded.newDestination(
+    { ...rgw, endpoint: proxy.urlFor(rgw.endpoint) },
+    "bounded",
+  );
   const projectId = await bounded.newProject();
   const place = { workspaceId: bounded.workspaceId, projectId };
   await storeRuns(bounded.database.sql, place, manyRuns(3, "2026-05-05"));
@@ -176,7 +186,10 @@ test("retries that are used up fail the export, each with its reason", async () 
     start_time: "2026-05-05T00:00:00Z",
     end_time: "2026-05-06T00:00:00Z",
   });
-  expect(await bounded.waitFor(id)).toMatchObject({ status: "FAILED", error: expect.stringContaining("cannot be reached") });
+  expect(await bounded.waitFor(id)).toMatchObject({
+    status: "FAILED",
+    error: expect.stringContaining("cannot be reached"),
+  });
   const { body } = await bounded.call("GET", `/api/v1/bulk-exports/${id}/runs`);
   const [run] = body as RunAnswer[];
   expect(run).toMatchObject({ status: "FAILED", retry_number: 2 });

@@ -14,7 +14,10 @@ const path = "/api/v1/bulk-exports/destinations";
 let rgw: CephRgw;
 let app: BulkExportApp;
 beforeAll(async () => {
-  [rgw, app] = await Promise.all([startCephRgw(), createBulkExportApp({ limits: { checkTimeoutMs: 4_000 } })]);
+  [rgw, app] = await Promise.all([
+    startCephRgw(),
+    createBulkExportApp({ limits: { checkTimeoutMs: 4_000 } }),
+  ]);
   await createBucket(rgw, "good");
 }, 180_000);
 afterAll(async () => {
@@ -22,12 +25,22 @@ afterAll(async () => {
   await rgw?.stop();
 });
 
-type Change = { config?: Record<string, unknown>; credentials?: Record<string, unknown> | null; top?: Record<string, unknown> };
+type Change = {
+  config?: Record<string, unknown>;
+  credentials?: Record<string, unknown> | null;
+  top?: Record<string, unknown>;
+};
 
 const bodyWith = ({ config, credentials, top }: Change = {}) => ({
   destination_type: "s3",
   display_name: "My bucket's name",
-  config: { bucket_name: "good", prefix: "/a/b/", region: "us-east-1", endpoint_url: rgw.endpoint, ...config },
+  config: {
+    bucket_name: "good",
+    prefix: "/a/b/",
+    region: "us-east-1",
+    endpoint_url: rgw.endpoint,
+    ...config,
+  },
   credentials:
     credentials === null
       ? undefined
@@ -81,7 +94,10 @@ describe("200", () => {
     // It has no key service, so asking for one is refused by it: the argument arrived.
     const encrypted = { s3_additional_kwargs: { ServerSideEncryption: "aws:kms", SSEKMSKeyId: "none" } };
     expect(await create({ config: encrypted })).toMatchObject({ status: 400 });
-    const virtual = { endpoint_url: "http://storage.invalid", config_kwargs_s3: { addressing_style: "virtual" } };
+    const virtual = {
+      endpoint_url: "http://storage.invalid",
+      config_kwargs_s3: { addressing_style: "virtual" },
+    };
     expect((await create({ config: virtual })).body).toMatchObject({
       detail: expect.stringContaining("storage.invalid cannot be resolved"),
     });
@@ -146,10 +162,16 @@ describe("400, nothing stored, and the message tells what to change", () => {
   test("private addresses where they are not permitted, metadata addresses always", async () => {
     const guarded = await createBulkExportApp({ started: false, area: { allowPrivateAddresses: false } });
     const answer = await guarded.call("POST", path, { body: bodyWith() });
-    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining("private address") } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining("private address") },
+    });
     await guarded.stop();
     const metadata = await create({ config: { endpoint_url: "http://169.254.169.254" } });
-    expect(metadata).toMatchObject({ status: 400, body: { detail: expect.stringContaining("reserved address") } });
+    expect(metadata).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining("reserved address") },
+    });
   });
 });
 
@@ -159,8 +181,16 @@ describe("422", () => {
     ["a short bucket name", { config: { bucket_name: "ab" } }, "config.bucket_name"],
     ["an endpoint that is no address", { config: { endpoint_url: "ftp://x" } }, "config.endpoint_url"],
     ["credentials in the endpoint", { config: { endpoint_url: "http://a:b@x" } }, "config.endpoint_url"],
-    ["an unknown argument", { config: { s3_additional_kwargs: { Nope: "x" } } }, "config.s3_additional_kwargs.Nope"],
-    ["an unknown style", { config: { config_kwargs_s3: { addressing_style: "odd" } } }, "config.config_kwargs_s3.addressing_style"],
+    [
+      "an unknown argument",
+      { config: { s3_additional_kwargs: { Nope: "x" } } },
+      "config.s3_additional_kwargs.Nope",
+    ],
+    [
+      "an unknown style",
+      { config: { config_kwargs_s3: { addressing_style: "odd" } } },
+      "config.config_kwargs_s3.addressing_style",
+    ],
     ["a role", { config: { aws_role_arn: "arn:aws:iam::1:role/x" } }, "config.aws_role_arn"],
     ["a name with odd characters", { top: { display_name: "<b>" } }, "display_name"],
     ["an empty name", { top: { display_name: "" } }, "display_name"],
@@ -198,7 +228,9 @@ test("credentials are rotated only to ones that work", async () => {
     ],
   });
   await s3Request({ ...rgw, method: "PUT", path: "/good", query: { policy: "" }, body: policy });
-  const good = { credentials: { access_key_id: other.accessKey, secret_access_key: other.secretKey, session_token: null } };
+  const good = {
+    credentials: { access_key_id: other.accessKey, secret_access_key: other.secretKey, session_token: null },
+  };
   expect(await app.call("PATCH", `${path}/${id}`, { body: good })).toMatchObject({
     status: 200,
     body: { id, credentials_keys: ["access_key_id", "secret_access_key"] },

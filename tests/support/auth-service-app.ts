@@ -5,6 +5,7 @@ import { type AuthService, createAuthService } from "../../src/auth-service/auth
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import type { Route } from "../../src/platform/http/route.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server.ts";
 import { createJobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -27,6 +28,7 @@ export type AuthServiceApp = {
   service: AuthService;
   workspaceId: string;
   organizationId: string;
+  routes: Route[];
   /** Where the server listens, or would. */
   url: string;
   admin: Person;
@@ -126,6 +128,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
     service,
     workspaceId: bootstrapped.workspaceId,
     organizationId: bootstrapped.organizationId,
+    routes: [...workspaces.routes, ...service.routes],
     url,
     admin,
     logs: () => lines.join(""),

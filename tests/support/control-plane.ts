@@ -84,8 +84,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   });
   server = await listen(http, {
     ...{ host: "127.0.0.1", port: 0, logger },
-    onUpgrade: (request, socket, head, shutdown) =>
-      plane.onUpgrade(request.url)?.(request, socket, head, shutdown) ?? socket.destroy(),
+    onUpgrade: plane.onUpgrade((_request, socket) => socket.destroy()),
   });
   await plane.start();
   await jobs.start();

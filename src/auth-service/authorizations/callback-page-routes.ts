@@ -5,6 +5,7 @@ import { callbackPage, callbackPolicy, callbackScript, callbackStyle } from "./c
 const tag = "Auth Service (v2)";
 const apiPath = "/v2/auth/callback";
 const setupPath = "/v2/auth/setup";
+const pagePath = `${apiPath}/{provider_id}`;
 
 /** Open, because the provider's redirect carries no credential; therefore they do nothing but serve the page. */
 export function callbackPageRoutes(): Route[] {
@@ -20,13 +21,13 @@ function asset(path: string, contentType: string, text: string): Route {
     {
       method: "get",
       path: path as `/${string}`,
-      operationId: `get_oauth_callback_page ${path}`,
+      operationId: `get_oauth_callback_page${path === pagePath ? "" : ` ${path}`}`,
       summary: "The page a provider sends people back to",
       description: "Loading it binds no token; its script finishes the consent with an authenticated POST.",
       tag,
       access: { kind: "open" },
       responses: { 200: { description: "The page", contentType } },
-      hidden: path !== `${apiPath}/{provider_id}`,
+      hidden: path !== pagePath,
     },
     () =>
       new Response(text, {

@@ -75,6 +75,7 @@ export function connectionRoutes(service: ConnectionService): Route[] {
         access: { kind: "workspace", role: "editor" },
         params: agent.extend({ provider_id: z.string().min(1).max(200) }),
         body: z.object(tokenImportFields),
+        idempotent: true,
         responses: {
           200: {
             description: "Stored and connected",

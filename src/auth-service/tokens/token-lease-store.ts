@@ -101,15 +101,20 @@ export async function announceToken(sql: Sql, id: string): Promise<void> {
   await raw`select pg_notify(${tokenChannel}, ${id})`.execute(sql);
 }
 
+export type DueToken = { id: string; provider: string };
+
 const dueStatement: Statement = {
   name: "auth_tokens_due_v1",
-  text: `select id from auth_tokens
-    where status = 'active' and refresh_at is not null and refresh_at <= $1
+  text: `select id, provider from auth_tokens
+    where status = 'active' and refresh_at is not null and refresh_at <= $1 and provider <> all($2::uuid[])
       and (lease_expires_at is null or lease_expires_at < now())
-    order by refresh_at limit $2`,
+    order by refresh_at limit $3`,
 };
 
-export async function findDueTokens(database: Database, now: Date, limit: number): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(dueStatement, [now, limit]);
-  return rows.map((row) => row.id);
+export function findDueTokens(
+  database: Database,
+  now: Date,
+  filter: { exceptProviders: string[]; limit: number },
+): Promise<DueToken[]> {
+  return database.query<DueToken>(dueStatement, [now, filter.exceptProviders, filter.limit]);
 }

@@ -22,8 +22,8 @@ export type UsableToken = { token: Token; accessToken: string };
 export type TokenRefresh = {
   /** The access token, refreshed first when it is about to end; null when it cannot be had any more. */
   usable(token: Token, source: string): Promise<UsableToken | null>;
-  /** Refreshes a token that is due, unless somebody else does. */
-  refreshDue(id: string): Promise<void>;
+  /** Refreshes a token that is due, unless somebody else does. False: the provider did not do it. */
+  refreshDue(id: string): Promise<boolean>;
 };
 
 export function createTokenRefresh(options: {
@@ -154,10 +154,11 @@ export function createTokenRefresh(options: {
 
     async refreshDue(id) {
       const token = await findTokenById(database, id);
-      if (token?.status !== "active" || token.refresh_token_sealed === null) return;
+      if (token?.status !== "active" || token.refresh_token_sealed === null) return true;
       // Somebody else may have been faster since the list was made.
-      if (token.refresh_at === null || token.refresh_at > clock.now()) return;
-      await renewed(token, "background refresh");
+      if (token.refresh_at === null || token.refresh_at > clock.now()) return true;
+      const current = await renewed(token, "background refresh");
+      return current.version !== token.version;
     },
   };
 }

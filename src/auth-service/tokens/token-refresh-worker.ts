@@ -8,6 +8,8 @@ import type { TokenRefresh } from "./token-refresh-service.ts";
 
 const batchSize = 200;
 const concurrency = 16;
+/** A provider that failed so often in one round is left for the next: the others must not wait behind it. */
+const failuresPerRound = 16;
 
 /** Refreshes every token that is due, so that whoever reads one finds it fresh. */
 export function createTokenRefreshWorker(options: {
@@ -18,29 +20,34 @@ export function createTokenRefreshWorker(options: {
 }) {
   const { database, clock, logger, refresh } = options;
 
-  async function refreshOne(id: string): Promise<void> {
+  async function refreshOne(id: string): Promise<boolean> {
     try {
-      await refresh.refreshDue(id);
+      return await refresh.refreshDue(id);
     } catch (error) {
       // Written down as an event and tried again at the time the failure set; the others go on.
       if (!(error instanceof AppError)) throw error;
-      logger.warn(
-        { token_id: id, code: error.code, reason: errorMessage(error) },
-        "an OAuth token was not refreshed",
-      );
+      const reason = errorMessage(error);
+      logger.warn({ token_id: id, code: error.code, reason }, "an OAuth token was not refreshed");
+      return error.kind === "not_found";
     }
   }
 
   return {
+    /** Returns how many were looked after. */
     async refreshAll(signal: AbortSignal): Promise<number> {
+      const failures = new Map<string, number>();
+      const isGivenUp = (provider: string) => (failures.get(provider) ?? 0) >= failuresPerRound;
       let done = 0;
       for (;;) {
-        const due = await findDueTokens(database, clock.now(), batchSize);
+        const exceptProviders = [...failures.keys()].filter(isGivenUp);
+        const due = await findDueTokens(database, clock.now(), { exceptProviders, limit: batchSize });
         const queue = due.values();
         const run = async () => {
-          for (const id of queue) {
+          for (const { id, provider } of queue) {
             signal.throwIfAborted();
-            await refreshOne(id);
+            if (isGivenUp(provider)) continue;
+            const isFine = await refreshOne(id);
+            failures.set(provider, isFine ? 0 : (failures.get(provider) ?? 0) + 1);
             done += 1;
           }
         };

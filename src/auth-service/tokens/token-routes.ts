@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import type { TokenRemoval } from "./token-removal-service.ts";
-import { scopeList, tokenImportFields, tokenSummary, toTokenSummary } from "./token-schemas.ts";
+import { tokenImportFields, tokenSummary, toTokenSummary } from "./token-schemas.ts";
 import type { TokenService } from "./token-service.ts";
 
 const tag = "Auth Service (v2)";
@@ -146,7 +146,8 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
         description: "Stored encrypted; its value is never returned by this endpoint and never logged.",
         tag,
         access: writes,
-        body: z.object({ provider_id: providerId, ...tokenImportFields, scopes: scopeList.default([]) }),
+        body: z.object({ provider_id: providerId, ...tokenImportFields }),
+        idempotent: true,
         responses: { 200: { description: "Stored", schema: z.object({ token_id: z.guid() }) } },
         errors: [404],
       },

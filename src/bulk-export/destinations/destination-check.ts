@@ -29,7 +29,9 @@ export async function checkDestination(options: DestinationCheckOptions): Promis
       attempts: 2,
     });
     const key = `${options.prefix === "" ? "" : `${options.prefix}/`}tmp/${randomUUID()}.txt`;
-    await store.put(key, Buffer.from("Treadle checked that it can write here.\n"), { contentType: "text/plain" });
+    await store.put(key, Buffer.from("Treadle checked that it can write here.\n"), {
+      contentType: "text/plain",
+    });
     await store.remove(key).catch((error: unknown) => {
       options.logger.info({ err: error, key }, "the test object of a destination could not be removed");
     });

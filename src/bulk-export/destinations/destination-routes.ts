@@ -25,7 +25,9 @@ export function destinationRoutes(
         summary: "List the destinations of the workspace",
         tag,
         access: viewer,
-        responses: { 200: { description: "The destinations, oldest first", schema: z.array(destinationBody) } },
+        responses: {
+          200: { description: "The destinations, oldest first", schema: z.array(destinationBody) },
+        },
       },
       async ({ caller }) => json(200, (await service.list(caller.workspaceId)).map(toWire)),
     ),

@@ -29,7 +29,10 @@ const clientOptions = z.object({
 const endpoint = z
   .string()
   .max(2048)
-  .regex(/^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/i, "must be an http:// or https:// address without credentials or query");
+  .regex(
+    /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/i,
+    "must be an http:// or https:// address without credentials or query",
+  );
 
 const configFields = {
   bucket_name: z.string().min(3).max(63).nullish(),
@@ -42,7 +45,10 @@ const configFields = {
     .describe("Root folder of everything written."),
   region: z.string().min(1).nullish().describe("For AWS; default us-east-1."),
   endpoint_url: endpoint.nullish().describe("For storages other than AWS."),
-  include_bucket_in_prefix: z.boolean().default(true).describe("false: the endpoint names the bucket already."),
+  include_bucket_in_prefix: z
+    .boolean()
+    .default(true)
+    .describe("false: the endpoint names the bucket already."),
   s3_additional_kwargs: putArguments.nullish(),
   config_kwargs_s3: clientOptions.nullish(),
   request_checksum_calculation: z.enum(checksumModes).nullish(),

@@ -108,7 +108,9 @@ export function createDestinationService(options: DestinationServiceOptions): De
       const credentials =
         sealed === null
           ? null
-          : (JSON.parse(secretBox.open(sealed, destinationContext(destination.id))) as DestinationCredentials);
+          : (JSON.parse(
+              secretBox.open(sealed, destinationContext(destination.id)),
+            ) as DestinationCredentials);
       return bucketSettings(destination.config, credentials);
     },
   };

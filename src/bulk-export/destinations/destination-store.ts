@@ -68,5 +68,7 @@ export async function countExportsOf(
 }
 
 export async function deleteDestination(sql: Sql, workspaceId: string, id: string): Promise<void> {
-  await raw`delete from bulk_export_destinations where id = ${id} and workspace_id = ${workspaceId}`.execute(sql);
+  await raw`delete from bulk_export_destinations where id = ${id} and workspace_id = ${workspaceId}`.execute(
+    sql,
+  );
 }

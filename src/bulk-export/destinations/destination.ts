@@ -1,4 +1,9 @@
-import type { AddressingStyle, BlobCredentials, BucketSettings, ChecksumMode } from "../../platform/blob/blob-store.ts";
+import type {
+  AddressingStyle,
+  BlobCredentials,
+  BucketSettings,
+  ChecksumMode,
+} from "../../platform/blob/blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
 
 /** As stored and as sent back. */

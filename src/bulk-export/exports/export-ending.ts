@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
-import { cancelJobs } from "./export-jobs.ts";
 import type { ExportStatus } from "./export.ts";
+import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
 import { endUnfinishedRuns } from "./run-store.ts";
 

@@ -55,7 +55,8 @@ export function columnsOf(
   constants: Record<ConstantField, string>,
 ): ColumnSpec[] {
   return fields.map((name) => {
-    if (name === "tenant_id" || name === "session_id") return { name, kind: "text", constant: constants[name] };
+    if (name === "tenant_id" || name === "session_id")
+      return { name, kind: "text", constant: constants[name] };
     const kind = kinds.get(name);
     if (kind === undefined) throw new Error(`No kind is known for the field ${name}.`);
     return { name, kind, dictionary: dictionaryFields.has(name) };

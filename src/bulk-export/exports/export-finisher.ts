@@ -32,7 +32,7 @@ export function createExportFinisher(options: ExportFinisherOptions) {
   return {
     async finish(exportId: string, job: JobContext): Promise<void> {
       const row = await database.transaction((tx) => lockExport(tx, exportId));
-      if (!row || row.status !== "RUNNING") return;
+      if (row?.status !== "RUNNING") return;
       const runs = await listRuns(database.sql, exportId);
       if (runs.some((run) => run.status !== "COMPLETED")) return;
       const destination = await findDestination(

@@ -1,6 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
-import { cancelJob, enqueue } from "../../platform/jobs/job-queue.ts";
 import { AppError } from "../../platform/errors.ts";
+import { cancelJob, enqueue } from "../../platform/jobs/job-queue.ts";
 import { changeRun, countUnfinished, nextRuns } from "./run-store.ts";
 
 export const planJobKind = "bulk_export.plan";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
-import { findDestination } from "../destinations/destination-store.ts";
 import { destinationNotFound } from "../destinations/destination.ts";
+import { findDestination } from "../destinations/destination-store.ts";
 import { microsText, parseMicros } from "../exact-time.ts";
 import type { ExportLimits } from "../export-limits.ts";
 import type { RunSource } from "../pipeline/run-source.ts";
@@ -11,7 +11,12 @@ import { enqueueNext } from "./export-jobs.ts";
 import { lockExport, markPlanned } from "./export-store.ts";
 import { insertRuns, type NewRun } from "./run-store.ts";
 
-export type ExportPlannerOptions = { database: Database; clock: Clock; limits: ExportLimits; source: RunSource };
+export type ExportPlannerOptions = {
+  database: Database;
+  clock: Clock;
+  limits: ExportLimits;
+  source: RunSource;
+};
 
 const insertBatch = 1_000;
 
@@ -21,7 +26,7 @@ export function createExportPlanner({ database, clock, limits, source }: ExportP
     plan: (exportId: string): Promise<void> =>
       database.transaction(async (tx) => {
         const row = await lockExport(tx, exportId);
-        if (!row || row.status !== "RUNNING" || row.planned_at !== null || row.end_time === null) return;
+        if (row?.status !== "RUNNING" || row.planned_at !== null || row.end_time === null) return;
         const { projects, skipped } = await projectsOf(tx, row);
         const window = { from: parseMicros(row.start_time)!, to: parseMicros(row.end_time)! };
         const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);

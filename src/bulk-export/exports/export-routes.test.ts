@@ -17,7 +17,13 @@ beforeEach(() => raw`truncate bulk_exports, jobs cascade`.execute(app.database.s
 
 /** Nothing here writes to it, so nothing has to be there. */
 async function addDestination(of: BulkExportApp): Promise<string> {
-  const config = { bucket_name: "bucket", prefix: "", region: null, endpoint_url: null, include_bucket_in_prefix: true };
+  const config = {
+    bucket_name: "bucket",
+    prefix: "",
+    region: null,
+    endpoint_url: null,
+    include_bucket_in_prefix: true,
+  };
   const more = { s3_additional_kwargs: null, config_kwargs_s3: null, request_checksum_calculation: null };
   const row = {
     id: randomUUID(),
@@ -40,7 +46,8 @@ const oneTime = () => ({
 });
 const scheduled = () => ({ ...oneTime(), end_time: undefined, interval_hours: 24 });
 const post = (body: Record<string, unknown>) => app.call("POST", path, { body });
-const locs = (body: unknown) => (body as { detail: { loc: unknown[] }[] }).detail.map((one) => one.loc.slice(1).join("."));
+const locs = (body: unknown) =>
+  (body as { detail: { loc: unknown[] }[] }).detail.map((one) => one.loc.slice(1).join("."));
 
 describe("200", () => {
   test("answers a one-time export with every field", async () => {
@@ -89,7 +96,11 @@ describe("200", () => {
   });
 
   test("accepts a schedule, all experiments and an end in the future", async () => {
-    expect((await post(scheduled())).body).toMatchObject({ status: "CREATED", interval_hours: 24, end_time: null });
+    expect((await post(scheduled())).body).toMatchObject({
+      status: "CREATED",
+      interval_hours: 24,
+      end_time: null,
+    });
     const all = { ...scheduled(), session_id: null, all_experiments: true, interval_hours: 168 };
     expect((await post(all)).body).toMatchObject({ all_experiments: true, session_id: null });
     expect((await post({ ...oneTime(), end_time: "2090-01-01T00:00:00Z" })).status).toBe(200);
@@ -164,7 +175,12 @@ describe("404", () => {
   test("an unknown export, run or schedule", async () => {
     const unknown = randomUUID();
     const { id } = (await post(oneTime())).body as { id: string };
-    for (const where of [`/${unknown}`, `/${unknown}/runs`, `/${id}/runs/${unknown}`, `/runs?source_bulk_export_id=${unknown}`]) {
+    for (const where of [
+      `/${unknown}`,
+      `/${unknown}/runs`,
+      `/${id}/runs/${unknown}`,
+      `/runs?source_bulk_export_id=${unknown}`,
+    ]) {
       expect((await app.call("GET", `${path}${where}`)).status).toBe(404);
     }
     expect((await app.call("PATCH", `${path}/${unknown}`, { body: {} })).status).toBe(404);
@@ -182,20 +198,27 @@ describe("404", () => {
 });
 
 describe("cancelling", () => {
-  const cancel = (id: string, body: unknown = { status: "Cancelled" }) => app.call("PATCH", `${path}/${id}`, { body });
+  const cancel = (id: string, body: unknown = { status: "Cancelled" }) =>
+    app.call("PATCH", `${path}/${id}`, { body });
 
   test("ends a waiting export and a schedule; twice is no error; the status may be left out", async () => {
     for (const body of [oneTime(), scheduled()]) {
       const { id } = (await post(body)).body as { id: string };
       expect(await cancel(id)).toMatchObject({ status: 200, body: { status: "CANCELLED" } });
-      expect((await cancel(id, {})).body).toMatchObject({ status: "CANCELLED", finished_at: expect.any(String) });
+      expect((await cancel(id, {})).body).toMatchObject({
+        status: "CANCELLED",
+        finished_at: expect.any(String),
+      });
     }
   });
 
   test.each(["COMPLETED", "FAILED", "TIMEDOUT"])("409 for one that is %s", async (status) => {
     const { id } = (await post(oneTime())).body as { id: string };
     await raw`update bulk_exports set status = ${status} where id = ${id}`.execute(app.database.sql);
-    expect(await cancel(id)).toMatchObject({ status: 409, body: { detail: expect.stringContaining(status) } });
+    expect(await cancel(id)).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining(status) },
+    });
   });
 });
 
@@ -218,7 +241,10 @@ describe("destinations in use", () => {
   test("are not deleted; others are", async () => {
     await post(oneTime());
     const used = await app.call("DELETE", `${path}/destinations/${destinationId}`);
-    expect(used).toMatchObject({ status: 409, body: { detail: expect.stringContaining("1 export uses it") } });
+    expect(used).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining("1 export uses it") },
+    });
     const free = await addDestination(app);
     expect((await app.call("DELETE", `${path}/destinations/${free}`)).status).toBe(204);
     expect((await app.call("DELETE", `${path}/destinations/${free}`)).status).toBe(404);
@@ -242,7 +268,10 @@ describe("caps and plans", () => {
     capped.call("POST", path, { body: { ...body, ...change } });
 
   test("403 on the free plan, after 422 and before 404", async () => {
-    expect(await create()).toMatchObject({ status: 403, body: { detail: expect.stringContaining("paid plan") } });
+    expect(await create()).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining("paid plan") },
+    });
     expect((await create({ end_time: null })).status).toBe(422);
     expect((await create({ session_id: randomUUID() })).status).toBe(403);
     await capped.workspaces.setPlan(capped.organizationId, "plus");

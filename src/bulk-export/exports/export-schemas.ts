@@ -66,7 +66,8 @@ export const createExportBody = z
     if (body.end_time == null) return;
     const length = parseMicros(body.end_time)! - parseMicros(body.start_time)!;
     if (length <= 0n) fault("end_time", "must be after start_time");
-    if (length > maxWindowMicros) fault("start_time", `must be at most ${maxWindowYears} years before end_time`);
+    if (length > maxWindowMicros)
+      fault("start_time", `must be at most ${maxWindowYears} years before end_time`);
   });
 export type CreateExport = z.output<typeof createExportBody>;
 
@@ -115,7 +116,10 @@ export const exportRunBody = z.object({
   session_id: z.guid().nullable(),
   status: z.enum(exportStatuses),
   retry_number: z.int(),
-  errors: z.record(z.string(), z.string()).nullable().describe("retry_0, retry_1, …: what stopped each attempt."),
+  errors: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe("retry_0, retry_1, …: what stopped each attempt."),
   start_time: wireTime,
   end_time: wireTime,
   percentage: z.number().min(0).max(100),

@@ -76,7 +76,8 @@ export function createExportService(options: ExportServiceOptions): ExportServic
         throw projectNotFound(input.session_id);
       }
       const row = await database.transaction(async (tx) => {
-        if (!(await holdDestination(tx, workspaceId, destinationId))) throw destinationNotFound(destinationId);
+        if (!(await holdDestination(tx, workspaceId, destinationId)))
+          throw destinationNotFound(destinationId);
         await requireRoom(tx, workspaceId, input.interval_hours != null);
         const created = await store.insertExport(
           tx,

@@ -131,7 +131,9 @@ export async function markPlanned(
 
 /** What happens to the exports of one workspace happens one after another: caps and slots are counted under it. */
 export async function lockWorkspaceExports(sql: Sql, workspaceId: string): Promise<void> {
-  await raw`select pg_advisory_xact_lock(hashtextextended('bulk_exports:' || ${workspaceId}, 0))`.execute(sql);
+  await raw`select pg_advisory_xact_lock(hashtextextended('bulk_exports:' || ${workspaceId}, 0))`.execute(
+    sql,
+  );
 }
 
 /** Creations after `since`, one-time and spawned; and when the one that must age out first was made. */

@@ -6,7 +6,11 @@ const window = (from: string, to: string) => ({ from: parseMicros(from)!, to: pa
 
 describe("planDays", () => {
   test("cuts at UTC midnight and keeps the ends of the window", () => {
-    const runs = planDays(window("2024-02-28T22:00:00Z", "2024-03-01T00:00:00.000001Z"), new Set(["2024-02-29"]), 1);
+    const runs = planDays(
+      window("2024-02-28T22:00:00Z", "2024-03-01T00:00:00.000001Z"),
+      new Set(["2024-02-29"]),
+      1,
+    );
     expect(runs.map((run) => [dayText(run.from), run.empty])).toEqual([
       ["2024-02-28", true],
       ["2024-02-29", false],
@@ -40,8 +44,15 @@ describe("planDays", () => {
 });
 
 test("a folder names month and day without padding", () => {
-  const input = { exportId: "e", workspaceId: "t", sessionId: "s", from: parseMicros("2026-01-02T00:00:00Z")! };
-  expect(runFolder({ ...input, prefix: "" })).toBe("export_id=e/tenant_id=t/session_id=s/runs/year=2026/month=1/day=2/");
+  const input = {
+    exportId: "e",
+    workspaceId: "t",
+    sessionId: "s",
+    from: parseMicros("2026-01-02T00:00:00Z")!,
+  };
+  expect(runFolder({ ...input, prefix: "" })).toBe(
+    "export_id=e/tenant_id=t/session_id=s/runs/year=2026/month=1/day=2/",
+  );
   expect(runFolder({ ...input, prefix: "a/b" })).toMatch(/^a\/b\/export_id=e\//);
 });
 

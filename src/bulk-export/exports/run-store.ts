@@ -3,7 +3,8 @@ import { raw } from "../../platform/db/raw.ts";
 import { exactTimeSql } from "../exact-time.ts";
 import type { ExportFile, ExportRun, ExportStatus, PendingUpload } from "./export.ts";
 
-const columns = raw.raw(`r.id, r.bulk_export_id, r.workspace_id, r.session_id, r.status, r.retry_number, r.errors,
+const columns =
+  raw.raw(`r.id, r.bulk_export_id, r.workspace_id, r.session_id, r.status, r.retry_number, r.errors,
   r.export_path, r.files, r.rows_written, r.bytes_written, r.latest_cursor, r.pending_upload, r.job_id,
   ${["start_time", "end_time", "started_at", "finished_at", "created_at", "updated_at"]
     .map((name) => `${exactTimeSql(`r.${name}`)} as ${name}`)
@@ -36,7 +37,9 @@ export async function insertRuns(
 }
 
 export async function findRun(sql: Sql, id: string): Promise<ExportRun | undefined> {
-  const { rows } = await raw<ExportRun>`select ${columns} from bulk_export_runs r where r.id = ${id}`.execute(sql);
+  const { rows } = await raw<ExportRun>`select ${columns} from bulk_export_runs r where r.id = ${id}`.execute(
+    sql,
+  );
   return rows[0];
 }
 

@@ -1,5 +1,12 @@
 import { ByteBuffer } from "./byte-buffer.ts";
-import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings, type Page } from "./column.ts";
+import {
+  type Column,
+  type ColumnChunk,
+  type ColumnSpec,
+  type Compress,
+  encodings,
+  type Page,
+} from "./column.ts";
 import { FlatColumn } from "./flat-column.ts";
 import { bitWidthOf, Levels } from "./levels.ts";
 import { TextRange } from "./value-range.ts";
@@ -33,14 +40,20 @@ export class DictionaryColumn implements Column {
   }
 
   append(source: Buffer, start: number, length: number): void {
-    if (this.#plain) return this.#plain.append(source, start, length);
+    if (this.#plain) {
+      this.#plain.append(source, start, length);
+      return;
+    }
     const text = source.toString("latin1", start, start + length);
-    if (text === this.#lastText && this.#lastNumber >= 0) return this.#push(this.#lastNumber);
+    if (text === this.#lastText && this.#lastNumber >= 0) {
+      this.#push(this.#lastNumber);
+      return;
+    }
     let number = this.#numbers.get(text);
     if (number === undefined) {
       if (this.#entries.length >= maxEntries || length > maxEntryBytes) {
-        this.#spill();
-        return this.#plain!.append(source, start, length);
+        this.#spill().append(source, start, length);
+        return;
       }
       number = this.#entries.length;
       this.#numbers.set(text, number);
@@ -53,8 +66,8 @@ export class DictionaryColumn implements Column {
   }
 
   appendNull(): void {
-    if (this.#plain) return this.#plain.appendNull();
-    this.#present.push(0);
+    if (this.#plain) this.#plain.appendNull();
+    else this.#present.push(0);
   }
 
   finishChunk(): ColumnChunk {
@@ -107,7 +120,7 @@ export class DictionaryColumn implements Column {
     };
   }
 
-  #spill(): void {
+  #spill(): FlatColumn {
     const plain = new FlatColumn(this.spec, this.#options);
     for (let row = 0, value = 0; row < this.#present.count; row++) {
       if (this.#present.at(row) === 0) plain.appendNull();
@@ -117,6 +130,7 @@ export class DictionaryColumn implements Column {
       }
     }
     this.#plain = plain;
+    return plain;
   }
 
   #reset(): void {

@@ -1,5 +1,12 @@
 import { ByteBuffer } from "./byte-buffer.ts";
-import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings, type Page } from "./column.ts";
+import {
+  type Column,
+  type ColumnChunk,
+  type ColumnSpec,
+  type Compress,
+  encodings,
+  type Page,
+} from "./column.ts";
 import { Levels } from "./levels.ts";
 import { uuidText, uuidTextBytes } from "./uuid-text.ts";
 import { BoolRange, DoubleRange, Int64Range, type Range, TextRange } from "./value-range.ts";

@@ -1,5 +1,12 @@
 import { ByteBuffer } from "./byte-buffer.ts";
-import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings, type Page } from "./column.ts";
+import {
+  type Column,
+  type ColumnChunk,
+  type ColumnSpec,
+  type Compress,
+  encodings,
+  type Page,
+} from "./column.ts";
 import { Levels } from "./levels.ts";
 import { uuidText, uuidTextBytes } from "./uuid-text.ts";
 import { TextRange } from "./value-range.ts";
@@ -36,7 +43,10 @@ export class ListColumn implements Column {
     if (this.#values.length >= this.#pageBytes) this.#finishPage();
     const dimensions = source.readInt32BE(start);
     const size = dimensions === 0 ? 0 : source.readInt32BE(start + 12);
-    if (size === 0) return this.#push(0, level.emptyList);
+    if (size === 0) {
+      this.#push(0, level.emptyList);
+      return;
+    }
     let at = start + 20;
     for (let index = 0; index < size; index++) {
       const length = source.readInt32BE(at);

@@ -7,9 +7,15 @@ export type Compression = (typeof compressions)[number];
 
 export type PageCodec = { id: number; compress(page: Buffer): Promise<Buffer> | Buffer };
 
-const zstd = promisify(zstdCompress);
-const deflate = promisify(gzip);
-const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+const zstdPage = promisify(zstdCompress);
+const gzipPage = promisify(gzip);
+const zstdParameters = { [constants.ZSTD_c_compressionLevel]: 3 };
+
+/**
+ * One piece of output per page: by default every 16 KB of it is a round trip to the pool of threads, which cost the
+ * reading thread more than everything else. The result is copied out of a buffer that is far too large for it.
+ */
+const whole = (page: Buffer) => ({ chunkSize: Math.max(1_024, page.length) });
 
 /** Parquet's codec numbers, and what compresses a page. The asynchronous ones run beside the caller's thread. */
 export function pageCodec(compression: Compression): PageCodec {
@@ -19,8 +25,12 @@ export function pageCodec(compression: Compression): PageCodec {
     case "snappy":
       return { id: 1, compress: snappyCompress };
     case "gzip":
-      return { id: 2, compress: (page) => deflate(page) };
+      return { id: 2, compress: async (page) => Buffer.from(await gzipPage(page, whole(page))) };
     case "zstandard":
-      return { id: 6, compress: (page) => zstd(page, zstdOptions) };
+      return {
+        id: 6,
+        compress: async (page) =>
+          Buffer.from(await zstdPage(page, { ...whole(page), params: zstdParameters })),
+      };
   }
 }

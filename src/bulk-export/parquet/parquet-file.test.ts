@@ -84,7 +84,10 @@ const specs: ColumnSpec[] = [
 ];
 
 const uuidOf = (seed: string) =>
-  createHash("md5").update(seed).digest("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  createHash("md5")
+    .update(seed)
+    .digest("hex")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 
 function sampleRow(index: number): FieldValue[] {
   const pick = (name: string, most: number) => numberFrom(`${name} ${index}`) % most;
@@ -98,8 +101,14 @@ function sampleRow(index: number): FieldValue[] {
     orNull("real", pick("real", 1_000_000) / 7 - 50_000),
     orNull("time", BigInt(pick("time", 2 ** 32)) * 1_000_001n - 1_000_000_000_000_000n),
     orNull("yes", pick("yes", 2) === 1),
-    orNull("words", Array.from({ length: pick("words", 4) }, (_, n) => (pick(`w${n}`, 6) === 0 ? null : `w${n}`))),
-    orNull("ids", Array.from({ length: pick("ids", 3) }, (_, n) => uuidOf(`id ${index} ${n}`))),
+    orNull(
+      "words",
+      Array.from({ length: pick("words", 4) }, (_, n) => (pick(`w${n}`, 6) === 0 ? null : `w${n}`)),
+    ),
+    orNull(
+      "ids",
+      Array.from({ length: pick("ids", 3) }, (_, n) => uuidOf(`id ${index} ${n}`)),
+    ),
   ];
 }
 
@@ -112,9 +121,13 @@ describe.each(["zstandard", "snappy", "gzip", "none"] as const)("rows of every k
   test("are read back by two readers, over many pages and row groups", async () => {
     const rows = Array.from({ length: 12_000 }, (_, index) => sampleRow(index));
     const written = await write(specs, rows, { compression, pageBytes: 20_000, groupRows: 5_000 });
-    const expected = rows.map((row) => Object.fromEntries(specs.map((spec, i) => [spec.name, i < 10 ? row[i]! : "ü"])));
+    const expected = rows.map((row) =>
+      Object.fromEntries(specs.map((spec, i) => [spec.name, i < 10 ? row[i]! : "ü"])),
+    );
 
-    const byDuck = await duck(`select * replace (strftime(time, '%Y-%m-%dT%H:%M:%S.%fZ') as time) from '${written.path}'`);
+    const byDuck = await duck(
+      `select * replace (strftime(time, '%Y-%m-%dT%H:%M:%S.%fZ') as time) from '${written.path}'`,
+    );
     const asJson = expected.map((row) => ({
       ...row,
       whole: row.whole === null ? null : String(row.whole),
@@ -123,11 +136,17 @@ describe.each(["zstandard", "snappy", "gzip", "none"] as const)("rows of every k
     expect(byDuck).toEqual(asJson);
 
     const again = await parquetReadObjects({ file: bufferOf(written), compressors });
-    const millis = (micros: FieldValue) => (micros === null ? null : new Date(Number((micros as bigint) / 1000n)));
+    const millis = (micros: FieldValue) =>
+      micros === null ? null : new Date(Number((micros as bigint) / 1000n));
     const times = again.map((row) => (row.time instanceof Date ? Math.trunc(row.time.getTime()) : null));
     expect(times).toEqual(expected.map((row) => millis(row.time!)?.getTime() ?? null));
-    const rest = ({ time: _time, ...row }: Record<string, unknown>) => row;
-    expect(again.map(rest)).toEqual(expected.map(rest));
+    // That reader has no value for a list that is null.
+    const rest = ({ time: _time, ...row }: Record<string, unknown>) => ({
+      ...row,
+      words: row.words ?? null,
+      ids: row.ids ?? null,
+    });
+    for (const [index, row] of again.entries()) expect(rest(row)).toEqual(rest(expected[index]!));
   });
 });
 
@@ -140,7 +159,9 @@ test("a column whose values turn out to differ leaves its dictionary, and pages 
   const written = await write(columns, rows, { pageBytes: 1_000 });
   const metadata = parquetMetadata(bufferOf(written));
   expect(metadata.row_groups[0]!.columns[0]!.meta_data!.dictionary_page_offset).toBeUndefined();
-  const [counted] = await duck(`select count(distinct name) as names, sum(len(list)) as items from '${written.path}'`);
+  const [counted] = await duck(
+    `select count(distinct name) as names, sum(len(list)) as items from '${written.path}'`,
+  );
   expect(counted).toEqual({ names: "10000", items: "30000" });
 });
 
@@ -156,8 +177,15 @@ test("bounds let a reader skip row groups", async () => {
     `select path_in_schema, stats_min_value, stats_max_value, stats_null_count from parquet_metadata('${written.path}')
      where row_group_id = 1 and path_in_schema = 'word'`,
   );
-  expect(group).toEqual({ path_in_schema: "word", stats_min_value: "w10", stats_max_value: "w19", stats_null_count: "0" });
-  const found = await duck(`select word from '${written.path}' where time >= '1970-01-01 00:00:35+00' and real > -38`);
+  expect(group).toEqual({
+    path_in_schema: "word",
+    stats_min_value: "w10",
+    stats_max_value: "w19",
+    stats_null_count: "0",
+  });
+  const found = await duck(
+    `select word from '${written.path}' where time >= '1970-01-01 00:00:35+00' and real > -38`,
+  );
   expect(found.map((row) => row.word)).toEqual(["w35", "w36", "w37"]);
 });
 
@@ -170,7 +198,9 @@ test("odd numbers keep their value and spoil no bounds", async () => {
   );
   const read = await parquetReadObjects({ file: bufferOf(written), compressors });
   expect(read.map((row) => row.real)).toEqual(odd);
-  expect(parquetMetadata(bufferOf(written)).row_groups[0]!.columns[0]!.meta_data!.statistics?.max_value).toBeUndefined();
+  expect(
+    parquetMetadata(bufferOf(written)).row_groups[0]!.columns[0]!.meta_data!.statistics?.max_value,
+  ).toBeUndefined();
 });
 
 test("a file without rows has its columns all the same", async () => {
@@ -181,7 +211,10 @@ test("a file without rows has its columns all the same", async () => {
 });
 
 test("a row of another shape is refused", async () => {
-  const buffer = new RowGroupBuffer([{ name: "a", kind: "text" }], ["a"], { pageBytes: 10, compress: (page) => page });
+  const buffer = new RowGroupBuffer([{ name: "a", kind: "text" }], ["a"], {
+    pageBytes: 10,
+    compress: (page) => page,
+  });
   const row = binaryRow(["text", "text"], ["x", "y"]);
   expect(() => buffer.append(row, 0, row.length)).toThrow("2 fields where 1");
 });

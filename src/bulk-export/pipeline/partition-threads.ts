@@ -12,7 +12,10 @@ export type PartitionThreads = {
 const abortGraceMs = 500;
 
 // The file beside this one, before and after the build.
-const threadFile = new URL(`./partition-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const threadFile = new URL(
+  `./partition-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`,
+  import.meta.url,
+);
 
 /** Threads are kept for the next partition, and ended when there has been none for a while. */
 export function createPartitionThreads(options: { idleMs?: number } = {}): PartitionThreads {

@@ -147,7 +147,6 @@ class PartitionStream {
     }, open);
   }
 
-
   #openFile(): OpenFile {
     const task = this.#task;
     const key = `${task.folder}${partName(this.#nextPart)}`;

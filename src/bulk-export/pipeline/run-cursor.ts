@@ -26,7 +26,9 @@ export function parseCursor(text: string): RunCursor {
 /** How far a cursor has come through its window, in percent. */
 export function cursorPercentage(cursor: string | null, from: string, to: string): number {
   if (cursor === null) return 0;
-  const [at, start, end] = [parseCursor(cursor).startTime, from, to].map((text) => Number(parseMicros(text) ?? 0n));
+  const [at, start, end] = [parseCursor(cursor).startTime, from, to].map((text) =>
+    Number(parseMicros(text) ?? 0n),
+  );
   const share = (at! - start!) / (end! - start!);
   return Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
 }

@@ -85,7 +85,15 @@ export function createRunExecutor(options: RunExecutorOptions) {
     if (!loaded || job.attempt === 1) return loaded;
     // Whoever had it before is gone without a word.
     const lost = interrupted(job);
-    const kept = await recordFailure({ database, clock, limits, run: loaded.run, job, error: lost, goOn: true });
+    const kept = await recordFailure({
+      database,
+      clock,
+      limits,
+      run: loaded.run,
+      job,
+      error: lost,
+      goOn: true,
+    });
     return kept ? { ...loaded, run: kept } : undefined;
   }
 
@@ -104,7 +112,11 @@ export function createRunExecutor(options: RunExecutorOptions) {
   }
 
   /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
-  async function adoptPending({ run, destination }: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
+  async function adoptPending(
+    { run, destination }: Loaded,
+    job: JobContext,
+    signal: AbortSignal,
+  ): Promise<void> {
     const pending = run.pending_upload;
     if (!pending) return;
     const store = await openS3BlobStore({

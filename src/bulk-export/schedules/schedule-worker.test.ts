@@ -21,7 +21,13 @@ async function open(options: BulkExportAppOptions = {}): Promise<void> {
   clock = createTestClock(start);
   app = await createBulkExportApp({ started: false, clock, ...options });
   projectId = await app.newProject();
-  const config = { bucket_name: "bucket", prefix: "", region: null, endpoint_url: null, include_bucket_in_prefix: true };
+  const config = {
+    bucket_name: "bucket",
+    prefix: "",
+    region: null,
+    endpoint_url: null,
+    include_bucket_in_prefix: true,
+  };
   const more = { s3_additional_kwargs: null, config_kwargs_s3: null, request_checksum_calculation: null };
   const row = {
     id: randomUUID(),
@@ -126,7 +132,8 @@ test("a clock that jumps back repeats nothing, and one that jumps forward skips 
   const all = await spawned(id);
   // 23 hours have passed since the start: the 23rd window ended just now and waits for its 10 minutes.
   expect(all).toHaveLength(22);
-  for (const [index, one] of all.entries()) expect(one.start_time.getTime()).toBe(start.getTime() + index * hour);
+  for (const [index, one] of all.entries())
+    expect(one.start_time.getTime()).toBe(start.getTime() + index * hour);
 });
 
 test("cancelling a schedule stops spawning and leaves what it spawned", async () => {
@@ -171,7 +178,10 @@ test("72 hours after its start an export is TIMEDOUT, with its runs", async () =
   expect((await app.getExport(id)).status).toBe("RUNNING");
   clock.advance(1);
   await app.area.tick();
-  expect(await app.getExport(id)).toMatchObject({ status: "TIMEDOUT", error: expect.stringContaining("72 hours") });
+  expect(await app.getExport(id)).toMatchObject({
+    status: "TIMEDOUT",
+    error: expect.stringContaining("72 hours"),
+  });
   const { body } = await app.call("GET", `/api/v1/bulk-exports/${id}/runs`);
   expect(body).toMatchObject([{ status: "TIMEDOUT" }]);
 });

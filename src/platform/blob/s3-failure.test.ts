@@ -3,7 +3,8 @@ import { AppError } from "../errors.ts";
 import { isBlobFailure, s3Failure } from "./s3-failure.ts";
 
 const place = { bucket: "lake", host: "s3.example" };
-const fault = (fields: Record<string, unknown>) => Object.assign(new Error(String(fields.message ?? "")), fields);
+const fault = (fields: Record<string, unknown>) =>
+  Object.assign(new Error(String(fields.message ?? "")), fields);
 const status = (httpStatusCode: number) => ({ $metadata: { httpStatusCode } });
 
 describe("what the storage said becomes what to change", () => {
@@ -13,7 +14,12 @@ describe("what the storage said becomes what to change", () => {
     [{ name: "ExpiredToken", ...status(400) }, "blob.bad_token", false, "temporary credentials"],
     [{ name: "NoSuchBucket", ...status(404) }, "blob.no_bucket", false, "bucket lake does not exist"],
     [{ name: "InvalidBucketName", ...status(400) }, "blob.bad_bucket_name", false, "addressing_style"],
-    [{ name: "AuthorizationHeaderMalformed", Region: "eu-west-1", ...status(400) }, "blob.wrong_region", false, "in eu-west-1"],
+    [
+      { name: "AuthorizationHeaderMalformed", Region: "eu-west-1", ...status(400) },
+      "blob.wrong_region",
+      false,
+      "in eu-west-1",
+    ],
     [{ name: "Unknown", ...status(301) }, "blob.wrong_region", false, "config.region"],
     [{ name: "AccessDenied", ...status(403) }, "blob.no_permission", false, "s3:PutObject"],
     [{ name: "Unknown", ...status(403) }, "blob.no_permission", false, "permission"],
@@ -22,7 +28,12 @@ describe("what the storage said becomes what to change", () => {
     [{ name: "Error", code: "ECONNREFUSED" }, "blob.unreachable", true, "endpoint_url"],
     [{ name: "TimeoutError" }, "blob.unreachable", true, "cannot be reached"],
     [{ name: "CredentialsProviderError", message: "none" }, "blob.no_credentials", false, "access_key_id"],
-    [{ name: "InvalidArgument", message: "no key service", ...status(400) }, "blob.refused", false, "no key service"],
+    [
+      { name: "InvalidArgument", message: "no key service", ...status(400) },
+      "blob.refused",
+      false,
+      "no key service",
+    ],
   ])("%o", (fields, code, retryable, words) => {
     const error = s3Failure(fault(fields), place);
     expect(error).toMatchObject({ code, retryable, kind: "invalid" });
@@ -32,7 +43,14 @@ describe("what the storage said becomes what to change", () => {
 });
 
 test("a refusal of the network guard stays one, however deep it is wrapped", () => {
-  const guard = new AppError({ code: "network.address_refused", kind: "invalid", message: "a private address" });
+  const guard = new AppError({
+    code: "network.address_refused",
+    kind: "invalid",
+    message: "a private address",
+  });
   const wrapped = new Error("outer", { cause: new Error("inner", { cause: guard }) });
-  expect(s3Failure(wrapped, place)).toMatchObject({ code: "network.address_refused", message: "a private address" });
+  expect(s3Failure(wrapped, place)).toMatchObject({
+    code: "network.address_refused",
+    message: "a private address",
+  });
 });

@@ -66,7 +66,8 @@ describe("copyOut", () => {
   });
 
   test("fails with what the database says, and with what the reader says", async () => {
-    const failing = (select: string) => copyOut({ url: database.url, select, signal: never, onRow: () => {} });
+    const failing = (select: string) =>
+      copyOut({ url: database.url, select, signal: never, onRow: () => {} });
     await expect(failing("select 1/0")).rejects.toThrow("division by zero");
     await expect(failing("select nothing")).rejects.toThrow("nothing");
     const picky = copyOut({
@@ -113,7 +114,10 @@ describe("inlineParameters", () => {
 
   test("writes values that mean what bound ones mean", async () => {
     for (const value of odd) {
-      const statement = raw<{ a: string; b: string[] }>`select ${value}::text as a, ${[value, null, value]}::text[] as b,
+      const statement = raw<{
+        a: string;
+        b: string[];
+      }>`select ${value}::text as a, ${[value, null, value]}::text[] as b,
         '$1 ''quoted''' as "c$1"`;
       const bound = await statement.execute(database.database.sql);
       const inlined = await raw
@@ -128,7 +132,9 @@ describe("inlineParameters", () => {
     const now = new Date("2026-01-02T03:04:05.678Z");
     const statement = raw`select ${null}::text as a, ${1.5}::float8 as b, ${true}::bool as c, ${now}::timestamptz as d,
       ${[1, 2]}::int[] as e`;
-    const { rows } = await raw.raw(inlineParameters(database.database.sql, statement)).execute(database.database.sql);
+    const { rows } = await raw
+      .raw(inlineParameters(database.database.sql, statement))
+      .execute(database.database.sql);
     expect(rows).toEqual([{ a: null, b: 1.5, c: true, d: now, e: [1, 2] }]);
   });
 });

@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTracesApp, samplePost, type TracesApp } from "../../../tests/support/traces-app.ts";
+import {
+  createTracesApp,
+  sampleChild,
+  samplePost,
+  type TracesApp,
+} from "../../../tests/support/traces-app.ts";
 
 let subject: TracesApp;
 beforeAll(async () => {
@@ -121,6 +126,24 @@ describe("one project", () => {
     const [fresh] = (await call("GET", `${path}?name=${name}`)).body;
     expect(fresh!.id).not.toBe(old!.id);
     expect(await subject.run(second.id)).toMatchObject({ session_id: fresh!.id });
+  });
+
+  test("whole traces are deleted by their ids, and no others", async () => {
+    const name = randomUUID();
+    const [root, other] = [samplePost({ session_name: name }), samplePost({ session_name: name })];
+    const child = sampleChild(root, { session_name: name });
+    await subject.app.call("POST", "/api/v1/runs/batch", { body: { post: [root, child, other] } });
+    const [project] = (await call("GET", `${path}?name=${name}`)).body;
+    const body = { session_id: project!.id, trace_ids: [root.id, randomUUID()] };
+    expect(await call("POST", "/api/v1/runs/delete", body)).toMatchObject({
+      status: 202,
+      body: { deleted: 2 },
+    });
+    expect([await subject.run(root.id), await subject.run(child.id)]).toEqual([undefined, undefined]);
+    expect(await subject.run(other.id)).toMatchObject({ id: other.id });
+    expect((await call("POST", "/api/v1/runs/delete", { ...body, session_id: randomUUID() })).status).toBe(
+      404,
+    );
   });
 
   test("409 when the new name is taken", async () => {

@@ -31,6 +31,8 @@ const maxCached = 10_000;
 const removalBatch = 5_000;
 /** What a DELETE removes before it answers; the rest goes in the background. */
 const removalAtOnce = 20_000;
+/** Longer than a write may wait, and than a name is remembered. */
+const settleMs = 5 * 60_000;
 
 export function createProjectService(options: { database: Database; clock: Clock }) {
   const { database, clock } = options;
@@ -67,7 +69,7 @@ export function createProjectService(options: { database: Database; clock: Clock
       const count = await deleteRunsOfProject(sql, id, removalBatch);
       removed += count;
       if (count < removalBatch) {
-        await removeProject(sql, id);
+        await removeProject(sql, id, new Date(clock.now().getTime() - settleMs));
         return true;
       }
     }

@@ -153,10 +153,13 @@ export async function listDeletedProjects(sql: Sql): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** The row goes last, when nothing of the project is left. */
-export async function removeProject(sql: Sql, id: string): Promise<void> {
+/**
+ * The row goes last, and only when it has been marked for a while: runs that were on their way into the project
+ * when it was deleted are found by it.
+ */
+export async function removeProject(sql: Sql, id: string, markedBefore: Date): Promise<void> {
   await raw`delete from trace_feedback where project_id = ${id}`.execute(sql);
-  await raw`delete from trace_projects where id = ${id} and deleted_at is not null`.execute(sql);
+  await raw`delete from trace_projects where id = ${id} and deleted_at < ${markedBefore}`.execute(sql);
 }
 
 export async function readProjectStats(sql: Sql, ids: readonly string[]): Promise<Map<string, ProjectStats>> {

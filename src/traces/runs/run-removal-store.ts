@@ -9,6 +9,20 @@ export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number):
   );
 }
 
+/** The same for whole traces of a project. */
+export function deleteRunsOfTraces(
+  sql: Sql,
+  projectId: string,
+  traceIds: readonly string[],
+  limit: number,
+): Promise<number> {
+  return deleteRuns(
+    sql,
+    raw`select id, start_time, workspace_id from trace_runs
+        where project_id = ${projectId} and trace_id = any(${traceIds}::uuid[]) limit ${limit}`,
+  );
+}
+
 /** The same for the runs of a project that began before a time. */
 export function deleteRunsBefore(sql: Sql, projectId: string, before: Date, limit: number): Promise<number> {
   return deleteRuns(
@@ -18,12 +32,13 @@ export function deleteRunsBefore(sql: Sql, projectId: string, before: Date, limi
   );
 }
 
+/** `= any (array[…])` for the reason told at the statements of ingestion: it keeps to the indexes. */
 async function deleteRuns(sql: Sql, which: ReturnType<typeof raw>): Promise<number> {
   const { rows } = await raw<{ count: number }>`
     with doomed as materialized (${which}),
     gone as (
       delete from trace_runs r using doomed d
-      where r.id = d.id and r.start_time = d.start_time and r.workspace_id = d.workspace_id
+      where r.id = any (array[d.id]) and r.start_time = any (array[d.start_time]) and r.workspace_id = d.workspace_id
     ), attachments as (
       delete from trace_attachments a using doomed d where a.run_id = d.id and a.workspace_id = d.workspace_id
     ), feedback as (

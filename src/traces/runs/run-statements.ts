@@ -111,7 +111,9 @@ const next = inputColumns.length + 2;
 
 /**
  * Everything one flush changes, in one statement: new runs, stored ones, their ancestors, and what waited for
- * them. Planned anew each time: a plan kept from an empty table would scan a full one.
+ * them. Planned anew each time: a plan kept from an empty table would scan a full one. Ids are compared with
+ * `= any (array[…])` because that cannot be hashed: the planner does not know that partitions will be pruned,
+ * and would rather scan them all than look into the index of each.
  */
 export const writeRuns: Statement = {
   name: "",
@@ -151,7 +153,7 @@ export const writeRuns: Statement = {
           .join(", ")}
       from used u
       where u.stored_start is not null
-        and r.id = u.id and r.start_time = u.stored_start and r.workspace_id = u.workspace_id
+        and r.id = any (array[u.id]) and r.start_time = any (array[u.stored_start]) and r.workspace_id = u.workspace_id
     ), a as materialized (
       select * from unnest($${next + 6}::uuid[], $${next + 7}::uuid[], $${next + 8}::timestamptz[],
         $${next + 9}::timestamptz[], ${usageColumns.map(([, type], index) => `$${next + 10 + index}::${type}[]`).join(", ")})
@@ -165,7 +167,7 @@ export const writeRuns: Statement = {
         )
         .join(", ")}
       from a
-      where r.id = a.id and r.workspace_id = a.workspace_id and r.start_time between a.since - interval '1 day' and a.until + interval '1 day'
+      where r.id = any (array[a.id]) and r.workspace_id = a.workspace_id and r.start_time between a.since - interval '1 day' and a.until + interval '1 day'
       returning r.id, r.workspace_id
     )
     insert into trace_parked_usage as p (run_id, workspace_id, usage)

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import type { Database } from "../../platform/db/database.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import type { ProjectService } from "../projects/project-service.ts";
+import { deleteRunsOfTraces } from "./run-removal-store.ts";
+
+const batch = 5_000;
+
+export function runRemovalRoutes(options: { database: Database; projects: ProjectService }): Route[] {
+  const { database, projects } = options;
+  return [
+    route(
+      {
+        method: "post",
+        path: "/api/v1/runs/delete",
+        operationId: "delete_traces",
+        summary: "Delete traces of a project",
+        description:
+          "Every run of the traces goes, with its attachments and feedback. Unknown traces are passed over.",
+        tag: "Tracing",
+        access: { kind: "workspace", role: "editor" },
+        body: z.object({ session_id: z.guid(), trace_ids: z.array(z.guid()).min(1).max(1_000) }),
+        responses: {
+          202: { description: "Deleted", schema: z.object({ message: z.string(), deleted: z.int() }) },
+        },
+        errors: [404],
+      },
+      async ({ caller, body }) => {
+        const project = await projects.get(caller.workspaceId, body.session_id);
+        let deleted = 0;
+        for (let count = batch; count === batch; deleted += count) {
+          count = await deleteRunsOfTraces(database.sql, project.id, body.trace_ids, batch);
+        }
+        return json(202, { message: "Traces deleted", deleted });
+      },
+    ),
+  ];
+}
