@@ -162,8 +162,9 @@ export async function run(options: { url: string }): Promise<Result[]> {
       let next = 0;
       const request = async () => {
         next = (next + 1) % expiring;
-        const answer = await read(next);
-        if (answer.token !== `value-${next}`) throw new Error(`agent-${next} got another token`);
+        const agent = next;
+        const answer = await read(agent);
+        if (answer.token !== `value-${agent}`) throw new Error(`agent-${agent} got another token`);
       };
       await load({ clients, seconds: 1, request });
       const result = await load({ clients, seconds, request });

@@ -38,6 +38,7 @@ create unique index auth_providers_workspace on auth_providers (workspace_id, pr
 create unique index auth_providers_platform on auth_providers (provider_id)
   where deleted_at is null and workspace_id is null;
 create index auth_providers_organization on auth_providers (organization_id) where deleted_at is null;
+create index auth_providers_name on auth_providers (provider_id) where deleted_at is null;
 
 create table auth_tokens (
   id uuid primary key,

@@ -160,9 +160,7 @@ export function createProviderService(options: {
     },
 
     async resolve(workspaceId, providerId) {
-      const provider =
-        (await store.findWorkspaceProvider(database.sql, workspaceId, providerId)) ??
-        (await store.findPlatformProvider(database.sql, platformOrganization, providerId));
+      const provider = await store.resolveProvider(database, workspaceId, providerId, platformOrganization);
       if (!provider) throw providerNotFound(providerId);
       return provider;
     },

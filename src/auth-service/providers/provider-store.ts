@@ -1,12 +1,33 @@
-import type { Sql } from "../../platform/db/database.ts";
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { NewProvider, Provider } from "./provider.ts";
 
-const columns = raw.raw(`p.id, p.organization_id, p.workspace_id, p.provider_id, p.name, p.client_id,
+const columnNames = `p.id, p.organization_id, p.workspace_id, p.provider_id, p.name, p.client_id,
   p.client_secret_sealed, p.auth_url, p.token_url, p.revocation_url, p.found_revocation_url, p.metadata_checked_at,
   p.issuer, p.uses_pkce, p.code_challenge_method, p.provider_type, p.template, p.mcp_server_url, p.resource,
   p.token_endpoint_auth_method, p.authorization_params, p.is_dynamic_client, p.allowed_redirect_uris,
-  p.created_at, p.updated_at`);
+  p.created_at, p.updated_at`;
+const columns = raw.raw(columnNames);
+
+const resolveStatement: Statement = {
+  name: "auth_provider_resolve_v1",
+  text: `select ${columnNames} from auth_providers p
+    where p.provider_id = $2 and p.deleted_at is null
+      and (p.workspace_id = $1 or p.workspace_id is null or p.organization_id = $3)
+    order by (p.workspace_id is not distinct from $1) desc, (p.workspace_id is null) desc, p.created_at limit 1`,
+};
+
+/** The workspace's own, else the platform's. */
+export async function resolveProvider(
+  database: Database,
+  workspaceId: string,
+  providerId: string,
+  platformOrganization: string | undefined,
+): Promise<Provider | undefined> {
+  const values = [workspaceId, providerId, platformOrganization ?? null];
+  const [provider] = await database.query<Provider>(resolveStatement, values);
+  return provider;
+}
 
 export async function listWorkspaceProviders(sql: Sql, workspaceId: string): Promise<Provider[]> {
   const { rows } = await raw<Provider>`select ${columns} from auth_providers p

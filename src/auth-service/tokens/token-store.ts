@@ -10,23 +10,24 @@ const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider
 
 const candidatesStatement: Statement = {
   name: "auth_token_candidates_v1",
-  // What was granted to this very agent first, then what it was linked to, then what the owner gave to no agent.
-  text: `select ${columnNames}, c.id is not null as linked
-    from auth_tokens t join auth_providers p on p.id = t.provider
-      left join auth_connections c on c.oauth_token_id = t.id and c.workspace_id = t.workspace_id and c.agent_id = $5
-        and $5 <> ''
-    where t.workspace_id = $1 and t.provider = $2
-      and ((t.owner_id = $3 and t.subject = $4 and t.agent_id in ($5, '')) or c.id is not null)
+  // Two index look-ups. Granted to this very agent comes first, then linked to it, then granted to no agent.
+  text: `with found as (
+      select id, false as linked from auth_tokens
+        where workspace_id = $1 and owner_id = $3 and provider = $2 and subject = $4 and agent_id in ($5, '')
+      union all
+      select oauth_token_id, true from auth_connections where workspace_id = $1 and agent_id = $5 and $5 <> '')
+    select ${columnNames}
+    from (select id, bool_or(linked) as linked from found group by id) f
+      join auth_tokens t on t.id = f.id and t.workspace_id = $1 and t.provider = $2
+      join auth_providers p on p.id = t.provider
     order by (t.status = 'active') desc, (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
-      (c.id is not null) desc, t.is_default desc, t.created_at desc, t.id desc`,
+      f.linked desc, t.is_default desc, t.created_at desc, t.id desc`,
 };
 
-export type Candidate = Token & { linked: boolean };
-
 /** Everything the caller may use for an identity, the best first. */
-export function findCandidates(database: Database, identity: TokenIdentity): Promise<Candidate[]> {
+export function findCandidates(database: Database, identity: TokenIdentity): Promise<Token[]> {
   const { workspaceId, provider, ownerId, subject, agentId } = identity;
-  return database.query<Candidate>(candidatesStatement, [workspaceId, provider, ownerId, subject, agentId]);
+  return database.query<Token>(candidatesStatement, [workspaceId, provider, ownerId, subject, agentId]);
 }
 
 const byIdStatement: Statement = {

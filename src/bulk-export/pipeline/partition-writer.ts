@@ -17,10 +17,7 @@ const idBytes = 16;
 
 type OpenFile = { upload: FileUpload; file: ParquetFile; rows: number; rawBytes: number };
 
-/**
- * Streams one partition from the database into Parquet files in the bucket. Rows are taken as they come; what has
- * to wait (compression, uploads) runs behind them in a chain, and the database is paused when the chain is long.
- */
+/** Streams one partition from the database into Parquet files in the bucket. */
 export async function writePartition(
   task: PartitionTask,
   events: PartitionEvents,
@@ -28,19 +25,36 @@ export async function writePartition(
 ): Promise<{ rows: number }> {
   const network = createNetworkGuard({ allowPrivateAddresses: task.allowPrivateAddresses });
   const stopped = new AbortController();
-  const ended = AbortSignal.any([signal, stopped.signal]);
   const store = await openS3BlobStore({
     settings: task.bucket,
     network,
-    signal: ended,
+    signal: AbortSignal.any([signal, stopped.signal]),
     silenceTimeoutMs: task.silenceTimeoutMs,
   });
+  try {
+    return await streamPartition(task, events, store, signal, stopped);
+  } finally {
+    store.close();
+  }
+}
+
+/**
+ * Rows are taken as they come; what has to wait (compression, uploads) runs behind them in a chain, and the database
+ * is paused when the chain is long. `stopped` is aborted with the first failure, whichever side it came from.
+ */
+export async function streamPartition(
+  task: PartitionTask,
+  events: PartitionEvents,
+  store: BlobStore,
+  signal: AbortSignal,
+  stopped: AbortController,
+): Promise<{ rows: number }> {
   const stream = new PartitionStream(task, events, store, (error) => stopped.abort(error));
   try {
     const rows = await copyOut({
       url: task.databaseUrl,
       select: task.select,
-      signal: ended,
+      signal: AbortSignal.any([signal, stopped.signal]),
       onStart: (control) => stream.attach(control),
       onRow: (source, start, end) => stream.append(source, start, end),
     });
@@ -51,8 +65,6 @@ export async function writePartition(
     await stream.abandon();
     signal.throwIfAborted();
     throw error;
-  } finally {
-    store.close();
   }
 }
 
