@@ -70,6 +70,7 @@ const hourMs = 60 * minuteMs;
 export function createAuthService(options: AuthServiceOptions): AuthService {
   const { database, secretBox, clock, logger, guard, publicUrl, config } = options;
   const allowHttp = config.allowPrivateAddresses;
+  const platformOrganization = config.oauthPlatformOrganization;
   const ground = { database, secretBox, clock, logger, guard, publicUrl };
 
   const client = createOAuthClient({ guard, allowHttp });
@@ -80,7 +81,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
     client,
     checkEndpoint,
     discovery,
-    platformOrganization: config.oauthPlatformOrganization,
+    platformOrganization,
   });
   const events = createTokenEventService({ ...ground, checkEndpoint });
   const leases = createTokenLeases({ database });
@@ -89,7 +90,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
   const revocation = createTokenRevocation({ guard, client });
   const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation });
   const connections = createConnectionService({ ...ground, tokens, removal });
-  const authorizations = createAuthorizationService({ ...ground, providers, refresh });
+  const authorizations = createAuthorizationService({ ...ground, providers, refresh, platformOrganization });
   const consents = createConsentService({ ...ground, client, providers, tokens, refresh, connections });
   const worker = createTokenRefreshWorker({ ...ground, refresh });
 

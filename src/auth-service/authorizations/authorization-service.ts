@@ -46,20 +46,31 @@ export function createAuthorizationService(options: {
   providers: ProviderService;
   refresh: TokenRefresh;
   publicUrl(): string;
+  platformOrganization: string | undefined;
 }): AuthorizationService {
-  const { database, clock, secretBox, providers, refresh, publicUrl } = options;
+  const { database, clock, secretBox, providers, refresh, publicUrl, platformOrganization } = options;
 
   /** The token the request names or would use; undefined when there is none. */
-  async function chooseToken(caller: Caller, request: AuthenticateRequest, identity: TokenIdentity) {
-    const candidates = await findCandidates(database, identity);
+  async function chooseToken(
+    caller: Caller,
+    request: AuthenticateRequest,
+    who: { subject: string; agentId: string },
+  ): Promise<Token | undefined> {
+    const candidates = await findCandidates(database, {
+      ...who,
+      workspaceId: caller.workspaceId,
+      providerId: request.provider,
+      platformOrganization,
+      ownerId: caller.userId,
+    });
     if (!request.token_id) return candidates[0];
     const named = candidates.find((token) => token.id === request.token_id);
     if (named) return named;
     const token = await findToken(database.sql, caller.workspaceId, request.token_id);
-    if (token?.provider !== identity.provider) throw tokenNotFound(request.token_id);
+    if (token?.provider_id !== request.provider) throw tokenNotFound(request.token_id);
     if (token.owner_id === caller.userId) return token;
     // Somebody else's: only an agent it is linked to may use it.
-    if (identity.agentId !== "") return undefined;
+    if (who.agentId !== "") return undefined;
     throw notTheOwner();
   }
 
@@ -112,34 +123,22 @@ export function createAuthorizationService(options: {
 
   return {
     async authenticate(caller, request) {
+      const who = { subject: subjectOf(caller, request), agentId: request.agent_id ?? "" };
+      const token = request.force_new ? undefined : await chooseToken(caller, request, who);
+      const isCovered = token !== undefined && coversScopes(token.scopes, request.scopes);
+      const usable = isCovered ? await refresh.usable(token, "reader") : null;
+      if (usable) return { status: "completed", token: usable.accessToken, details: usable.token };
       const provider = await providers.resolve(caller.workspaceId, request.provider);
-      const identity: TokenIdentity = {
-        workspaceId: caller.workspaceId,
-        provider: provider.id,
-        ownerId: caller.userId,
-        subject: subjectOf(caller, request),
-        agentId: request.agent_id ?? "",
-      };
-      if (request.force_new) {
-        return {
-          status: "pending",
-          ...(await startConsent(caller, request, { provider, identity, renews: undefined })),
-        };
+      const isUnlinked = request.token_id && !token && !request.force_new;
+      if (request.check_only || isUnlinked) {
+        return { status: isCovered ? "token_expired" : "connection_required" };
       }
-      const token = await chooseToken(caller, request, identity);
-      if (token && coversScopes(token.scopes, request.scopes)) {
-        const usable = await refresh.usable(token, "reader");
-        if (usable) return { status: "completed", token: usable.accessToken, details: usable.token };
-        if (request.check_only) return { status: "token_expired" };
-        const consent = await startConsent(caller, request, { provider, identity, renews: token });
-        return { status: request.token_id ? "token_expired" : "pending", ...consent };
-      }
-      const isUnlinked = request.token_id && !token;
-      if (request.check_only || isUnlinked) return { status: "connection_required" };
-      return {
-        status: "pending",
-        ...(await startConsent(caller, request, { provider, identity, renews: token })),
-      };
+      const consent = await startConsent(caller, request, {
+        provider,
+        identity: { ...who, workspaceId: caller.workspaceId, provider: provider.id, ownerId: caller.userId },
+        renews: token,
+      });
+      return { status: isCovered && request.token_id ? "token_expired" : "pending", ...consent };
     },
   };
 }

@@ -10,24 +10,48 @@ const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider
 
 const candidatesStatement: Statement = {
   name: "auth_token_candidates_v1",
-  // Two index look-ups. Granted to this very agent comes first, then linked to it, then granted to no agent.
-  text: `with found as (
+  // One round trip for the most frequent question of all. The provider is the workspace's own, else the platform's;
+  // granted to this very agent comes first, then linked to it, then granted to no agent.
+  text: `with chosen as (
+      select p.id from auth_providers p
+        where p.provider_id = $2 and p.deleted_at is null
+          and (p.workspace_id = $1 or p.workspace_id is null or p.organization_id = $6)
+        order by (p.workspace_id is not distinct from $1) desc, (p.workspace_id is null) desc, p.created_at limit 1),
+    found as (
       select id, false as linked from auth_tokens
-        where workspace_id = $1 and owner_id = $3 and provider = $2 and subject = $4 and agent_id in ($5, '')
+        where workspace_id = $1 and owner_id = $3 and provider = (select id from chosen) and subject = $4
+          and agent_id in ($5, '')
       union all
       select oauth_token_id, true from auth_connections where workspace_id = $1 and agent_id = $5 and $5 <> '')
     select ${columnNames}
     from (select id, bool_or(linked) as linked from found group by id) f
-      join auth_tokens t on t.id = f.id and t.workspace_id = $1 and t.provider = $2
+      join auth_tokens t on t.id = f.id and t.workspace_id = $1 and t.provider = (select id from chosen)
       join auth_providers p on p.id = t.provider
     order by (t.status = 'active') desc, (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
       f.linked desc, t.is_default desc, t.created_at desc, t.id desc`,
 };
 
-/** Everything the caller may use for an identity, the best first. */
-export function findCandidates(database: Database, identity: TokenIdentity): Promise<Token[]> {
-  const { workspaceId, provider, ownerId, subject, agentId } = identity;
-  return database.query<Token>(candidatesStatement, [workspaceId, provider, ownerId, subject, agentId]);
+export type TokenQuestion = {
+  workspaceId: string;
+  providerId: string;
+  platformOrganization: string | undefined;
+  ownerId: string;
+  subject: string;
+  agentId: string;
+};
+
+/** Everything the caller may use, the best first. */
+export function findCandidates(database: Database, question: TokenQuestion): Promise<Token[]> {
+  const q = question;
+  const values = [
+    q.workspaceId,
+    q.providerId,
+    q.ownerId,
+    q.subject,
+    q.agentId,
+    q.platformOrganization ?? null,
+  ];
+  return database.query<Token>(candidatesStatement, values);
 }
 
 const byIdStatement: Statement = {

@@ -229,8 +229,11 @@ function planOthers(observed: Observed, steps: Steps): void {
   for (const instance of instances.filter(live)) {
     const wanted =
       instance.revision_id === deployment.active_revision_id || deploying.has(instance.revision_id);
-    if (instance.state === "stopping") planStop(instance, now, limits.stopMs, steps);
-    else if (wanted) continue;
+    if (instance.state === "stopping") {
+      // One that never was ready has no runs to finish.
+      const graceMs = instance.ready_at === null ? Math.min(limits.stopMs, 3_000) : limits.stopMs;
+      planStop(instance, now, graceMs, steps);
+    } else if (wanted) continue;
     else if (instance.state === "draining") {
       const drainedMs = now.getTime() - instance.drain_since!.getTime();
       const idle = observed.inFlight(instance.id) === 0 && drainedMs >= limits.bakeMs;

@@ -47,21 +47,19 @@ export function createOtlpService(options: { database: Database; ingest: IngestS
         });
       }
       const result = await ingest.ingest(workspaceId, sent, project);
-      await relink(workspaceId, good, roots);
+      await relink(workspaceId, traceIds);
       return result;
     },
   };
 
-  /** Exporters send children before their root, and the parts of a long trace in several requests. */
-  async function relink(
-    workspaceId: string,
-    spans: readonly OtlpSpan[],
-    known: ReadonlyMap<string, string>,
-  ): Promise<void> {
-    const rootSpans = new Map(known);
-    for (const span of spans) if (span.parentSpanId === "") rootSpans.set(traceIdOf(span), span.spanId);
-    if (rootSpans.size === 0) return;
-    const roots = [...rootSpans].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
+  /**
+   * Exporters send children before their root, and the parts of a long trace in several requests, also at once:
+   * only after this request's own spans are stored does a look at the roots tell which of them are there.
+   */
+  async function relink(workspaceId: string, traceIds: readonly string[]): Promise<void> {
+    const stored = await findRootSpans(database.sql, workspaceId, traceIds);
+    if (stored.size === 0) return;
+    const roots = [...stored].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
     await database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
   }
 }

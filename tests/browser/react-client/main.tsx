@@ -1,0 +1,134 @@
+import { useMessageMetadata, useMessages, useStream, useSubmissionQueue } from "@langchain/react";
+import { StrictMode, useCallback, useState } from "react";
+import { createRoot } from "react-dom/client";
+import type { Shown } from "./shown.ts";
+
+type State = { messages?: unknown[]; steps?: string[] };
+type Stream = ReturnType<typeof useStream<State>>;
+
+/** What a reload keeps: the page is told everything by its address. */
+const address = () => new URL(location.href).searchParams;
+
+function keep(name: string, value: string) {
+  const url = new URL(location.href);
+  url.searchParams.set(name, value);
+  history.replaceState(null, "", url);
+}
+
+function App() {
+  const [threadId, setThreadId] = useState(address().get("thread"));
+  const [assistantId, setAssistantId] = useState(address().get("assistant") ?? "agent");
+  const [ended, setEnded] = useState<string[]>([]);
+  const stream = useStream<State>({
+    apiUrl: address().get("api")!,
+    transport: address().get("transport") === "websocket" ? "websocket" : "sse",
+    assistantId,
+    threadId,
+    onThreadId: useCallback((id: string) => {
+      keep("thread", id);
+      setThreadId(id);
+    }, []),
+    onCompleted: useCallback(
+      ({ reason }: { reason: string }) => setEnded((before) => [...before, reason]),
+      [],
+    ),
+  });
+  const choose = (id: string) => {
+    keep("assistant", id);
+    setAssistantId(id);
+  };
+  return (
+    <>
+      <label>
+        Assistant <input value={assistantId} onChange={(event) => choose(event.target.value)} />
+      </label>
+      <Controls stream={stream} ended={ended} />
+    </>
+  );
+}
+
+function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
+  const [input, setInput] = useState("{}");
+  const [options, setOptions] = useState("{}");
+  const [refusals, setRefusals] = useState<string[]>([]);
+  const queue = useSubmissionQueue(stream);
+  const doing = (work: () => Promise<void>) => () => {
+    work().catch((error: unknown) => setRefusals((before) => [...before, String(error)]));
+  };
+  const shown: Shown = {
+    threadId: stream.threadId,
+    assistantId: stream.assistantId,
+    isLoading: stream.isLoading,
+    isThreadLoading: stream.isThreadLoading,
+    messages: stream.messages.map(({ type, text }) => `${type}: ${text}`),
+    steps: stream.values.steps ?? [],
+    interrupts: stream.interrupts.map(({ value }) => value),
+    toolCalls: stream.toolCalls.map(({ name, status }) => `${name}: ${status}`),
+    subagents: [...stream.subagents.values()].map(({ name, status }) => `${name}: ${status}`),
+    queued: queue.size,
+    ended,
+    error: stream.error === undefined ? null : String(stream.error),
+    refusals,
+  };
+  return (
+    <>
+      <label>
+        Input <textarea value={input} onChange={(event) => setInput(event.target.value)} />
+      </label>
+      <label>
+        Options <textarea value={options} onChange={(event) => setOptions(event.target.value)} />
+      </label>
+      <button type="button" onClick={doing(() => stream.submit(JSON.parse(input), JSON.parse(options)))}>
+        Submit
+      </button>
+      <button type="button" onClick={doing(() => stream.respond(JSON.parse(input), JSON.parse(options)))}>
+        Respond
+      </button>
+      <button type="button" onClick={doing(() => stream.stop())}>
+        Stop
+      </button>
+      <button type="button" onClick={doing(() => queue.clear())}>
+        Clear queue
+      </button>
+      <ol>
+        {stream.messages.map((message, index) => (
+          <li key={message.id ?? index}>
+            <Fork stream={stream} messageId={message.id} input={input} />
+          </li>
+        ))}
+      </ol>
+      <ul aria-label="Subagents">
+        {[...stream.subagents.values()].map((subagent) => (
+          <Subagent key={subagent.id} stream={stream} subagent={subagent} />
+        ))}
+      </ul>
+      <output>{JSON.stringify(shown)}</output>
+    </>
+  );
+}
+
+/** Says something else in place of a message: goes on from the checkpoint before it. */
+function Fork({ stream, messageId, input }: { stream: Stream; messageId?: string; input: string }) {
+  const parent = useMessageMetadata(stream, messageId)?.parentCheckpointId;
+  return (
+    <button
+      type="button"
+      disabled={parent === undefined}
+      onClick={() => void stream.submit(JSON.parse(input), { forkFrom: parent })}
+    >
+      Replace
+    </button>
+  );
+}
+
+/** Its own subscription, opened when the subagent appears. */
+function Subagent({ stream, subagent }: { stream: Stream; subagent: { namespace: readonly string[] } }) {
+  const messages = useMessages(stream, subagent);
+  return <li>{messages.map(({ text }) => text).join("\n")}</li>;
+}
+
+createRoot(document.getElementById("app")!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
