@@ -168,6 +168,7 @@ create table auth_providers (
   constraint auth_providers_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint auth_providers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
+CREATE INDEX auth_providers_name ON public.auth_providers USING btree (provider_id) WHERE (deleted_at IS NULL);
 CREATE INDEX auth_providers_organization ON public.auth_providers USING btree (organization_id) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX auth_providers_platform ON public.auth_providers USING btree (provider_id) WHERE ((deleted_at IS NULL) AND (workspace_id IS NULL));
 CREATE UNIQUE INDEX auth_providers_workspace ON public.auth_providers USING btree (workspace_id, provider_id) WHERE ((deleted_at IS NULL) AND (workspace_id IS NOT NULL));
@@ -469,6 +470,7 @@ create table deployments (
   slug text not null,
   source text not null,
   source_config jsonb not null,
+  source_revision_config jsonb not null,
   tracked_repo_ref text,
   polled_commit_sha text,
   secrets_sealed text not null,

@@ -350,6 +350,7 @@ export interface DeploymentsTable {
   slug: string;
   source: string;
   source_config: Json;
+  source_revision_config: Json;
   tracked_repo_ref: string | null;
   polled_commit_sha: string | null;
   secrets_sealed: string;
