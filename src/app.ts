@@ -2,6 +2,7 @@ import { type AgentServer, createAgentServer } from "./agent-server/agent-server
 import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
+import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
 import {
   type ChatApp,
   type Assistant as ChatAssistant,
@@ -70,6 +71,7 @@ export type Ground = {
 
 type Areas = {
   workspaces: Workspaces;
+  authService: AuthService;
   agentServer: AgentServer;
   traces: Traces;
   chat: ChatApp;
@@ -85,6 +87,16 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   const metrics = createMetrics();
   metrics.poolGauges(() => database.poolStats());
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
+  const network = createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses });
+  const authService = createAuthService({
+    database,
+    secretBox,
+    clock,
+    logger,
+    guard: network,
+    publicUrl: ground.publicUrl,
+    config,
+  });
   const traces = createTraces({ database, clock, logger, metrics });
   const builtin = await builtinGraphs({ environment: providerKeys() });
   const agentServer = createAgentServer({
@@ -97,7 +109,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     runTimeoutMs: config.runTimeoutMs,
     publicUrl: ground.publicUrl,
     clock,
-    network: createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses }),
+    network,
     webhookSecret: config.webhookSecret,
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
@@ -125,6 +137,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     sweepKeys,
     ...agentServer.recurring,
     ...traces.recurringJobs,
+    ...authService.recurring,
   ];
   const jobs = createJobWorker({
     database,
@@ -132,6 +145,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     logger,
     handlers: {
       ...agentServer.jobHandlers,
+      ...authService.jobHandlers,
       ...Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
     },
   });
@@ -144,10 +158,11 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });
-  const routes = [...system, ...workspaces.routes, ...agentServer.routes, ...traces.routes, ...chat.routes];
+  const control = [...workspaces.routes, ...authService.routes];
+  const routes = [...system, ...control, ...agentServer.routes, ...traces.routes, ...chat.routes];
   const documents = apiDocuments({
     system,
-    control: workspaces.routes,
+    control,
     agent: agentServer.routes,
     traces: traces.routes,
     chat: chat.routes,
@@ -168,7 +183,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     for (const job of recurring) await job.start();
     await jobs.start();
   };
-  return { workspaces, agentServer, traces, chat, jobs, startJobs, http, routes, documents };
+  return { workspaces, authService, agentServer, traces, chat, jobs, startJobs, http, routes, documents };
 }
 
 function apiDocuments(
@@ -249,6 +264,9 @@ export async function createApp(
       workspaceId: config.workspaceId,
       rememberedKey: remembered?.apiKey,
     });
+    const { authService } = areas;
+    await authService.start();
+    closers.push(() => authService.stop());
     await areas.traces.start();
     await areas.agentServer.start();
     await areas.startJobs();

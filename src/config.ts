@@ -17,6 +17,7 @@ import {
 } from "./settings.ts";
 
 export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
+export type { DeploymentConfig } from "./deployment-config.ts";
 export { isLoopbackHost } from "./settings.ts";
 
 /**

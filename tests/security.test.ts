@@ -2,7 +2,19 @@ import { createTestApp } from "./support/app.ts";
 import { describeSecurity } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
-const openRoutes = ["GET /ok", "GET /info", "GET /api/v1/info", "GET /chat", "GET /chat/assets/{file}"];
+const openRoutes = [
+  "GET /ok",
+  "GET /info",
+  "GET /api/v1/info",
+  "GET /chat",
+  "GET /chat/assets/{file}",
+  // Where an OAuth provider sends the browser back to: pages that show nothing and bind nothing by themselves.
+  ...["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((place) => [
+    `GET ${place}/{provider_id}`,
+    `GET ${place}/assets/callback.js`,
+    `GET ${place}/assets/callback.css`,
+  ]),
+];
 
 for (const agentRoutes of ["open on loopback", "closed"] as const) {
   describeSecurity(`the platform with agent routes ${agentRoutes}`, {

@@ -88,6 +88,8 @@ export type ControlPlane = {
   /** Takes the connections that are for a deployment and leaves the others to whoever had them. */
   onUpgrade(otherwise: OnUpgrade): OnUpgrade;
   recurring: RecurringJob[];
+  /** Throws while the workspace has deployments. */
+  beforeWorkspaceDelete(workspaceId: string): Promise<void>;
   start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
 };
@@ -233,6 +235,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         handler: ({ signal }) => pushes.poll(signal),
       }),
     ],
+    beforeWorkspaceDelete: deployments.refuseWhileAny,
     async start() {
       await targets.start();
       await lease.start();

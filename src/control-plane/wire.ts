@@ -20,10 +20,12 @@ export function pageBody<Resource>(resources: Resource[], query: { offset: numbe
   return { resources, offset: query.offset + resources.length };
 }
 
-/** `a,b,c` in the query. */
-export const commaSeparated = z.string().transform((text) =>
-  text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== ""),
-);
+/** `a,b,c` in the query, also given several times. */
+export const commaSeparated = z
+  .preprocess((value) => (Array.isArray(value) ? value.join(",") : value), z.string())
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  );

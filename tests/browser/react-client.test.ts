@@ -35,6 +35,11 @@ async function runsOf(threadId: string) {
   return (await server.client.runs.list(threadId)).reverse();
 }
 
+async function lastMessageIdOf(threadId: string) {
+  const { values } = await server.client.threads.getState<{ messages: { id: string }[] }>(threadId);
+  return values.messages.at(-1)!.id;
+}
+
 async function statusesOf(threadId: string) {
   return (await runsOf(threadId)).map(({ status }) => status);
 }
@@ -44,6 +49,11 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     clients.open({ api: server.url, assistant, transport, ...(thread ? { thread } : {}) });
   /** Gates stay open, so each transport has names of its own. */
   const hold = (name: string) => `hold ${name} ${transport}`;
+  /** What is said on a thread of the gated graph, and what comes back when so many messages came before. */
+  const turn = (text: string, before: number) => [
+    `human: ${text}`,
+    `ai: You said "${text}" after ${before}.`,
+  ];
 
   it("begins a thread, shows an answer as it comes, and goes on", async () => {
     const client = await open("gated");
@@ -51,27 +61,27 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     const half = await client.until("half an answer", ({ messages }) => messages.length === 2);
     expect(half).toMatchObject({ isLoading: true, messages: [`human: ${hold("new")}`, "ai: You said "] });
     gates.open(hold("new"));
-    const first = await client.until("the answer", ({ isLoading }) => !isLoading);
-    expect(first.messages).toEqual([`human: ${hold("new")}`, `ai: You said "${hold("new")}" after 0.`]);
-
+    await client.settled(turn(hold("new"), 0));
     await client.say("again");
-    const second = await client.until("the second answer", ({ ended }) => ended.length === 2);
-    expect(second.messages).toEqual([...first.messages, "human: again", 'ai: You said "again" after 2.']);
-    expect(second).toMatchObject({ isLoading: false, ended: ["success", "success"], error: null });
-    expect(await statusesOf(second.threadId!)).toEqual(["success", "success"]);
+    await client.settled([...turn(hold("new"), 0), ...turn("again", 2)]);
+    const shown = await client.until("both ends", ({ ended }) => ended.length === 2);
+    expect(shown).toMatchObject({ ended: ["success", "success"], error: null });
+    expect(await statusesOf(shown.threadId!)).toEqual(["success", "success"]);
     expect(client.troubles).toEqual([]);
   });
 
   it("shows tools and the messages of a subagent", async () => {
     const client = await open("agent");
     await client.say("Research durable execution");
-    const shown = await client.until("the end of the run", ({ ended }) => ended.length === 1);
+    const shown = await client.until(
+      "the answer",
+      ({ isLoading, messages }) => !isLoading && /In short:/.test(messages.at(-1) ?? ""),
+    );
     expect(shown).toMatchObject({
       error: null,
       toolCalls: ["task: finished"],
       subagents: ["researcher: complete"],
     });
-    expect(shown.messages.at(-1)).toContain("In short:");
     await client.page.getByLabel("Subagents").getByText("durable execution").first().waitFor();
     expect(client.troubles).toEqual([]);
   });
@@ -82,52 +92,56 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     await server.client.runs.wait(threadId, "gated", { input });
 
     const client = await open("gated", threadId);
-    const before = ["human: before", 'ai: You said "before" after 0.'];
-    expect(await client.shown()).toMatchObject({ messages: before, isLoading: false });
+    await client.settled(turn("before", 0));
     await client.say("after");
-    const shown = await client.until("the answer", ({ ended }) => ended.length === 1);
-    expect(shown.messages).toEqual([...before, "human: after", 'ai: You said "after" after 2.']);
+    await client.settled([...turn("before", 0), ...turn("after", 2)]);
+    await client.reload();
+    await client.settled([...turn("before", 0), ...turn("after", 2)]);
+    await client.say("later");
+    await client.settled([...turn("before", 0), ...turn("after", 2), ...turn("later", 4)]);
     expect(client.troubles).toEqual([]);
   });
 
   it("takes an answer up again after a reload in the middle of it", async () => {
     const client = await open("gated");
     await client.say("first");
-    await client.until("the first answer", ({ ended }) => ended.length === 1);
+    await client.settled(turn("first", 0));
     await client.say(hold("reload"));
     await client.until("half an answer", ({ messages }) => messages.at(-1) === "ai: You said ");
     await client.reload();
-    const half = await client.until("the same half", ({ messages }) => messages.length === 4);
+    const half = await client.until(
+      "the same half",
+      (shown) => shown.isLoading && shown.messages.length === 4,
+    );
     expect(half.messages.slice(2)).toEqual([`human: ${hold("reload")}`, "ai: You said "]);
-    await client.until("the run to be seen", ({ isLoading }) => isLoading);
     gates.open(hold("reload"));
-    const shown = await client.until("the answer", ({ isLoading }) => !isLoading);
-    expect(shown.messages.slice(2)).toEqual([
-      `human: ${hold("reload")}`,
-      `ai: You said "${hold("reload")}" after 2.`,
-    ]);
+    const shown = await client.settled([...turn("first", 0), ...turn(hold("reload"), 2)]);
     expect(await statusesOf(shown.threadId!)).toEqual(["success", "success"]);
     expect(client.troubles).toEqual([]);
   });
 
   it("answers an interrupt, also one it finds after a reload", async () => {
     const client = await open("asking");
+    const asks = (steps: number) =>
+      client.until(
+        "a question",
+        (shown) => !shown.isLoading && shown.interrupts.length > 0 && shown.steps.length === steps,
+      );
+    const takes = (steps: number) =>
+      client.until("the answer to be taken", (shown) => shown.steps.length === steps && !shown.isLoading);
     await client.submit({ steps: [] });
-    const asked = await client.until("a question", ({ interrupts, isLoading }) => interrupts.length > 0 && !isLoading);
-    expect(asked).toMatchObject({ interrupts: [{ question: "go on?" }], steps: ["prepared"] });
+    expect(await asks(1)).toMatchObject({ interrupts: [{ question: "go on?" }], steps: ["prepared"] });
     await client.respond("yes");
-    const first = await client.until("the answer to be taken", ({ steps, isLoading }) => steps.length === 2 && !isLoading);
-    expect(first).toMatchObject({ interrupts: [], steps: ["prepared", "answer: yes"], error: null });
+    expect(await takes(2)).toMatchObject({ interrupts: [], steps: ["prepared", "answer: yes"], error: null });
 
     await client.submit({ steps: [] });
-    await client.until("the second question", ({ interrupts, isLoading }) => interrupts.length > 0 && !isLoading);
+    await asks(3);
     await client.reload();
-    const found = await client.until("the question again", ({ interrupts }) => interrupts.length > 0);
-    expect(found.interrupts).toEqual([{ question: "go on?" }]);
+    expect((await asks(3)).interrupts).toEqual([{ question: "go on?" }]);
     await client.respond("still yes");
-    const second = await client.until("the second answer", ({ steps, isLoading }) => steps.length === 4 && !isLoading);
-    expect(second.steps.slice(2)).toEqual(["prepared", "answer: still yes"]);
-    expect(second).toMatchObject({ interrupts: [], error: null, refusals: [] });
+    const { steps, ...rest } = await takes(4);
+    expect(steps.slice(2)).toEqual(["prepared", "answer: still yes"]);
+    expect(rest).toMatchObject({ interrupts: [], error: null, refusals: [] });
     expect(client.troubles).toEqual([]);
   });
 
@@ -136,44 +150,48 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     await client.say(hold("stop"));
     await client.until("half an answer", ({ messages }) => messages.length === 2);
     await client.press("Stop");
-    const stopped = await client.until("the end", ({ isLoading }) => !isLoading);
+    const stopped = await client.settled([`human: ${hold("stop")}`, "ai: You said "]);
     expect(stopped.error).toBeNull();
     await waitUntil(async () => (await statusesOf(stopped.threadId!))[0] === "interrupted", {
       what: "the server to have stopped it",
       timeoutMs: 20_000,
     });
     await client.say("next");
-    const shown = await client.until("the next answer", ({ messages }) => /"next"/.test(messages.at(-1) ?? ""));
+    // The half answer is in no checkpoint; the hook keeps it after what is.
+    const shown = await client.settled([`human: ${hold("stop")}`, ...turn("next", 1), "ai: You said "]);
     expect(shown.error).toBeNull();
     expect(client.troubles).toEqual([]);
   });
 
-  it("forks where a message was said", async () => {
+  it("forks before an answer to have it made again", async () => {
     const client = await open("gated");
     await client.say("one");
-    await client.until("the first answer", ({ ended }) => ended.length === 1);
+    await client.settled(turn("one", 0));
     await client.say("two");
-    const whole = await client.until("the second answer", ({ ended }) => ended.length === 2);
-    await client.replace(2, "deux");
-    const forked = await client.until("the new branch", ({ ended }) => ended.length === 3);
-    const branch = [...whole.messages.slice(0, 2), "human: deux", 'ai: You said "deux" after 2.'];
-    expect(forked.messages).toEqual(branch);
+    const whole = [...turn("one", 0), ...turn("two", 2)];
+    const { threadId, lastMessageId } = await client.settled(whole);
+    await client.again();
+    await client.until("another answer", (shown) => shown.lastMessageId !== lastMessageId);
+    const again = await client.settled(whole);
+    expect(again.lastMessageId).toBe(await lastMessageIdOf(threadId!));
     await client.reload();
-    expect((await client.until("the branch", ({ messages }) => messages.length > 0)).messages).toEqual(branch);
+    expect((await client.settled(whole)).lastMessageId).toBe(again.lastMessageId);
     expect(client.troubles).toEqual([]);
   });
 
   it("forks from a checkpoint of the history", async () => {
     const client = await open("gated");
     await client.say("one");
-    const first = await client.until("the first answer", ({ ended }) => ended.length === 1);
+    await client.settled(turn("one", 0));
     await client.say("two");
-    await client.until("the second answer", ({ ended }) => ended.length === 2);
-    const history = await server.client.threads.getHistory<{ messages?: unknown[] }>(first.threadId!);
+    const { threadId } = await client.settled([...turn("one", 0), ...turn("two", 2)]);
+    const history = await server.client.threads.getHistory<{ messages?: unknown[] }>(threadId!);
     const end = history.find(({ values, next }) => values.messages?.length === 2 && next.length === 0);
     await client.say("three", { forkFrom: end!.checkpoint.checkpoint_id });
-    const forked = await client.until("the new branch", ({ ended }) => ended.length === 3);
-    expect(forked.messages).toEqual([...first.messages, "human: three", 'ai: You said "three" after 2.']);
+    const branch = [...turn("one", 0), ...turn("three", 2)];
+    await client.settled(branch);
+    await client.reload();
+    await client.settled(branch);
     expect(client.troubles).toEqual([]);
   });
 
@@ -186,13 +204,12 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     await client.say("third", { multitaskStrategy: "enqueue" });
     await client.until("two to wait", ({ queued }) => queued === 2);
     gates.open(hold("queue"));
-    const shown = await client.until("all answers", ({ ended }) => ended.length === 3);
-    expect(shown).toMatchObject({ queued: 0, error: null });
-    expect(shown.messages.filter((message) => message.startsWith("ai"))).toEqual([
-      `ai: You said "${hold("queue")}" after 0.`,
-      'ai: You said "second" after 2.',
-      'ai: You said "third" after 4.',
+    const shown = await client.settled([
+      ...turn(hold("queue"), 0),
+      ...turn("second", 2),
+      ...turn("third", 4),
     ]);
+    expect(shown).toMatchObject({ queued: 0, error: null });
     expect(client.troubles).toEqual([]);
   });
 
@@ -201,41 +218,35 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     await client.say(hold("server queue"));
     await client.until("half an answer", ({ messages }) => messages.length === 2);
     await client.reload();
-    await client.until("the run to be seen", ({ isLoading }) => isLoading);
+    const { threadId } = await client.until("the run to be seen", ({ isLoading }) => isLoading);
     await client.say("second", { multitaskStrategy: "enqueue" });
-    const threadId = await client.threadId();
-    await waitUntil(async () => (await statusesOf(threadId)).at(1) === "pending", {
+    await waitUntil(async () => (await statusesOf(threadId!)).at(1) === "pending", {
       what: "the second run to wait",
       timeoutMs: 20_000,
     });
     gates.open(hold("server queue"));
-    const shown = await client.until("both answers", ({ messages, isLoading }) => messages.length === 4 && !isLoading);
-    expect(shown.messages).toEqual([
-      `human: ${hold("server queue")}`,
-      `ai: You said "${hold("server queue")}" after 0.`,
-      "human: second",
-      'ai: You said "second" after 2.',
-    ]);
+    await client.settled([...turn(hold("server queue"), 0), ...turn("second", 2)]);
     expect(client.troubles).toEqual([]);
   });
 
   it("speaks to two assistants on one thread", async () => {
     const client = await open("gated");
     await client.say("to the first");
-    const first = await client.until("the first answer", ({ ended }) => ended.length === 1);
+    const first = turn("to the first", 0);
+    const { threadId } = await client.settled(first);
     await client.chooseAssistant("echo");
-    expect((await client.until("the thread", ({ messages }) => messages.length > 0)).messages).toEqual(first.messages);
+    await client.settled(first);
     await client.say("to the second");
-    const second = await client.until("the second answer", ({ ended }) => ended.length === 2);
-    expect(second.messages).toEqual([...first.messages, "human: to the second", "ai: echo to the second"]);
+    const second = [...first, "human: to the second", "ai: echo to the second"];
+    await client.settled(second);
     await client.chooseAssistant("gated");
-    await client.until("the thread again", ({ messages }) => messages.length === 4);
+    await client.settled(second);
     await client.say("back");
-    const third = await client.until("the third answer", ({ ended }) => ended.length === 3);
-    expect(third.messages.at(-1)).toBe('ai: You said "back" after 4.');
-    expect(third.threadId).toBe(first.threadId);
-    const assistants = (await runsOf(first.threadId!)).map(({ assistant_id }) => assistant_id);
-    expect(new Set(assistants).size).toBe(2);
+    const last = await client.settled([...second, ...turn("back", 4)]);
+    expect(last).toMatchObject({ threadId, error: null });
+    const assistants = (await runsOf(threadId!)).map(({ assistant_id }) => assistant_id);
+    expect(assistants).toEqual([assistants[0], assistants[1], assistants[0]]);
+    expect(assistants[1]).not.toBe(assistants[0]);
     expect(client.troubles).toEqual([]);
   });
 });

@@ -166,6 +166,17 @@ test("a process that sleeps through its lease and wakes up again changes nothing
   });
 });
 
+test("a process that is asked to stop hands its run over, and that is no retry", async () => {
+  const stopping = app.another({ fileLimits, leaseMs });
+  await stopping.start();
+  const begun = await begin();
+  await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+  await stopping.stop();
+  expect((await app.getExport(begun.id)).status).toBe("RUNNING");
+  await inOtherProcess(() => expectAllOnce(begun));
+  expect((await readRun(begun.id))!.retry_number).toBe(0);
+});
+
 test("two processes share the runs of an export, each run done by one", async () => {
   const projectId = await app.newProject();
   const place = { workspaceId: app.workspaceId, projectId };

@@ -41,7 +41,11 @@ async function crash(): Promise<void> {
 
 async function call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
   const headers = { "x-api-key": apiKey, "content-type": "application/json" };
-  const response = await fetch(`${url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
   return (await response.json()) as Body;
 }
 
@@ -56,7 +60,11 @@ async function createDeployment(name: string, repository: GitRepository): Promis
 const revisionOf = (deployment: DeploymentBody) =>
   call<RevisionBody>("GET", `/v2/deployments/${deployment.id}/revisions/${deployment.latest_revision_id}`);
 
-async function waitFor(deployment: DeploymentBody, what: string, matches: (revision: RevisionBody) => boolean) {
+async function waitFor(
+  deployment: DeploymentBody,
+  what: string,
+  matches: (revision: RevisionBody) => boolean,
+) {
   let last: RevisionBody | undefined;
   return waitUntil(
     async () => {
@@ -79,8 +87,12 @@ const version = async (deployment: DeploymentBody) =>
   (await (await fetch(`${url}/d/${deployment.slug}/version`)).json()) as { answer: string };
 
 /** Code that waits for a file. */
-const gate = (name: string) => `import { existsSync } from "node:fs";
-while (!existsSync(${JSON.stringify("GATE")}.replace("GATE", ${JSON.stringify("@")}))) await new Promise((r) => setTimeout(r, 50));`.replace("@", join(gates.path, name));
+const gate = (name: string) =>
+  `import { existsSync } from "node:fs";
+while (!existsSync(${JSON.stringify("GATE")}.replace("GATE", ${JSON.stringify("@")}))) await new Promise((r) => setTimeout(r, 50));`.replace(
+    "@",
+    join(gates.path, name),
+  );
 
 const open = (name: string) => writeFile(join(gates.path, name), "");
 
@@ -102,7 +114,10 @@ afterAll(async () => {
 
 describe("the platform is killed", () => {
   it("while it reads the source: the build goes on", { timeout: 90_000 }, async () => {
-    const deployment = await createDeployment("killed-clone", await git.createRepository("killed-clone", quickProject("a")));
+    const deployment = await createDeployment(
+      "killed-clone",
+      await git.createRepository("killed-clone", quickProject("a")),
+    );
     await waitFor(deployment, "the build to begin", ({ status }) => status === "BUILDING");
     await crash();
     await start();
@@ -111,15 +126,23 @@ describe("the platform is killed", () => {
     expect(await version(deployment)).toMatchObject({ answer: "a" });
   });
 
-  it("while it installs: what was running is ended and the build begins again", { timeout: 90_000 }, async () => {
+  it("while it installs: what was running is ended and the build begins again", {
+    timeout: 90_000,
+  }, async () => {
     const pidFile = join(gates.path, "install-pid");
     const install = `import { writeFileSync, existsSync, symlinkSync } from "node:fs";
 if (!existsSync(${JSON.stringify(pidFile)})) { writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000); await new Promise(() => {}); }
 symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.meta.url)))}, "node_modules");`;
-    const repository = await git.createRepository("killed-install", quickProject("b", { "install.js": install }));
+    const repository = await git.createRepository(
+      "killed-install",
+      quickProject("b", { "install.js": install }),
+    );
     const deployment = await createDeployment("killed-install", repository);
     const { readFile } = await import("node:fs/promises");
-    const pid = await waitUntil(() => readFile(pidFile, "utf8").then(Number, () => undefined), { what: "the install", timeoutMs: 20_000 });
+    const pid = await waitUntil(() => readFile(pidFile, "utf8").then(Number, () => undefined), {
+      what: "the install",
+      timeoutMs: 20_000,
+    });
     await crash();
     expect(isRunning(pid)).toBe(true);
     await start();
@@ -131,12 +154,18 @@ symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.
   it("while a server starts: that very server is kept and takes over", { timeout: 90_000 }, async () => {
     const files = quickProject("c");
     files["graph.js"] = `${gate("start")}\n${files["graph.js"]}`;
-    const deployment = await createDeployment("killed-start", await git.createRepository("killed-start", files));
+    const deployment = await createDeployment(
+      "killed-start",
+      await git.createRepository("killed-start", files),
+    );
     await waitFor(deployment, "the start", ({ status }) => status === "DEPLOYING");
-    const [before] = await waitUntil(async () => {
-      const found = await servers(deployment.id);
-      return found[0]?.pid ? found : undefined;
-    }, { what: "its server", timeoutMs: 10_000 });
+    const [before] = await waitUntil(
+      async () => {
+        const found = await servers(deployment.id);
+        return found[0]?.pid ? found : undefined;
+      },
+      { what: "its server", timeoutMs: 10_000 },
+    );
     await crash();
     await start();
     await open("start");
@@ -145,17 +174,24 @@ symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.
     expect(await version(deployment)).toMatchObject({ answer: "c" });
   });
 
-  it("right after a switch: the new one serves and the old one is cleared away", { timeout: 90_000 }, async () => {
+  it("right after a switch: the new one serves and the old one is cleared away", {
+    timeout: 90_000,
+  }, async () => {
     const repository = await git.createRepository("killed-switch", quickProject("old"));
     const deployment = await createDeployment("killed-switch", repository);
     await waitFor(deployment, "the first", ({ status }) => status === "DEPLOYED");
     await repository.commit(quickProject("new"), "New");
-    const patched = await call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, { source_revision_config: { repo_ref: "main" } });
+    const patched = await call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, {
+      source_revision_config: { repo_ref: "main" },
+    });
     await waitFor(patched, "the second", ({ status }) => status === "DEPLOYED");
     await crash();
     await start();
     expect(await version(deployment)).toMatchObject({ answer: "new" });
-    await waitUntil(async () => (await servers(deployment.id)).length === 1, { what: "one server", timeoutMs: 20_000 });
+    await waitUntil(async () => (await servers(deployment.id)).length === 1, {
+      what: "one server",
+      timeoutMs: 20_000,
+    });
     expect((await servers(deployment.id))[0]!.revision_id).toBe(patched.latest_revision_id);
   });
 
@@ -163,6 +199,9 @@ symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.
     expect(processesNaming(folder.path).length).toBeGreaterThan(0);
     const exit = await platform.stop("SIGTERM", 30_000);
     expect(exit.code).toBe(0);
-    await waitUntil(() => processesNaming(folder.path).length === 0, { what: "all servers to be gone", timeoutMs: 10_000 });
+    await waitUntil(() => processesNaming(folder.path).length === 0, {
+      what: "all servers to be gone",
+      timeoutMs: 10_000,
+    });
   });
 });

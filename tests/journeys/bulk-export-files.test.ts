@@ -291,6 +291,68 @@ test("all experiments are those there when it starts, and projects that are none
   await files.remove();
 });
 
+test("a file of many parts arrives whole", async () => {
+  const projectId = await app.newProject();
+  const runs = Array.from({ length: 20 }, (_, index) =>
+    storedRun(`2024-02-29T10:00:${String(index).padStart(2, "0")}.000000Z`, {
+      outputs: JSON.stringify(randomBytes(600_000).toString("base64")),
+    }),
+  );
+  await storeRuns(app.database.sql, place(projectId), runs);
+  const { files } = await exportAll({ session_id: projectId, compression: "none" });
+  expect(files.keys).toHaveLength(1);
+  const read = await files.readAgain();
+  expect(read.map((row) => row.outputs)).toEqual(runs.map((run) => run.outputs));
+  await files.remove();
+});
+
+test("over the limit of experiments the oldest are exported and the rest are named", async () => {
+  const caps = { createdPerHour: 10, schedules: 10, experimentsPerExport: 2 };
+  const capped = await createBulkExportApp({ limits: { caps } });
+  const projects: string[] = [];
+  for (const day of ["03", "01", "02"]) {
+    projects.push(await capped.newProject({ experiment: true, startTime: `2024-01-${day}T00:00:00Z` }));
+  }
+  const { id } = await capped.newExport({
+    bulk_export_destination_id: await capped.newDestination(rgw, bucket),
+    all_experiments: true,
+    start_time: "2024-02-29T00:00:00Z",
+    end_time: "2024-03-01T00:00:00Z",
+  });
+  expect(await capped.waitFor(id)).toMatchObject({ status: "COMPLETED", skipped_session_ids: [projects[0]] });
+  const { body } = await capped.call("GET", `/api/v1/bulk-exports/${id}/runs`);
+  const exported = (body as { session_id: string }[]).map((run) => run.session_id);
+  expect(exported.sort()).toEqual([projects[1], projects[2]].sort());
+  await capped.stop();
+});
+
+test("a schedule catches up by itself, and its runs are listed together", async () => {
+  const projectId = await app.newProject();
+  const at = (hoursAgo: number) => new Date(Date.now() - hoursAgo * 3_600_000);
+  const runs = [2.9, 1.9].map((hours) => storedRun(at(hours).toISOString().replace("Z", "000Z")));
+  await storeRuns(app.database.sql, place(projectId), runs);
+  const source = await app.newExport({
+    bulk_export_destination_id: destinationId,
+    session_id: projectId,
+    start_time: at(3.2).toISOString(),
+    interval_hours: 1,
+    export_fields: ["id"],
+  });
+  type Listed = { bulk_export_id: string; status: string; metadata: Metadata };
+  const list = async () =>
+    (await app.call("GET", `/api/v1/bulk-exports/runs?source_bulk_export_id=${source.id}`)).body as Listed[];
+  await expect
+    .poll(async () => new Set((await list()).map((run) => run.bulk_export_id)).size, { timeout: 60_000 })
+    .toBe(3);
+  await expect
+    .poll(async () => (await list()).every((run) => run.status === "COMPLETED"), { timeout: 60_000 })
+    .toBe(true);
+  const written = (await list()).reduce((sum, run) => sum + run.metadata.result.rows_written, 0);
+  expect(written).toBe(2);
+  expect((await app.getExport(source.id)).status).toBe("CREATED");
+  await app.call("PATCH", `/api/v1/bulk-exports/${source.id}`, { body: {} });
+}, 120_000);
+
 test("leaves nothing of its test writes behind", async () => {
   expect(await listKeys(rgw, bucket, "lake/traces/tmp/")).toEqual([]);
 });

@@ -11,7 +11,13 @@ import { createTempFolder, type TempFolder } from "../support/components/temp-fo
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { type DeploymentBody, deploy, gitDeployment, type RevisionBody, revisionDone } from "../support/deployments.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  type RevisionBody,
+  revisionDone,
+} from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
 let plane: ControlPlaneServer;
@@ -48,7 +54,10 @@ async function deployFiles(files: GitFiles, more: { ref?: string; config?: strin
   return deploy(plane, {
     ...gitDeployment(`bad-${count}`, repository.url),
     source_config: { repo_url: repository.url, install_command: quickInstall, ...more.source },
-    source_revision_config: { repo_ref: more.ref ?? "main", graph_config_path: more.config ?? "langgraph.json" },
+    source_revision_config: {
+      repo_ref: more.ref ?? "main",
+      graph_config_path: more.config ?? "langgraph.json",
+    },
   });
 }
 
@@ -113,7 +122,10 @@ describe("builds that cannot work say what to change", () => {
     expect(revision.status).toBe("BUILD_FAILED");
     expect(revision.status_message).toContain("the disk smells funny");
     const path = `/v1/projects/${deployment.id}/revisions/${revision.id}/build_logs`;
-    const logs = await plane.call<{ logs: { message: string; level: string }[] }>("POST", path, { order: "desc", limit: 30 });
+    const logs = await plane.call<{ logs: { message: string; level: string }[] }>("POST", path, {
+      order: "desc",
+      limit: 30,
+    });
     expect(logs.body.logs.some(({ message }) => message.includes("the disk smells funny"))).toBe(true);
     await expectClean(deployment.id);
   });
@@ -136,14 +148,17 @@ const child = spawn("sleep", ["600"]); writeFileSync(${JSON.stringify(pidFile)},
   it("a build that is too large", async () => {
     const { revision } = await deployFiles(
       quickProject("x", {
-        "install.js": 'import { writeFileSync } from "node:fs"; writeFileSync("big.bin", Buffer.alloc(6_000_000));',
+        "install.js":
+          'import { writeFileSync } from "node:fs"; writeFileSync("big.bin", Buffer.alloc(6_000_000));',
       }),
     );
     expect(revision.status_message).toContain("TREADLE_BUILD_MAX_MB");
   });
 
   it("a command that is not installed", async () => {
-    const { revision } = await deployFiles(quickProject("x"), { source: { install_command: "no-such-tool install" } });
+    const { revision } = await deployFiles(quickProject("x"), {
+      source: { install_command: "no-such-tool install" },
+    });
     expect(revision.status_message).toContain("no-such-tool is not installed");
   });
 
@@ -186,7 +201,10 @@ describe("servers that cannot work say why", () => {
 
   it("a server that never becomes healthy", { timeout: 60_000 }, async () => {
     const { deployment, revision } = await deployFiles(
-      quickProject("x", { "graph.js": 'console.log("still thinking"); await new Promise((resolve) => setTimeout(resolve, 600_000));' }),
+      quickProject("x", {
+        "graph.js":
+          'console.log("still thinking"); await new Promise((resolve) => setTimeout(resolve, 600_000));',
+      }),
     );
     expect(revision.status).toBe("DEPLOY_FAILED");
     expect(revision.status_message).toMatch(/not healthy after 20 s/);
@@ -206,7 +224,9 @@ describe("servers that cannot work say why", () => {
 });
 
 describe("a failed revision", () => {
-  it("leaves the earlier one serving, and can be interrupted or overtaken by a delete", { timeout: 60_000 }, async () => {
+  it("leaves the earlier one serving, and can be interrupted or overtaken by a delete", {
+    timeout: 60_000,
+  }, async () => {
     const repository = await git.createRepository("stays", quickProject("good"));
     const { deployment, revision } = await deploy(plane, {
       ...gitDeployment("stays", repository.url),
@@ -214,24 +234,36 @@ describe("a failed revision", () => {
     });
     expect(revision.status).toBe("DEPLOYED");
     const path = `/v2/deployments/${deployment.id}`;
-    const bad = await plane.call<DeploymentBody>("PATCH", path, { source_revision_config: { repo_ref: "nowhere" } });
+    const bad = await plane.call<DeploymentBody>("PATCH", path, {
+      source_revision_config: { repo_ref: "nowhere" },
+    });
     expect(bad.status).toBe(200);
-    expect((await revisionDone(plane, deployment.id, bad.body.latest_revision_id!)).status).toBe("BUILD_FAILED");
+    expect((await revisionDone(plane, deployment.id, bad.body.latest_revision_id!)).status).toBe(
+      "BUILD_FAILED",
+    );
     expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "good" });
 
     await repository.commit(quickProject("slow", { "install.js": "setInterval(() => {}, 1000);" }), "Slow");
-    const slow = await plane.call<DeploymentBody>("PATCH", path, { source_revision_config: { repo_ref: "main" } });
+    const slow = await plane.call<DeploymentBody>("PATCH", path, {
+      source_revision_config: { repo_ref: "main" },
+    });
     const id = slow.body.latest_revision_id!;
     const status = async () => (await plane.call<RevisionBody>("GET", `${path}/revisions/${id}`)).body.status;
     await waitUntil(async () => (await status()) === "BUILDING", { what: "the build", timeoutMs: 10_000 });
     const interrupted = await plane.call<RevisionBody>("POST", `${path}/revisions/${id}/interruption`);
     expect(interrupted.body.status).toBe("INTERRUPTED");
     expect((await plane.call("POST", `${path}/revisions/${id}/interrupt`)).status).toBe(409);
-    await waitUntil(async () => (await readdir(join(folder.path, "builds"))).length === 0, { what: "the build to be gone", timeoutMs: 10_000 });
+    await waitUntil(async () => (await readdir(join(folder.path, "builds"))).length === 0, {
+      what: "the build to be gone",
+      timeoutMs: 10_000,
+    });
 
     const again = await plane.call<RevisionBody>("POST", `${path}/revisions`, {});
     expect(again.status).toBe(201);
-    await waitUntil(async () => (await readdir(join(folder.path, "builds"))).length === 1, { what: "the next build", timeoutMs: 10_000 });
+    await waitUntil(async () => (await readdir(join(folder.path, "builds"))).length === 1, {
+      what: "the next build",
+      timeoutMs: 10_000,
+    });
     expect((await plane.call("DELETE", path)).status).toBe(204);
     await expect.poll(() => readdir(join(folder.path, "builds")), { timeout: 10_000 }).toEqual([]);
     await expectClean(deployment.id);
@@ -251,7 +283,13 @@ describe("source archives", () => {
     });
     return { ...body, status: put.status };
   }
-  const empty = (name: string) => ({ name, source: "internal_source", source_config: {}, source_revision_config: {}, secrets: [] });
+  const empty = (name: string) => ({
+    name,
+    source: "internal_source",
+    source_config: {},
+    source_revision_config: {},
+    secrets: [],
+  });
 
   async function archive(name: string, files: Record<string, string>): Promise<string> {
     const source = join(scratch.path, name);

@@ -7,7 +7,13 @@ import { createTempFolder, type TempFolder } from "../support/components/temp-fo
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { type DeploymentBody, deploy, gitDeployment, type RevisionBody, revisionDone } from "../support/deployments.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  type RevisionBody,
+  revisionDone,
+} from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
 let plane: ControlPlaneServer;
@@ -19,10 +25,17 @@ let deployment: DeploymentBody;
 let first: RevisionBody;
 
 const sourceConfig = () => ({ repo_url: repository.url, install_command: quickInstall });
-const patch = (body: unknown) => plane.call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, body);
-const version = async () => (await fetch(`${deployment.url}/version`)).json() as Promise<{ answer: string; suffix: string | null }>;
+const patch = (body: unknown) =>
+  plane.call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, body);
+const version = async () =>
+  (await fetch(`${deployment.url}/version`)).json() as Promise<{ answer: string; suffix: string | null }>;
 const revisions = async (query = "") =>
-  (await plane.call<{ resources: RevisionBody[] }>("GET", `/v2/deployments/${deployment.id}/revisions${query}`)).body.resources;
+  (
+    await plane.call<{ resources: RevisionBody[] }>(
+      "GET",
+      `/v2/deployments/${deployment.id}/revisions${query}`,
+    )
+  ).body.resources;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -60,14 +73,27 @@ describe("the life of a deployment", () => {
       latest_revision_id: first.id,
       secrets: [{ name: "SUFFIX", value: "********" }],
       source_config: { custom_url: deployment.url },
-      source_revision_config: { graph_config_path: "langgraph.json", langgraph_config_path: "langgraph.json" },
+      source_revision_config: {
+        graph_config_path: "langgraph.json",
+        langgraph_config_path: "langgraph.json",
+      },
     });
     const statuses = first.events.filter(({ kind }) => kind === "status").map(({ status }) => status);
-    expect(statuses).toEqual(["CREATING", "AWAITING_BUILD", "BUILDING", "AWAITING_DEPLOY", "DEPLOYING", "DEPLOYED"]);
+    expect(statuses).toEqual([
+      "CREATING",
+      "AWAITING_BUILD",
+      "BUILDING",
+      "AWAITING_DEPLOY",
+      "DEPLOYING",
+      "DEPLOYED",
+    ]);
   });
 
   it("gives its server a scrubbed environment and a database of its own", async () => {
-    const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<string, string>;
+    const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<
+      string,
+      string
+    >;
     expect(environment).toMatchObject({
       LANGSMITH_HOST_PROJECT_ID: deployment.id,
       LANGSMITH_HOST_REVISION_ID: first.id,
@@ -79,11 +105,14 @@ describe("the life of a deployment", () => {
     });
     expect(new URL(environment.DATABASE_URL!).pathname).toMatch(/^\/treadle_d_/);
     expect(JSON.stringify(environment)).not.toContain(plane.apiKey);
-    const allowed = /^(PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|PORT|NODE_ENV|SUFFIX|LOG_JSON|DATABASE_UR[LI]|POSTGRES_URI|TREADLE_.*|LANG(SMITH|CHAIN|GRAPH)_.*|BG_JOB_.*|.*_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_.*|WATCHDOG.*)$/i;
+    const allowed =
+      /^(PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|PORT|NODE_ENV|SUFFIX|LOG_JSON|DATABASE_UR[LI]|POSTGRES_URI|TREADLE_.*|LANG(SMITH|CHAIN|GRAPH)_.*|BG_JOB_.*|.*_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_.*|WATCHDOG.*)$/i;
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
   });
 
-  it("switches to a new revision without a failed request, with a stream open", { timeout: 90_000 }, async () => {
+  it("switches to a new revision without a failed request, with a stream open", {
+    timeout: 90_000,
+  }, async () => {
     await repository.commit(quickProject("two"), "Second");
     const stream = fetch(`${deployment.url}/slow`).then((response) => response.text());
     const failures: string[] = [];
@@ -105,7 +134,10 @@ describe("the life of a deployment", () => {
     expect(done.status).toBe("DEPLOYED");
     await waitUntil(() => answers.has("two"), { what: "the new revision to answer", timeoutMs: 10_000 });
     // Past the moment in which the old server is stopped.
-    await waitUntil(async () => (await liveInstances()) === 1, { what: "the old server to be gone", timeoutMs: 20_000 });
+    await waitUntil(async () => (await liveInstances()) === 1, {
+      what: "the old server to be gone",
+      timeoutMs: 20_000,
+    });
     going = false;
     await load;
     expect(failures).toEqual([]);
@@ -121,9 +153,13 @@ describe("the life of a deployment", () => {
     return rows[0]!.count;
   }
 
-  it("rolls back to an earlier revision without building, with its secrets", { timeout: 60_000 }, async () => {
+  it("rolls back to an earlier revision without building, with its secrets", {
+    timeout: 60_000,
+  }, async () => {
     const changed = await patch({ secrets: [{ name: "SUFFIX", value: "-second-secret" }] });
-    expect((await revisionDone(plane, deployment.id, changed.body.latest_revision_id!)).status).toBe("DEPLOYED");
+    expect((await revisionDone(plane, deployment.id, changed.body.latest_revision_id!)).status).toBe(
+      "DEPLOYED",
+    );
     expect(await version()).toEqual({ answer: "two", suffix: "-second-secret" });
     const path = `/v2/deployments/${deployment.id}/revisions/${first.id}/redeploy`;
     const { status, body } = await plane.call<DeploymentBody>("POST", path);
@@ -135,8 +171,15 @@ describe("the life of a deployment", () => {
     expect(await version()).toEqual({ answer: "one", suffix: "-first-secret" });
   });
 
-  it("keeps a secret whose mask is sent back, and refuses a mask without a value", { timeout: 60_000 }, async () => {
-    const kept = await patch({ secrets: [{ name: "SUFFIX", value: "********" }, { name: "OTHER", value: "x" }] });
+  it("keeps a secret whose mask is sent back, and refuses a mask without a value", {
+    timeout: 60_000,
+  }, async () => {
+    const kept = await patch({
+      secrets: [
+        { name: "SUFFIX", value: "********" },
+        { name: "OTHER", value: "x" },
+      ],
+    });
     expect(kept.status).toBe(200);
     expect((await revisionDone(plane, deployment.id, kept.body.latest_revision_id!)).status).toBe("DEPLOYED");
     expect((await version()).suffix).toBe("-first-secret");
@@ -146,7 +189,14 @@ describe("the life of a deployment", () => {
 
   it("skips what a newer revision overtakes", { timeout: 90_000 }, async () => {
     const before = (await revisions("?limit=1"))[0]!.number;
-    const made = await Promise.all([1, 2, 3].map((index) => patch({ source_revision_config: { repo_ref: "main" }, secrets: [{ name: "SUFFIX", value: `-${index}` }] })));
+    const made = await Promise.all(
+      [1, 2, 3].map((index) =>
+        patch({
+          source_revision_config: { repo_ref: "main" },
+          secrets: [{ name: "SUFFIX", value: `-${index}` }],
+        }),
+      ),
+    );
     expect(made.map(({ status }) => status)).toEqual([200, 200, 200]);
     const all = (await revisions("?limit=10")).filter(({ number }) => number > before);
     expect(all).toHaveLength(3);
@@ -175,7 +225,9 @@ describe("the life of a deployment", () => {
     socket.close();
   });
 
-  it("starts a server again that died, and says 503 with the reason meanwhile", { timeout: 60_000 }, async () => {
+  it("starts a server again that died, and says 503 with the reason meanwhile", {
+    timeout: 60_000,
+  }, async () => {
     // Long after the switch, as far as the rollback is concerned.
     await database.database.sql.executeQuery({
       sql: "update deployments set switched_at = now() - interval '1 hour' where id = $1",
@@ -186,50 +238,76 @@ describe("the life of a deployment", () => {
     const refused = await waitUntil(
       async () => {
         const response = await fetch(`${deployment.url}/version`);
-        return response.status === 503 ? response.text() : (await response.arrayBuffer(), undefined);
+        const text = await response.text();
+        return response.status === 503 ? text : undefined;
       },
       { what: "a 503", timeoutMs: 10_000, intervalMs: 10 },
     );
     expect(JSON.parse(refused)).toHaveProperty("detail");
-    await waitUntil(async () => (await fetch(`${deployment.url}/version`)).ok, { what: "the restart", timeoutMs: 30_000 });
+    await waitUntil(async () => (await fetch(`${deployment.url}/version`)).ok, {
+      what: "the restart",
+      timeoutMs: 30_000,
+    });
     expect(await version()).toEqual(before);
   });
 
-  it("goes back by itself when the new revision dies right after the switch", { timeout: 90_000 }, async () => {
+  it("goes back by itself when the new revision dies right after the switch", {
+    timeout: 90_000,
+  }, async () => {
     const good = await version();
     await repository.commit({ "app.js": null, ...quickProject("bad") }, "Dies soon");
     await repository.commit(
-      quickProject("bad", { "late.js": "", "graph.js": `setTimeout(() => { console.error("the battery is empty"); process.exit(3); }, 2500);\n${quickProject("bad")["graph.js"]}` }),
+      quickProject("bad", {
+        "late.js": "",
+        "graph.js": `setTimeout(() => { console.error("the battery is empty"); process.exit(3); }, 2500);\n${quickProject("bad")["graph.js"]}`,
+      }),
       "Dies soon",
     );
     const { body } = await patch({ source_revision_config: { repo_ref: "main" } });
     const id = body.latest_revision_id!;
     const failed = await waitUntil(
       async () => {
-        const { body: now } = await plane.call<RevisionBody>("GET", `/v2/deployments/${deployment.id}/revisions/${id}`);
+        const { body: now } = await plane.call<RevisionBody>(
+          "GET",
+          `/v2/deployments/${deployment.id}/revisions/${id}`,
+        );
         return now.status === "DEPLOY_FAILED" ? now : undefined;
       },
       { what: "the rollback", timeoutMs: 60_000 },
     );
     expect(failed.status_message).toContain("the battery is empty");
-    await waitUntil(async () => (await fetch(`${deployment.url}/version`)).ok, { what: "the earlier one", timeoutMs: 30_000 });
+    await waitUntil(async () => (await fetch(`${deployment.url}/version`)).ok, {
+      what: "the earlier one",
+      timeoutMs: 30_000,
+    });
     expect(await version()).toEqual(good);
     const { body: after } = await plane.call<DeploymentBody>("GET", `/v2/deployments/${deployment.id}`);
     expect(after.active_revision_id).not.toBe(id);
   });
 
   it("is gone at once when deleted, with its server, and its name is free", { timeout: 60_000 }, async () => {
-    const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<string, string>;
+    const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<
+      string,
+      string
+    >;
     const { status } = await plane.call("DELETE", `/v2/deployments/${deployment.id}`);
     expect(status).toBe(204);
     expect((await plane.call("GET", `/v2/deployments/${deployment.id}`)).status).toBe(404);
     expect((await fetch(`${deployment.url}/version`)).status).toBe(404);
     await waitUntil(
-      () => fetch(`http://127.0.0.1:${environment.PORT}/ok`).then(() => false, () => true),
+      () =>
+        fetch(`http://127.0.0.1:${environment.PORT}/ok`).then(
+          () => false,
+          () => true,
+        ),
       { what: "the server to be gone", timeoutMs: 15_000 },
     );
     await repository.commit(quickProject("again"), "Fine again");
-    const again = await plane.call<DeploymentBody>("POST", "/v2/deployments", gitDeployment("quick", repository.url, { source_config: sourceConfig() }));
+    const again = await plane.call<DeploymentBody>(
+      "POST",
+      "/v2/deployments",
+      gitDeployment("quick", repository.url, { source_config: sourceConfig() }),
+    );
     expect(again.status).toBe(201);
     expect(again.body.slug).not.toBe(deployment.slug);
   });

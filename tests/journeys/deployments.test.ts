@@ -1,10 +1,14 @@
+import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { ensureDebianPackages } from "../support/components/install-packages.ts";
+import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { type DeploymentBody, deploy, gitDeployment, readExample, revisionDone } from "../support/deployments.ts";
+import { deploy, gitDeployment, readExample } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
 
 let plane: ControlPlaneServer;
 let git: GitServer;
@@ -19,7 +23,7 @@ beforeAll(async () => {
     databaseUrl: database.url,
     folder: folder.path,
     logLevel: process.env.TEST_LOG ?? "silent",
-    settings: { bakeMs: 500, healthMs: 60_000 },
+    settings: { bakeMs: 500 },
   });
 });
 
@@ -30,23 +34,121 @@ afterAll(async () => {
   await folder?.remove();
 });
 
+type Messages = { messages: { content: string }[] };
+const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+
 describe("the examples, deployed from a git server", () => {
-  it("react-agent answers a run through the gateway", { timeout: 180_000 }, async () => {
+  it("react-agent answers a run through the gateway", { timeout: 240_000 }, async () => {
     const repository = await git.createRepository("react-agent", await readExample("react-agent"));
     const secrets = [{ name: "GREETING", value: "Ahoy there" }];
-    const { deployment, revision } = await deploy(plane, gitDeployment("react-agent", repository.url, { secrets }));
+    const body = gitDeployment("react-agent", repository.url, { secrets });
+    const { deployment, revision } = await deploy(plane, body);
     expect(revision).toMatchObject({ status: "DEPLOYED", progress: 100 });
     expect(revision.source_revision_config.repo_commit_sha).toBe(await repository.resolve("main"));
     const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
     const thread = await client.threads.create();
-    const input = { messages: [{ role: "user", content: "What is 6 * 7?" }] };
-    const result = (await client.runs.wait(thread.thread_id, "agent", { input })) as { messages: { content: string }[] };
-    expect(result.messages.at(-1)!.content).toBe("The answer is 42.");
+    const result = await client.runs.wait(thread.thread_id, "agent", { input: said("What is 6 * 7?") });
+    expect((result as Messages).messages.at(-1)!.content).toBe("The answer is 42.");
     const chunks = [];
-    const hello = { messages: [{ role: "user", content: "hi" }] };
-    for await (const chunk of client.runs.stream(thread.thread_id, "agent", { input: hello, streamMode: ["updates"] })) {
-      chunks.push(chunk);
-    }
+    const options = { input: said("hi"), streamMode: ["updates" as const] };
+    for await (const chunk of client.runs.stream(thread.thread_id, "agent", options)) chunks.push(chunk);
     expect(JSON.stringify(chunks)).toContain("Ahoy there! You said: hi");
+  });
+
+  it("multi-graph runs both graphs on one thread", { timeout: 240_000 }, async () => {
+    const repository = await git.createRepository("multi-graph", await readExample("multi-graph"));
+    const { deployment, revision } = await deploy(plane, gitDeployment("multi-graph", repository.url));
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+    const thread = await client.threads.create();
+    await client.runs.wait(thread.thread_id, "researcher", { input: said("loom") });
+    const result = await client.runs.wait(thread.thread_id, "writer", { input: said("write") });
+    expect((result as Messages).messages.at(-1)!.content).toBe("loom has 4 letters. loom backwards is mool.");
+  });
+
+  it("custom-route serves its own paths", { timeout: 240_000 }, async () => {
+    const repository = await git.createRepository("custom-route", await readExample("custom-route"));
+    const { deployment, revision } = await deploy(plane, gitDeployment("custom-route", repository.url));
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    const hello = await fetch(`${deployment.url}/hello/world`);
+    expect(await hello.json()).toEqual({ hello: "world", deployment: "custom-route" });
+    const body = "x".repeat(3_000_000);
+    const echo = await fetch(`${deployment.url}/echo`, { method: "POST", body });
+    expect(await echo.text()).toBe(body);
+    const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+    const thread = await client.threads.create();
+    const result = await client.runs.wait(thread.thread_id, "counter", { input: said("go") });
+    expect((result as Messages).messages.at(-1)!.content).toBe("Turn 1.");
+  });
+});
+
+describe("sources", () => {
+  const sourceConfig = (repo_url: string) => ({ repo_url, install_command: quickInstall });
+  const answerOf = async (url: string) =>
+    ((await (await fetch(`${url}/version`)).json()) as { answer: string }).answer;
+
+  it("a tag, a commit, and a project inside a monorepo", { timeout: 120_000 }, async () => {
+    const repository = await git.createRepository("versions", quickProject("first"));
+    const first = await repository.resolve("main");
+    await repository.tag("v1");
+    const inner = Object.entries(quickProject("inner")).map(([path, text]) => [`apps/agent/${path}`, text]);
+    await repository.commit({ ...quickProject("second"), ...Object.fromEntries(inner) }, "Second");
+    const wanted = [
+      ["by-tag", { repo_ref: "refs/tags/v1", graph_config_path: "langgraph.json" }, "first"],
+      ["by-commit", { repo_ref: first, graph_config_path: "langgraph.json" }, "first"],
+      ["monorepo", { repo_ref: "main", graph_config_path: "apps/agent/langgraph.json" }, "inner"],
+    ] as const;
+    for (const [name, source_revision_config, answer] of wanted) {
+      const body = gitDeployment(name, repository.url, {
+        source_config: sourceConfig(repository.url),
+        source_revision_config,
+      });
+      const { deployment, revision } = await deploy(plane, body);
+      expect([name, revision.status, revision.status_message]).toEqual([
+        name,
+        "DEPLOYED",
+        expect.any(String),
+      ]);
+      expect(await answerOf(deployment.url)).toBe(answer);
+    }
+  });
+
+  it("a folder of this machine, while the server listens on loopback", { timeout: 60_000 }, async () => {
+    const repository = await git.createRepository("local", quickProject("local"));
+    const repo_url = `file://${repository.path}`;
+    const { deployment, revision } = await deploy(
+      plane,
+      gitDeployment("local", repo_url, { source_config: sourceConfig(repo_url) }),
+    );
+    expect(revision.status).toBe("DEPLOYED");
+    expect(await answerOf(deployment.url)).toBe("local");
+  });
+});
+
+describe("the script for CI", () => {
+  const script = fileURLToPath(new URL("../../docs/ci-deploy.sh", import.meta.url));
+  const run = (...args: string[]) =>
+    runCommand("bash", [script, ...args], {
+      timeoutMs: 90_000,
+      env: {
+        ...{ TREADLE_URL: plane.url, TREADLE_API_KEY: plane.apiKey, TREADLE_WORKSPACE_ID: plane.workspaceId },
+        INSTALL_COMMAND: quickInstall,
+      },
+    });
+
+  it("creates, updates, reports a failure, and deletes", { timeout: 120_000 }, async () => {
+    await ensureDebianPackages(["curl", "jq"]);
+    const repository = await git.createRepository("ci", quickProject("one"));
+    const first = await run("deploy", "from-ci", repository.url, "main");
+    expect(first.stdout).toMatch(/DEPLOYED\nServing at http/);
+    const url = /Serving at (\S+)/.exec(first.stdout)![1]!;
+    await repository.commit(quickProject("two"), "Two");
+    await run("deploy", "from-ci", repository.url, "main");
+    expect(await (await fetch(`${url}/version`)).json()).toMatchObject({ answer: "two" });
+    await expect(run("deploy", "from-ci", repository.url, "nowhere")).rejects.toThrow(
+      "no branch, tag or commit named nowhere",
+    );
+    await run("delete", "from-ci");
+    expect((await fetch(`${url}/version`)).status).toBe(404);
   });
 });

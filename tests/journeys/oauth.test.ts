@@ -135,6 +135,22 @@ describe("refreshing", () => {
     await Promise.all(processes.map((each) => each.close()));
   });
 
+  it("a process that died while refreshing holds nobody up for longer than its lease", async () => {
+    await connect(app);
+    const first = await read();
+    app.clock.advance(hourMs);
+    await app.database.query(
+      {
+        name: "dead_holder_v1",
+        text: `update auth_tokens set lease_token = gen_random_uuid(), lease_expires_at = now() + interval '1 second'`,
+      },
+      [],
+    );
+    const second = await read();
+    expect(second).not.toBe(first);
+    expect(await introspect(server, second)).toMatchObject({ active: true });
+  });
+
   it("the background job renews what is about to end, and only that", async () => {
     await connect(app);
     const first = await read();

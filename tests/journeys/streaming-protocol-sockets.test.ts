@@ -86,6 +86,26 @@ describe("a WebSocket", () => {
     await line.close();
   });
 
+  it("replays once, in order, for subscriptions that come together", async () => {
+    const threadId = randomUUID();
+    await sendCommand(server.url, threadId, "run.start", { assistant_id: "slow", input: { pause: 0 } });
+    const channels = ["values", "lifecycle"];
+    const expected = await readEvents(server.url, threadId, ended, { channels });
+    const line = await connectTo(threadId);
+    const answers = await Promise.all([
+      line.ask("subscription.subscribe", { channels: ["lifecycle"] }),
+      line.ask("subscription.subscribe", { channels: ["nope"] }),
+      line.ask("subscription.subscribe", { channels }),
+      line.ask("agent.getTree", {}),
+    ]);
+    expect(answers.map(({ type }) => type)).toEqual(["success", "error", "success", "success"]);
+    expect(
+      answers.map(({ result }) => result?.replayed_events).filter((count) => count !== undefined),
+    ).toEqual([expected.filter(({ method }) => method === "lifecycle").length, expected.length]);
+    expect(line.events()).toEqual(expected);
+    await line.close();
+  });
+
   it("is silent after unsubscribe", async () => {
     const threadId = randomUUID();
     const line = await connectTo(threadId);

@@ -105,13 +105,18 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
         method,
         headers: {
           "x-api-key": apiKey,
+          "x-tenant-id": identity.workspaceId,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
           ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, body: (text === "" ? undefined : JSON.parse(text)) as Body };
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (text === "" ? undefined : JSON.parse(text)) as Body,
+      };
     },
     async stop() {
       await server.close({ graceMs: 1_000 });

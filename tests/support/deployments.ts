@@ -57,7 +57,12 @@ export async function revisionDone(
       last = (await plane.call<RevisionBody>("GET", path)).body;
       return open.has(last.status) ? undefined : last;
     },
-    { what: `revision ${revisionId} to be done`, timeoutMs, intervalMs: 100, evidence: () => JSON.stringify(last, null, 1) },
+    {
+      what: `revision ${revisionId} to be done`,
+      timeoutMs,
+      intervalMs: 100,
+      evidence: () => JSON.stringify(last, null, 1),
+    },
   );
 }
 
@@ -75,7 +80,8 @@ export function gitDeployment(name: string, repoUrl: string, more: Record<string
 /** Creates a deployment and waits for its first revision. */
 export async function deploy(plane: ControlPlaneServer, body: unknown) {
   const created = await plane.call<DeploymentBody>("POST", "/v2/deployments", body);
-  if (created.status !== 201) throw new Error(`POST answered ${created.status}: ${JSON.stringify(created.body)}`);
+  if (created.status !== 201)
+    throw new Error(`POST answered ${created.status}: ${JSON.stringify(created.body)}`);
   const revision = await revisionDone(plane, created.body.id, created.body.latest_revision_id!);
   return { deployment: created.body, revision };
 }

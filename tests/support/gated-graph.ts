@@ -4,7 +4,11 @@ import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { loadServerKit } from "../../src/agent-server/graphs/graph-kit.ts";
-import { type CompiledGraph, fixedGraph, type LoadedGraph } from "../../src/agent-server/graphs/loaded-graph.ts";
+import {
+  type CompiledGraph,
+  fixedGraph,
+  type LoadedGraph,
+} from "../../src/agent-server/graphs/loaded-graph.ts";
 
 /** Doors that open once, by the text they are named after. */
 export class Gates {
@@ -41,8 +45,10 @@ class GatedModel extends BaseChatModel {
     return "gated";
   }
 
-  override _generate(): Promise<ChatResult> {
-    throw new Error("This model only streams.");
+  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
+    let whole = chunkOf("");
+    for await (const chunk of this._streamResponseChunks(messages, options)) whole = whole.concat(chunk);
+    return { generations: [whole] };
   }
 
   override async *_streamResponseChunks(

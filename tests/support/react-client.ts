@@ -92,7 +92,21 @@ export class ReactClient {
         last = await this.shown();
         return isSo(last) && last;
       },
-      { what, timeoutMs: 20_000, intervalMs: 20, evidence: () => JSON.stringify({ last, troubles: this.troubles }) },
+      {
+        what,
+        timeoutMs: 20_000,
+        intervalMs: 20,
+        evidence: () => JSON.stringify({ last, troubles: this.troubles }),
+      },
+    );
+  }
+
+  /** Nothing runs, and these are the messages. */
+  async settled(messages: string[]): Promise<Shown> {
+    const wanted = JSON.stringify(messages);
+    return this.until(
+      `no run and the messages ${wanted}`,
+      (shown) => !shown.isLoading && JSON.stringify(shown.messages) === wanted,
     );
   }
 
@@ -114,10 +128,9 @@ export class ReactClient {
     await this.press("Respond");
   }
 
-  /** Says something else in place of the nth message. */
-  async replace(index: number, text: string): Promise<void> {
-    await this.#fill(saying(text), {});
-    await this.page.getByRole("button", { name: "Replace" }).nth(index).click();
+  /** Has the last message made again. */
+  async again(): Promise<void> {
+    await this.page.getByRole("button", { name: "Again" }).last().click();
   }
 
   async chooseAssistant(assistantId: string): Promise<void> {

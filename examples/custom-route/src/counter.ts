@@ -7,10 +7,10 @@ const State = Annotation.Root({
 });
 
 export const graph = new StateGraph(State)
-  .addNode("count", ({ count }: typeof State.State) => {
+  .addNode("turn", ({ count }: typeof State.State) => {
     const next = count + 1;
     return { count: next, messages: [new AIMessage(`Turn ${next}.`)] };
   })
-  .addEdge(START, "count")
-  .addEdge("count", END)
+  .addEdge(START, "turn")
+  .addEdge("turn", END)
   .compile();

@@ -4,7 +4,10 @@ import { State } from "./state.ts";
 
 async function collect({ messages }: typeof State.State) {
   const topic = messages.at(-1)?.text ?? "nothing";
-  const notes = [`${topic} has ${topic.length} letters.`, `${topic} backwards is ${[...topic].reverse().join("")}.`];
+  const notes = [
+    `${topic} has ${topic.length} letters.`,
+    `${topic} backwards is ${[...topic].reverse().join("")}.`,
+  ];
   return { notes, messages: [new AIMessage(`I have ${notes.length} notes on ${topic}.`)] };
 }
 

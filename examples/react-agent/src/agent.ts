@@ -1,6 +1,6 @@
+import type { AIMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import type { AIMessage } from "@langchain/core/messages";
 import { decide } from "./offline-model.ts";
 import { tools } from "./tools.ts";
 

@@ -29,6 +29,12 @@ export type ProtocolConnectionOptions = {
   close(): void;
 };
 
+type Subscription = { id: string; filter: EventFilter; since: number };
+
+/** More subscriptions than this at once, or longer ones, keep the client waiting instead of filling memory. */
+const maxAsked = 16;
+const maxAskedLength = 16_384;
+
 /**
  * One connection that carries commands, answers and events. Everything that is sent goes through one line of
  * work: an answer precedes the replay it announces, and live events never overtake a replay.
@@ -42,6 +48,9 @@ export class ProtocolConnection {
   #cursor: number | undefined;
   /** Set by a reconnect: what the client has already processed is not replayed again. */
   #floor = 0;
+  /** Not yet answered. */
+  readonly #asked: CommandEnvelope[] = [];
+  #subscribing: Promise<void> = Promise.resolve();
 
   constructor(options: ProtocolConnectionOptions) {
     this.#options = options;
@@ -56,6 +65,14 @@ export class ProtocolConnection {
       return;
     }
     const { method } = command.data;
+    if (method === "subscription.subscribe") {
+      this.#asked.push(command.data);
+      this.#subscribing = this.#queue(() => this.#subscribeAsked());
+      // Not waiting for it lets the next command in, which may be one more to be replayed together with it.
+      if (this.#asked.length < maxAsked && text.length < maxAskedLength) return;
+    }
+    await this.#subscribing;
+    if (method === "subscription.subscribe") return;
     if (method.startsWith("subscription.")) {
       await this.#queue(() => this.#subscription(command.data));
       return;
@@ -68,8 +85,6 @@ export class ProtocolConnection {
     const { id, method, params } = command;
     try {
       switch (method) {
-        case "subscription.subscribe":
-          return await this.#subscribe(id, readParams(method, params));
         case "subscription.unsubscribe":
           return await this.#unsubscribe(id, readParams(method, params));
         case "subscription.reconnect":
@@ -83,26 +98,54 @@ export class ProtocolConnection {
     }
   }
 
-  async #subscribe(id: number, params: CommandParams<"subscription.subscribe">): Promise<void> {
-    const { access, context } = this.#options;
-    const thread = await access.open(context.caller, context.threadId);
-    const through = await this.#startLive();
-    const filter: EventFilter = {
-      channels: params.channels,
-      ...(params.namespaces ? { namespaces: params.namespaces } : {}),
-      ...(params.depth === undefined || params.depth === null ? {} : { depth: params.depth }),
-    };
-    const since = params.since ?? this.#floor;
-    const subscriptionId = toSubscriptionId(this.#nextNumber++, filter);
-    const result: SubscribeResult = {
-      subscription_id: subscriptionId,
-      replayed_events: await this.#count(filter, since, through),
-    };
-    await this.#succeed(id, result, through);
-    const prunedSeq = thread?.pruned_seq ?? 0;
-    if (since > 0 && since < prunedSeq) await this.#answer(gapEnvelope(since, prunedSeq));
-    for await (const page of this.#replay(since, through)) await this.#events(page, [filter]);
-    this.#filters.set(subscriptionId, filter);
+  /**
+   * Subscriptions asked for in one go are replayed in one go, in the order of the log. A client that hears in one of
+   * them how runs end and in another what they said would otherwise hear the end first, and stop listening.
+   */
+  async #subscribeAsked(): Promise<void> {
+    const accepted: Subscription[] = [];
+    try {
+      for (let command = this.#asked.shift(); command; command = this.#asked.shift()) {
+        const subscription = await this.#accept(command);
+        if (subscription) accepted.push(subscription);
+      }
+      if (accepted.length === 0) return;
+      const since = Math.min(...accepted.map((subscription) => subscription.since));
+      for await (const page of this.#replay(since, this.#cursor ?? 0)) {
+        await this.#send(page.filter((event) => accepted.some((one) => isReplayedTo(one, event))));
+      }
+      for (const { id, filter } of accepted) this.#filters.set(id, filter);
+    } catch (thrown) {
+      await this.#fail(thrown);
+    }
+  }
+
+  /** Answers; undefined when that is an error. */
+  async #accept({ id, method, params: given }: CommandEnvelope): Promise<Subscription | undefined> {
+    const { access, context, service, signal } = this.#options;
+    try {
+      const params = readParams("subscription.subscribe", given);
+      const thread = await access.open(context.caller, context.threadId);
+      const through = await this.#startLive();
+      const filter: EventFilter = {
+        channels: params.channels,
+        ...(params.namespaces ? { namespaces: params.namespaces } : {}),
+        ...(params.depth === undefined || params.depth === null ? {} : { depth: params.depth }),
+      };
+      const since = params.since ?? this.#floor;
+      const subscriptionId = toSubscriptionId(this.#nextNumber++, filter);
+      const result: SubscribeResult = {
+        subscription_id: subscriptionId,
+        replayed_events: await this.#count(filter, since, through),
+      };
+      await this.#succeed(id, result, through);
+      const prunedSeq = thread?.pruned_seq ?? 0;
+      if (since > 0 && since < prunedSeq) await this.#answer(gapEnvelope(since, prunedSeq));
+      return { id: subscriptionId, filter, since };
+    } catch (thrown) {
+      if (!signal.aborted) await this.#answer(errorEnvelope(id, service.toError(thrown, method)));
+      return undefined;
+    }
   }
 
   async #unsubscribe(id: number, params: CommandParams<"subscription.unsubscribe">): Promise<void> {
@@ -131,7 +174,7 @@ export class ProtocolConnection {
     this.#floor = since;
     const filters = restored.map(([, filter]) => filter);
     if (filters.length > 0) {
-      for await (const page of this.#replay(since, through)) await this.#events(page, filters);
+      for await (const page of this.#replay(since, through)) await this.#send(selectEvents(page, filters));
     }
     for (const [subscriptionId, filter] of restored) this.#filters.set(subscriptionId, filter);
   }
@@ -147,21 +190,26 @@ export class ProtocolConnection {
   }
 
   async #follow(afterSeq: number): Promise<void> {
-    const { reader, context, signal, service } = this.#options;
+    const { reader, context, signal } = this.#options;
     try {
       for await (const { events, seq } of reader.follow(context.caller, context.threadId, afterSeq, signal)) {
         // Waiting here is the back-pressure: the log is read no further than the client keeps up.
         await this.#queue(async () => {
-          await this.#events(events, [...this.#filters.values()]);
+          await this.#send(selectEvents(events, [...this.#filters.values()]));
           this.#cursor = seq;
         });
       }
     } catch (thrown) {
-      if (signal.aborted) return;
-      const error = service.toError(thrown, "subscription.subscribe");
-      await this.#options.send(JSON.stringify(errorEnvelope(null, error)));
-      this.#options.close();
+      await this.#fail(thrown);
     }
+  }
+
+  /** Of no use to the client any more: events would be missing. */
+  async #fail(thrown: unknown): Promise<void> {
+    const { service, signal, close } = this.#options;
+    if (signal.aborted) return;
+    await this.#answer(errorEnvelope(null, service.toError(thrown, "subscription.subscribe")));
+    close();
   }
 
   #replay(since: number, through: number): AsyncGenerator<ThreadEvent[]> {
@@ -174,8 +222,8 @@ export class ProtocolConnection {
     return count;
   }
 
-  async #events(page: readonly ThreadEvent[], filters: readonly EventFilter[]): Promise<void> {
-    for (const event of selectEvents(page, filters)) await this.#options.send(toWireText(event));
+  async #send(events: readonly ThreadEvent[]): Promise<void> {
+    for (const event of events) await this.#options.send(toWireText(event));
   }
 
   #succeed(id: number, result: ResultData, seq: number): Promise<void> {
@@ -201,6 +249,10 @@ export class ProtocolConnection {
     this.#line = done.catch(() => undefined);
     return done;
   }
+}
+
+function isReplayedTo({ filter, since }: Subscription, event: ThreadEvent): boolean {
+  return event.seq > since && selectEvents([event], [filter]).length > 0;
 }
 
 function readEventId(text: string | null | undefined): number {

@@ -219,6 +219,27 @@ describe("POST /v2/auth/providers", () => {
   });
 });
 
+describe("PATCH /v2/auth/providers/{provider_id}", () => {
+  const patch = (body: unknown) => app.call("PATCH", "/v2/auth/providers/moved", { body });
+  const elsewhere = "https://elsewhere.invalid/token";
+
+  it("422: an address on another server does not take the stored secret along", async () => {
+    expect((await post(manual("moved"))).status).toBe(200);
+    expect((await patch({ token_url: elsewhere })).status).toBe(422);
+    expect((await patch({ revocation_url: elsewhere })).status).toBe(422);
+    expect((await patch({ token_url: "https://provider.invalid/other" })).status).toBe(200);
+    expect((await patch({ token_url: elsewhere, client_secret: "another" })).status).toBe(200);
+  });
+
+  it("409: nor tokens of other people", async () => {
+    const body = { provider_id: "moved", access_token: "x" };
+    expect((await app.call("POST", "/v2/auth/tokens/import", { body })).status).toBe(200);
+    const moved = { token_url: "https://third.invalid/token", client_secret: "another" };
+    expect((await patch(moved)).status).toBe(409);
+    expect((await patch({ name: "Still fine" })).status).toBe(200);
+  });
+});
+
 describe("private addresses, where the operator does not allow them", () => {
   let strict: AuthServiceApp;
   beforeAll(async () => {

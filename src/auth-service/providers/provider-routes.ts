@@ -128,13 +128,14 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
         path: "/v2/auth/providers/{provider_id}",
         operationId: "update_oauth_provider",
         summary: "Change an OAuth provider",
-        description: "What is left out or null stays as it is.",
+        description:
+          "What is left out or null stays as it is. An address on another server needs the client secret again, and is refused (409) while there are tokens.",
         tag,
         access: writes,
         params,
         body: providerUpdateRequest,
         responses: one,
-        errors: [400, 404],
+        errors: [400, 404, 409],
       },
       async ({ caller, params, body }) =>
         json(200, view(await service.update(caller, params.provider_id, body))),

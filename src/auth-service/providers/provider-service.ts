@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError, invalidField } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
@@ -11,9 +11,11 @@ import type { McpDiscovery } from "./mcp-discovery-service.ts";
 import type { OAuthClient } from "./oauth-client.ts";
 import {
   defaultRedirectUri,
+  leavesItsServer,
   type NewProvider,
   type Provider,
   providerExists,
+  providerInUse,
   providerNotFound,
 } from "./provider.ts";
 import type { ProviderCreateRequest, ProviderUpdateRequest } from "./provider-schemas.ts";
@@ -129,6 +131,15 @@ export function createProviderService(options: {
       ) as Partial<Provider>;
       const changed = { ...present, ...given };
       await checkEndpoints(changed, checkEndpoint, present);
+      if (leavesItsServer(present, changed)) {
+        if (await store.hasTokens(database.sql, present.id)) throw providerInUse();
+        if (present.client_secret_sealed !== null && request.client_secret == null) {
+          throw invalidField(
+            ["body", "client_secret"],
+            "must be given again: the address is another server's",
+          );
+        }
+      }
       const sealed = seal(present.id, request.client_secret) ?? present.client_secret_sealed;
       const stored = await store.updateProvider(
         database.sql,

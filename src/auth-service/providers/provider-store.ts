@@ -118,6 +118,11 @@ export async function updateProvider(
   return rows[0];
 }
 
+export async function hasTokens(sql: Sql, id: string): Promise<boolean> {
+  const { rows } = await raw`select 1 from auth_tokens where provider = ${id} limit 1`.execute(sql);
+  return rows.length > 0;
+}
+
 export async function markProviderDeleted(sql: Sql, id: string, now: Date): Promise<boolean> {
   const { rows } = await raw`update auth_providers set deleted_at = ${now}, updated_at = ${now}
     where id = ${id} and deleted_at is null returning id`.execute(sql);

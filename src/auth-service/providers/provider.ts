@@ -64,6 +64,23 @@ export function mayRedirectTo(provider: Provider, publicUrl: string, uri: string
   );
 }
 
+/**
+ * Whether secrets kept for this provider would go to a server they were not meant for. Whoever may change an
+ * address must not be able to have the client secret, or other people's tokens, sent to a place of their own.
+ */
+export function leavesItsServer(
+  before: Pick<Provider, "token_url" | "revocation_url">,
+  after: Pick<Provider, "token_url" | "revocation_url">,
+): boolean {
+  const trusted = [before.token_url, before.revocation_url].filter((url) => url !== null).map(originOf);
+  const used = [after.token_url, after.revocation_url].filter((url) => url !== null).map(originOf);
+  return used.some((origin) => !trusted.includes(origin));
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}
+
 /** Parameters of the authorization request that belong to the protocol and cannot be set by a provider's extras. */
 const protocolParams = new Set([
   "client_id",
@@ -97,6 +114,15 @@ export function providerExists(providerId: string): AppError {
     code: "provider.exists",
     kind: "conflict",
     message: `An OAuth provider with the id ${shown(providerId)} exists already. Choose another id, or change that one.`,
+  });
+}
+
+export function providerInUse(): AppError {
+  return new AppError({
+    code: "provider.in_use",
+    kind: "conflict",
+    message:
+      "There are tokens of this provider, and its new address is another server: they would be sent there. Create another provider for it, or delete this one.",
   });
 }
 

@@ -31,9 +31,11 @@ export class ByteBuffer {
     this.length += 4;
   }
 
-  int64(value: bigint): void {
+  /** In two halves: numbers of the language are exact to 53 bits only, and its large ones are slow. */
+  int64(high: number, low: number): void {
     this.reserve(8);
-    this.#view.setBigInt64(this.length, value, true);
+    this.#view.setUint32(this.length, low, true);
+    this.#view.setInt32(this.length + 4, high, true);
     this.length += 8;
   }
 
@@ -43,12 +45,12 @@ export class ByteBuffer {
     this.length += 8;
   }
 
-  bytes(source: Uint8Array, start: number, end: number): void {
+  bytes(source: Buffer, start: number, end: number): void {
     const target = this.reserve(end - start);
-    if (end - start < 48) {
-      // Cheaper than the call into the runtime.
-      for (let from = start, to = this.length; from < end; from++, to++) target[to] = source[from]!;
-    } else target.set(source.subarray(start, end), this.length);
+    // Few bytes are copied faster than a call into the runtime is made.
+    if (end - start < 24)
+      for (let from = start, to = this.length; from < end; ) target[to++] = source[from++]!;
+    else source.copy(target, this.length, start, end);
     this.length += end - start;
   }
 

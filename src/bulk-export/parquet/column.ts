@@ -46,8 +46,6 @@ export type Column = {
   readonly spec: ColumnSpec;
   append(source: Buffer, start: number, length: number): void;
   appendNull(): void;
-  /** Raw bytes taken since the row group began. */
-  readonly chunkBytes: number;
   finishChunk(): ColumnChunk;
 };
 

@@ -9,6 +9,7 @@ import {
 } from "./column.ts";
 import { FlatColumn } from "./flat-column.ts";
 import { bitWidthOf, Levels } from "./levels.ts";
+import { TextNumbers } from "./text-numbers.ts";
 import { TextRange } from "./value-range.ts";
 
 const maxEntries = 4_096;
@@ -23,11 +24,7 @@ export class DictionaryColumn implements Column {
   readonly #options: { pageBytes: number; compress: Compress };
   readonly #present = new Levels();
   readonly #indexes = new Levels({ wide: true });
-  readonly #numbers = new Map<string, number>();
-  #entries: Buffer[] = [];
-  #entryBytes = 0;
-  #lastText = "";
-  #lastNumber = -1;
+  readonly #numbers = new TextNumbers(maxEntries);
   #plain: FlatColumn | undefined;
 
   constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
@@ -35,34 +32,14 @@ export class DictionaryColumn implements Column {
     this.#options = options;
   }
 
-  get chunkBytes(): number {
-    return this.#plain?.chunkBytes ?? this.#entryBytes + this.#indexes.count * 2;
-  }
-
   append(source: Buffer, start: number, length: number): void {
     if (this.#plain) {
       this.#plain.append(source, start, length);
       return;
     }
-    const text = source.toString("latin1", start, start + length);
-    if (text === this.#lastText && this.#lastNumber >= 0) {
-      this.#push(this.#lastNumber);
-      return;
-    }
-    let number = this.#numbers.get(text);
-    if (number === undefined) {
-      if (this.#entries.length >= maxEntries || length > maxEntryBytes) {
-        this.#spill().append(source, start, length);
-        return;
-      }
-      number = this.#entries.length;
-      this.#numbers.set(text, number);
-      this.#entries.push(Buffer.from(source.subarray(start, start + length)));
-      this.#entryBytes += length + 4;
-    }
-    this.#lastText = text;
-    this.#lastNumber = number;
-    this.#push(number);
+    const number = length > maxEntryBytes ? -1 : this.#numbers.numberOf(source, start, length);
+    if (number < 0) this.#spill().append(source, start, length);
+    else this.#push(number);
   }
 
   appendNull(): void {
@@ -85,17 +62,18 @@ export class DictionaryColumn implements Column {
   #finishDictionary(): ColumnChunk {
     const pages: Page[] = [];
     const range = new TextRange();
-    const dictionary = new ByteBuffer(this.#entryBytes);
-    for (const entry of this.#entries) {
+    const dictionary = new ByteBuffer(1_024);
+    const { entries } = this.#numbers;
+    for (const entry of entries) {
       dictionary.uint32(entry.length);
       dictionary.bytes(entry, 0, entry.length);
       range.add(entry, 0, entry.length);
     }
-    pages.push(this.#page("dictionary", this.#entries.length, encodings.plain, dictionary));
+    pages.push(this.#page("dictionary", entries.length, encodings.plain, dictionary));
     const data = new ByteBuffer(1024 + this.#indexes.count * 2);
     this.#present.encodeSized(data, 1);
     // A width of nothing is allowed, and refused by some readers.
-    const width = Math.max(1, bitWidthOf(Math.max(0, this.#entries.length - 1)));
+    const width = Math.max(1, bitWidthOf(Math.max(0, entries.length - 1)));
     data.byte(width);
     if (this.#indexes.count > 0) this.#indexes.encodeInto(data, width);
     pages.push(this.#page("data", this.#present.count, encodings.rleDictionary, data));
@@ -125,7 +103,7 @@ export class DictionaryColumn implements Column {
     for (let row = 0, value = 0; row < this.#present.count; row++) {
       if (this.#present.at(row) === 0) plain.appendNull();
       else {
-        const entry = this.#entries[this.#indexes.at(value++)]!;
+        const entry = this.#numbers.entries[this.#indexes.at(value++)]!;
         plain.append(entry, 0, entry.length);
       }
     }
@@ -137,8 +115,5 @@ export class DictionaryColumn implements Column {
     this.#present.clear();
     this.#indexes.clear();
     this.#numbers.clear();
-    this.#entries = [];
-    this.#entryBytes = 0;
-    this.#lastNumber = -1;
   }
 }

@@ -11,8 +11,11 @@ import { Levels } from "./levels.ts";
 import { uuidText, uuidTextBytes } from "./uuid-text.ts";
 import { BoolRange, DoubleRange, Int64Range, type Range, TextRange } from "./value-range.ts";
 
-/** Microseconds from 1970 to 2000, where the database's times begin. */
-const databaseEpoch = 946_684_800_000_000n;
+/** Microseconds from 1970 to 2000, where the database's times begin, in two halves. */
+const databaseEpoch = 946_684_800_000_000;
+const twoTo32 = 4_294_967_296;
+const epochHalves = { high: Math.floor(databaseEpoch / twoTo32), low: databaseEpoch % twoTo32 };
+const noOffset = { high: 0, low: 0 };
 
 /** A page of raw bytes is compressed and kept; its levels say which rows are null. */
 export class FlatColumn implements Column {
@@ -25,7 +28,6 @@ export class FlatColumn implements Column {
   #pages: Page[] = [];
   #rows = 0;
   #nulls = 0;
-  #finishedBytes = 0;
 
   constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
     this.spec = spec;
@@ -33,10 +35,6 @@ export class FlatColumn implements Column {
     this.#pageBytes = options.pageBytes;
     this.#values = new ByteBuffer(4096);
     this.#write = valueWriter(spec.kind, this.#values);
-  }
-
-  get chunkBytes(): number {
-    return this.#finishedBytes + this.#values.length;
   }
 
   append(source: Buffer, start: number, length: number): void {
@@ -66,7 +64,6 @@ export class FlatColumn implements Column {
     this.#pages = [];
     this.#rows = 0;
     this.#nulls = 0;
-    this.#finishedBytes = 0;
     this.#write.reset();
     return chunk;
   }
@@ -76,7 +73,6 @@ export class FlatColumn implements Column {
     const page = new ByteBuffer(this.#values.length + 32 + Math.ceil(this.#levels.count / 8));
     this.#levels.encodeSized(page, 1);
     page.bytes(this.#values.view(), 0, this.#values.length);
-    this.#finishedBytes += this.#values.length;
     this.#pages.push({
       kind: "data",
       values: this.#levels.count,
@@ -101,9 +97,9 @@ function valueWriter(kind: ColumnSpec["kind"], out: ByteBuffer): ValueWriter {
     case "uuid":
       return uuidWriter(out);
     case "int64":
-      return int64Writer(out, 0n);
+      return int64Writer(out, noOffset);
     case "timestamp":
-      return int64Writer(out, databaseEpoch);
+      return int64Writer(out, epochHalves);
     case "double":
       return doubleWriter(out);
     case "bool":
@@ -149,13 +145,16 @@ function uuidWriter(out: ByteBuffer): ValueWriter {
   };
 }
 
-function int64Writer(out: ByteBuffer, offset: bigint): ValueWriter {
+function int64Writer(out: ByteBuffer, offset: { high: number; low: number }): ValueWriter {
   let range = new Int64Range();
   return {
     append(source, start) {
-      const value = source.readBigInt64BE(start) + offset;
-      out.int64(value);
-      range.add(value);
+      const low = source.readUInt32BE(start + 4) + offset.low;
+      const carry = low >= twoTo32 ? 1 : 0;
+      const high = (source.readInt32BE(start) + offset.high + carry) | 0;
+      const lowHalf = low - carry * twoTo32;
+      out.int64(high, lowHalf);
+      range.add(high, lowHalf);
     },
     flush: nothing,
     range: () => range,

@@ -26,16 +26,11 @@ export class ListColumn implements Column {
   #pages: Page[] = [];
   #count = 0;
   #nulls = 0;
-  #finishedBytes = 0;
 
   constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
     this.spec = spec;
     this.#compress = options.compress;
     this.#pageBytes = options.pageBytes;
-  }
-
-  get chunkBytes(): number {
-    return this.#finishedBytes + this.#values.length;
   }
 
   append(source: Buffer, start: number): void {
@@ -82,7 +77,6 @@ export class ListColumn implements Column {
     this.#pages = [];
     this.#count = 0;
     this.#nulls = 0;
-    this.#finishedBytes = 0;
     this.#range = new TextRange();
     return chunk;
   }
@@ -114,7 +108,6 @@ export class ListColumn implements Column {
     this.#repetitions.encodeSized(page, 1);
     this.#definitions.encodeSized(page, 2);
     page.bytes(this.#values.view(), 0, this.#values.length);
-    this.#finishedBytes += this.#values.length;
     this.#pages.push({
       kind: "data",
       values: this.#definitions.count,

@@ -9,7 +9,8 @@ export type PageCodec = { id: number; compress(page: Buffer): Promise<Buffer> | 
 
 const zstdPage = promisify(zstdCompress);
 const gzipPage = promisify(gzip);
-const zstdParameters = { [constants.ZSTD_c_compressionLevel]: 3 };
+// Level 3, the usual one, made files of such texts 3 % smaller for a quarter more of what an export costs most of.
+const zstdParameters = { [constants.ZSTD_c_compressionLevel]: 2 };
 
 /**
  * One piece of output per page: by default every 16 KB of it is a round trip to the pool of threads, which cost the
@@ -30,7 +31,9 @@ export function pageCodec(compression: Compression): PageCodec {
       return {
         id: 6,
         compress: async (page) =>
-          Buffer.from(await zstdPage(page, { ...whole(page), params: zstdParameters })),
+          Buffer.from(
+            await zstdPage(page, { ...whole(page), pledgedSrcSize: page.length, params: zstdParameters }),
+          ),
       };
   }
 }

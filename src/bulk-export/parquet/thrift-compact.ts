@@ -42,7 +42,7 @@ export class ThriftWriter {
     this.binary(field, Buffer.from(value, "utf8"));
   }
 
-  binary(field: number, value: Uint8Array): void {
+  binary(field: number, value: Buffer): void {
     this.#header(field, types.binary);
     this.#bytes(value);
   }
@@ -98,7 +98,7 @@ export class ThriftWriter {
     this.#out.varint(value >= 0 ? value * 2 : -value * 2 - 1);
   }
 
-  #bytes(value: Uint8Array): void {
+  #bytes(value: Buffer): void {
     this.#out.varint(value.length);
     this.#out.bytes(value, 0, value.length);
   }

@@ -31,23 +31,37 @@ export class TextRange implements Range {
   }
 }
 
+/** Whole numbers in two halves, the upper one signed. */
 export class Int64Range implements Range {
-  #min: bigint | undefined;
-  #max: bigint | undefined;
+  #any = false;
+  #minHigh = 0;
+  #minLow = 0;
+  #maxHigh = 0;
+  #maxLow = 0;
 
-  add(value: bigint): void {
-    if (this.#min === undefined || value < this.#min) this.#min = value;
-    if (this.#max === undefined || value > this.#max) this.#max = value;
+  add(high: number, low: number): void {
+    if (!this.#any || high < this.#minHigh || (high === this.#minHigh && low < this.#minLow)) {
+      this.#minHigh = high;
+      this.#minLow = low;
+    }
+    if (!this.#any || high > this.#maxHigh || (high === this.#maxHigh && low > this.#maxLow)) {
+      this.#maxHigh = high;
+      this.#maxLow = low;
+    }
+    this.#any = true;
   }
 
   bounds() {
-    if (this.#min === undefined || this.#max === undefined) return undefined;
-    const min = Buffer.alloc(8);
-    const max = Buffer.alloc(8);
-    min.writeBigInt64LE(this.#min);
-    max.writeBigInt64LE(this.#max);
-    return { min, max };
+    if (!this.#any) return undefined;
+    return { min: int64Bytes(this.#minHigh, this.#minLow), max: int64Bytes(this.#maxHigh, this.#maxLow) };
   }
+}
+
+function int64Bytes(high: number, low: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(low, 0);
+  bytes.writeInt32LE(high, 4);
+  return bytes;
 }
 
 export class DoubleRange implements Range {

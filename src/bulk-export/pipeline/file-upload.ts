@@ -56,7 +56,7 @@ export class FileUpload implements FileSink {
     }
     if (found?.bytes === this.bytes) return;
     throw new AppError({
-      code: "export.upload_damaged",
+      code: "bulk_export.upload_damaged",
       kind: "bad_gateway",
       retryable: true,
       message: `The storage holds ${found?.bytes ?? 0} of the ${this.bytes} bytes written to ${this.key}.`,

@@ -21,7 +21,7 @@ export function noteOf(error: unknown): ErrorNote {
     return { code: error.code, kind: error.kind, message: error.message, retryable: error.retryable };
   }
   // What nobody foresaw may pass by itself; the number of attempts is bounded.
-  return { code: "export.defect", kind: "internal", message: errorMessage(error), retryable: true };
+  return { code: "bulk_export.defect", kind: "internal", message: errorMessage(error), retryable: true };
 }
 
 export function errorOf(note: ErrorNote): AppError {

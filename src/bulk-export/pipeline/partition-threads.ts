@@ -35,6 +35,8 @@ export function createPartitionThreads(options: { idleMs?: number } = {}): Parti
     const worker = new Worker(threadFile, { execArgv: [], name: "bulk export" });
     worker.unref();
     all.add(worker);
+    // Whoever waits for it hears of its end; one that waits for nothing is simply forgotten.
+    worker.on("error", () => {});
     worker.once("exit", () => {
       all.delete(worker);
       clearTimeout(idle.get(worker));
@@ -119,7 +121,7 @@ export function createPartitionThreads(options: { idleMs?: number } = {}): Parti
 
 function threadLost(cause: unknown): AppError {
   return new AppError({
-    code: "export.thread_lost",
+    code: "bulk_export.thread_lost",
     kind: "internal",
     retryable: true,
     message: "The thread that wrote the files ended unexpectedly.",

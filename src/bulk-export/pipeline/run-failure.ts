@@ -21,10 +21,10 @@ export type RunFailureInput = {
   goOn?: boolean;
 };
 
-/** What the owner of the bucket has to mend is not tried again; everything else is, a number of times. */
+/** What somebody has to mend (the bucket, the encryption key) is not tried again; all else is, a number of times. */
 export function isWorthRetrying(error: unknown): boolean {
   if (isBlobFailure(error)) return error.retryable;
-  return true;
+  return !(error instanceof AppError && error.code.startsWith("secret."));
 }
 
 /**

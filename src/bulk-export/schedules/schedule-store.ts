@@ -5,6 +5,7 @@ import { spawnDelayMinutes } from "./schedule.ts";
 export type DueSchedule = { id: string; workspace_id: string; next_window: number };
 
 const isDue = (now: Date) => raw`s.interval_hours is not null and s.status = 'CREATED'
+  and exists (select 1 from workspaces w where w.id = s.workspace_id and w.deleted_at is null)
   and s.start_time + make_interval(hours => s.interval_hours * (s.next_window + 1), mins => ${spawnDelayMinutes}::int)
     <= ${now}::timestamptz
   and not exists (select 1 from bulk_exports spawned

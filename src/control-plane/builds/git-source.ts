@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { CheckedUrl, NetworkGuard } from "../../platform/network-guard.ts";
 import { runStep, StepFailed } from "./build-step.ts";
 import { parseRepoUrl, refProblem } from "./repo-url.ts";
 
@@ -30,7 +30,7 @@ export function createGitSource(options: GitSourceOptions) {
       throw refused("Repositories on the server's own disk are permitted only while it listens on loopback.");
     }
     // The guard knows web addresses only; it looks at the name alone.
-    if (parsed.kind === "http") await options.network.checkUrl(parsed.url);
+    const checked = parsed.kind === "http" ? await options.network.checkUrl(parsed.url) : null;
     if (parsed.kind === "ssh") await options.network.checkUrl(`https://${parsed.host}/`);
     const problem = repository.ref === null ? null : refProblem(repository.ref);
     if (problem) throw refused(`The ref ${JSON.stringify(repository.ref)} ${problem}.`);
@@ -50,6 +50,8 @@ export function createGitSource(options: GitSourceOptions) {
       ["advice.detachedHead", "false"],
       ["safe.directory", "*"],
     ];
+    // git looks the name up again by itself; this keeps it to the addresses that were checked.
+    if (checked && !options.followRedirects) settings.push(["http.curloptResolve", pinned(checked)]);
     const extra: Record<string, string> = {};
     const { credentials } = repository;
     if (credentials && "token" in credentials && parsed.kind === "http") {
@@ -134,6 +136,11 @@ export function createGitSource(options: GitSourceOptions) {
 }
 
 export type GitSource = ReturnType<typeof createGitSource>;
+
+function pinned({ url, hostname, addresses }: CheckedUrl): string {
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  return `${hostname}:${port}:${addresses.map(({ address }) => address).join(",")}`;
+}
 
 /** What a short name may stand for, the likeliest first; an annotated tag's commit is behind `^{}`. */
 function refNames(ref: string): string[] {

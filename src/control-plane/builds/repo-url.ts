@@ -43,7 +43,7 @@ function parseSsh(text: string): RepoUrl | { problem: string } {
 
 function parseFile(text: string): RepoUrl | { problem: string } {
   const url = parseUrl(text);
-  if (!url || url.hostname !== "") return { problem: "A file address must be file:///path." };
+  if (url?.hostname !== "") return { problem: "A file address must be file:///path." };
   return { kind: "local", path: decodeURIComponent(url.pathname) };
 }
 

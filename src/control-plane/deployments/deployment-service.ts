@@ -266,6 +266,15 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       }
       return { deleted, not_found: missing };
     },
+    async refuseWhileAny(workspaceId: string): Promise<void> {
+      const [first] = await store.listDeployments(database.sql, workspaceId, { limit: 1, offset: 0 });
+      if (!first) return;
+      throw new AppError({
+        code: "workspace.has_deployments",
+        kind: "conflict",
+        message: `The workspace still has deployments, for example ${first.name}. Delete them first.`,
+      });
+    },
     countFree: (caller: Caller) => store.countDeployments(database.sql, caller.workspaceId),
   };
 }

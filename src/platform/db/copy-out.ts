@@ -58,7 +58,10 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
   signal.addEventListener("abort", stop, { once: true });
   try {
     await Promise.race([client.connect(), failed.promise]);
-    return await Promise.race([submit(client, options), failed.promise]);
+    const rows = await Promise.race([submit(client, options), failed.promise]);
+    // Says goodbye; whether it is heard changes nothing.
+    await client.end().catch(() => {});
+    return rows;
   } catch (error) {
     signal.throwIfAborted();
     throw mapDatabaseError(error, where, true);

@@ -61,6 +61,7 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
     isLoading: stream.isLoading,
     isThreadLoading: stream.isThreadLoading,
     messages: stream.messages.map(({ type, text }) => `${type}: ${text}`),
+    lastMessageId: stream.messages.at(-1)?.id ?? null,
     steps: stream.values.steps ?? [],
     interrupts: stream.interrupts.map(({ value }) => value),
     toolCalls: stream.toolCalls.map(({ name, status }) => `${name}: ${status}`),
@@ -93,7 +94,7 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
       <ol>
         {stream.messages.map((message, index) => (
           <li key={message.id ?? index}>
-            <Fork stream={stream} messageId={message.id} input={input} />
+            <Again stream={stream} messageId={message.id} />
           </li>
         ))}
       </ol>
@@ -107,16 +108,16 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
   );
 }
 
-/** Says something else in place of a message: goes on from the checkpoint before it. */
-function Fork({ stream, messageId, input }: { stream: Stream; messageId?: string; input: string }) {
+/** Has a message made again: goes on from the checkpoint before it, as the hook tells it. */
+function Again({ stream, messageId }: { stream: Stream; messageId?: string }) {
   const parent = useMessageMetadata(stream, messageId)?.parentCheckpointId;
   return (
     <button
       type="button"
       disabled={parent === undefined}
-      onClick={() => void stream.submit(JSON.parse(input), { forkFrom: parent })}
+      onClick={() => void stream.submit(null, { forkFrom: parent })}
     >
-      Replace
+      Again
     </button>
   );
 }

@@ -6,6 +6,7 @@ export type Shown = {
   isThreadLoading: boolean;
   /** `type: text` */
   messages: string[];
+  lastMessageId: string | null;
   steps: string[];
   interrupts: unknown[];
   /** `name: status`, as for subagents */

@@ -1,0 +1,182 @@
+/**
+ * How long a deployment takes (cold, warm, rollback), whether a switch costs requests, what the gateway adds, and
+ * what many deployments cost. `node bench/control-plane.ts [--deployments 20] [--only deploy|switch|gateway|many]`.
+ */
+import { readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import autocannon from "autocannon";
+import { migrate } from "../src/platform/db/migrate.ts";
+import { createLogger } from "../src/platform/logger.ts";
+import { startGitServer } from "../tests/support/components/git-server.ts";
+import { createTempFolder } from "../tests/support/components/temp-folder.ts";
+import { type ControlPlaneServer, startControlPlane } from "../tests/support/control-plane.ts";
+import { type DeploymentBody, deploy, gitDeployment, readExample, revisionDone } from "../tests/support/deployments.ts";
+import { migrationsDirectory, startScratchServer } from "../tests/support/postgres.ts";
+import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
+
+const { values } = parseArgs({ options: { deployments: { type: "string", default: "20" }, only: { type: "string" } } });
+const wants = (name: string) => values.only === undefined || values.only === name;
+
+const postgres = await startScratchServer();
+await migrate({ url: postgres.url, directory: migrationsDirectory, logger: createLogger({ level: "warn" }) });
+const git = await startGitServer();
+const folder = await createTempFolder("bench-control-plane");
+const plane = await startControlPlane({
+  databaseUrl: postgres.url,
+  folder: folder.path,
+  settings: { bakeMs: 2_000, drainMs: 60_000 },
+});
+const report: Record<string, unknown> = { machine: `${cpus().length} × ${cpus()[0]?.model}`, node: process.version };
+try {
+  if (wants("deploy")) report.deploy = await measureDeploys(plane);
+  if (wants("switch") || wants("gateway")) {
+    const quick = await quickDeployment("quick");
+    if (wants("switch")) report.switch = await measureSwitch(quick);
+    if (wants("gateway")) report.gateway = await measureGateway(quick.deployment);
+  }
+  if (wants("many")) report.many = await measureMany(Number(values.deployments));
+} finally {
+  await plane.stop();
+  await git.stop();
+  await folder.remove();
+  await postgres.stop();
+}
+console.log(JSON.stringify(report, null, 2));
+
+async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T }> {
+  const started = performance.now();
+  const result = await work();
+  return { ms: Math.round(performance.now() - started), result };
+}
+
+async function measureDeploys(plane: ControlPlaneServer) {
+  const files = await readExample("react-agent");
+  const repository = await git.createRepository("react-agent", files);
+  const cold = await timed(() => deploy(plane, gitDeployment("cold", repository.url)));
+  await repository.commit({ "notes.txt": "another commit" }, "Another");
+  const { id } = cold.result.deployment;
+  const change = (body: unknown) => plane.call<DeploymentBody>("PATCH", `/v2/deployments/${id}`, body);
+  const warm = await timed(async () => {
+    const { body } = await change({ source_revision_config: { repo_ref: "main" } });
+    return revisionDone(plane, id, body.latest_revision_id!);
+  });
+  const path = `/v2/deployments/${id}/revisions/${cold.result.revision.id}/redeploy`;
+  const rollback = await timed(async () => {
+    const { body } = await plane.call<DeploymentBody>("POST", path);
+    return revisionDone(plane, id, body.latest_revision_id!);
+  });
+  const states = [cold.result.revision.status, warm.result.status, rollback.result.status];
+  await plane.call("DELETE", `/v2/deployments/${id}`);
+  return { states, cold_ms: cold.ms, warm_cache_ms: warm.ms, rollback_ms: rollback.ms };
+}
+
+async function quickDeployment(name: string) {
+  const repository = await git.createRepository(name, quickProject("one"));
+  const source_config = { repo_url: repository.url, install_command: quickInstall };
+  const { deployment, revision } = await deploy(plane, gitDeployment(name, repository.url, { source_config }));
+  if (revision.status !== "DEPLOYED") throw new Error(`${name}: ${revision.status_message}`);
+  return { repository, deployment };
+}
+
+/** 200 requests a second and ten open streams, while the revision changes three times. */
+async function measureSwitch({ repository, deployment }: Awaited<ReturnType<typeof quickDeployment>>) {
+  let sent = 0;
+  const failures: string[] = [];
+  let going = true;
+  const pending = new Set<Promise<void>>();
+  const one = async () => {
+    sent += 1;
+    try {
+      const response = await fetch(`${deployment.url}/version`);
+      await response.arrayBuffer();
+      if (!response.ok) failures.push(String(response.status));
+    } catch (error) {
+      failures.push(String(error));
+    }
+  };
+  const load = (async () => {
+    while (going) {
+      const request = one().finally(() => pending.delete(request));
+      pending.add(request);
+      await pause(5);
+    }
+  })();
+  let streams = 0;
+  const stream = async () => {
+    while (going) {
+      const text = await (await fetch(`${deployment.url}/slow`)).text();
+      streams += 1;
+      if (text.match(/^data: /gm)?.length !== 30) failures.push("a stream was cut off");
+    }
+  };
+  const readers = Array.from({ length: 10 }, stream);
+  const started = performance.now();
+  for (const answer of ["two", "three", "four"]) {
+    await repository.commit(quickProject(answer), answer);
+    const { body } = await plane.call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, {
+      source_revision_config: { repo_ref: "main" },
+    });
+    await revisionDone(plane, deployment.id, body.latest_revision_id!);
+    await pause(5_000);
+  }
+  going = false;
+  await load;
+  await Promise.all([...pending, ...readers]);
+  const seconds = (performance.now() - started) / 1000;
+  return { requests: sent, per_second: Math.round(sent / seconds), streams, failed: failures.length, failures: failures.slice(0, 5) };
+}
+
+async function measureGateway(deployment: DeploymentBody) {
+  const environment = (await (await fetch(`${deployment.url}/environment`)).json()) as Record<string, string>;
+  const direct = `http://127.0.0.1:${environment.PORT}/version`;
+  const through = `${deployment.url}/version`;
+  const run = async (url: string, connections: number) => {
+    const { latency, requests, non2xx, errors } = await autocannon({ url, connections, duration: 8 });
+    return { p50_ms: latency.p50, p99_ms: latency.p99, mean_ms: latency.mean, per_second: requests.mean, failed: non2xx + errors };
+  };
+  const median = async (url: string) => {
+    const times: number[] = [];
+    for (let index = 0; index < 1_500; index += 1) {
+      const started = performance.now();
+      await (await fetch(url)).arrayBuffer();
+      if (index >= 300) times.push(performance.now() - started);
+    }
+    times.sort((a, b) => a - b);
+    return { p50_ms: times[Math.floor(times.length / 2)]!.toFixed(3), p99_ms: times[Math.floor(times.length * 0.99)]!.toFixed(3) };
+  };
+  return {
+    one_at_a_time: { direct: await median(direct), gateway: await median(through) },
+    sixteen_connections: { direct: await run(direct, 16), gateway: await run(through, 16) },
+  };
+}
+
+async function measureMany(count: number) {
+  const repository = await git.createRepository("many", quickProject("many"));
+  const source_config = { repo_url: repository.url, install_command: quickInstall };
+  const all = await timed(() =>
+    Promise.all(Array.from({ length: count }, (_, index) => deploy(plane, gitDeployment(`many-${index}`, repository.url, { source_config })))),
+  );
+  const pids = await query<{ pid: number }>("select (handle->>'pid')::int as pid from deployment_instances where state = 'ready'");
+  const sizes = await Promise.all(
+    pids.map(async ({ pid }) => Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024),
+  );
+  const [connections] = await query<{ count: number }>(
+    "select count(*)::int as count from pg_stat_activity where datname like 'treadle_d_%'",
+  );
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return {
+    deployments: count,
+    states: [...new Set(all.result.map(({ revision }) => revision.status))],
+    all_serving_ms: all.ms,
+    memory_mb_each: Math.round(total / sizes.length),
+    memory_mb_all: Math.round(total),
+    connections: connections!.count,
+  };
+}
+
+async function query<Row>(text: string): Promise<Row[]> {
+  const { rows } = await plane.database.sql.executeQuery<Row>({ sql: text, parameters: [] } as never);
+  return rows;
+}

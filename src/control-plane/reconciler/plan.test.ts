@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import type { Deployment } from "../deployments/deployment.ts";
+import type { Revision, RevisionStatus } from "../revisions/revision.ts";
+import { type Instance, type InstanceState, portTaken, stoppedByUs } from "../runtimes/instance.ts";
+import { backoffMs, type Observed, plan } from "./plan.ts";
+
+const now = new Date("2026-01-01T12:00:00Z");
+const ago = (ms: number) => new Date(now.getTime() - ms);
+const limits = {
+  ...{
+    healthMs: 60_000,
+    drainMs: 30_000,
+    bakeMs: 5_000,
+    rollbackMs: 20_000,
+    stopMs: 10_000,
+    provenMs: 600_000,
+  },
+};
+
+function revision(number: number, status: RevisionStatus, more: Partial<Revision> = {}): Revision {
+  return { id: `r${number}`, number, status, source: "github", ...more } as Revision;
+}
+
+function instance(revisionId: string, state: InstanceState, more: Partial<Instance> = {}): Instance {
+  return {
+    ...{
+      id: `i-${revisionId}`,
+      revision_id: revisionId,
+      state,
+      attempt: 1,
+      announced: null,
+      started_at: ago(1_000),
+    },
+    ...{ ready_at: null, drain_since: null, stop_since: null, exited_at: null, exit_reason: null },
+    ...more,
+  } as Instance;
+}
+
+function look(more: Partial<Omit<Observed, "deployment">> & { deployment?: Partial<Deployment> } = {}) {
+  const { deployment, ...rest } = more;
+  return plan({
+    ...{ now, limits, revisions: [], instances: [], building: new Set<string>(), freeBuildSlots: 1 },
+    inFlight: () => 0,
+    ...rest,
+    deployment: {
+      ...{ id: "d", deleted_at: null, active_revision_id: null, previous_revision_id: null },
+      ...{ switched_at: null, database_ready: true, ...deployment },
+    } as Deployment,
+  });
+}
+
+describe("the queue", () => {
+  it("admits the newest and skips what it overtakes", () => {
+    const { operations } = look({
+      revisions: [revision(1, "CREATING"), revision(2, "QUEUED"), revision(3, "QUEUED")],
+    });
+    expect(operations).toEqual([
+      { kind: "skip", revisionId: "r1", newerNumber: 3 },
+      { kind: "skip", revisionId: "r2", newerNumber: 3 },
+      { kind: "admit", revisionId: "r3", status: "AWAITING_BUILD" },
+    ]);
+  });
+
+  it("lets what is on its way finish first", () => {
+    const revisions = [revision(1, "BUILDING"), revision(2, "QUEUED")];
+    expect(look({ revisions, building: new Set(["r1"]) }).operations).toEqual([]);
+  });
+
+  it("takes images to the deploy without a build", () => {
+    const { operations } = look({ revisions: [revision(1, "CREATING", { source: "external_docker" })] });
+    expect(operations).toEqual([{ kind: "admit", revisionId: "r1", status: "AWAITING_DEPLOY" }]);
+  });
+
+  it("builds when there is room, waits when there is not, and begins again after a crash", () => {
+    const revisions = [revision(1, "AWAITING_BUILD")];
+    expect(look({ revisions }).operations).toEqual([{ kind: "build", revisionId: "r1", resumed: false }]);
+    expect(look({ revisions, freeBuildSlots: 0 })).toEqual({ operations: [], lookAgainMs: 500 });
+    expect(look({ revisions: [revision(1, "BUILDING")] }).operations).toEqual([
+      { kind: "build", revisionId: "r1", resumed: true },
+    ]);
+  });
+
+  it("ends a build nobody wants any more", () => {
+    expect(look({ building: new Set(["r1"]) }).operations).toEqual([
+      { kind: "cancel_build", revisionId: "r1" },
+    ]);
+  });
+});
+
+describe("a deploy", () => {
+  const revisions = [revision(1, "DEPLOYING")];
+
+  it("makes the database first", () => {
+    const waiting = [revision(1, "AWAITING_DEPLOY")];
+    const kindOf = (ready: boolean) =>
+      look({ revisions: waiting, deployment: { database_ready: ready } }).operations[0]?.kind;
+    expect([kindOf(false), kindOf(true)]).toEqual(["provision", "begin_deploy"]);
+  });
+
+  it("starts, waits for health, then switches", () => {
+    expect(look({ revisions }).operations).toEqual([{ kind: "start", revisionId: "r1", attempt: 1 }]);
+    expect(look({ revisions, instances: [instance("r1", "starting")] })).toEqual({
+      operations: [],
+      lookAgainMs: 59_000,
+    });
+    expect(look({ revisions, instances: [instance("r1", "ready")] }).operations).toEqual([
+      { kind: "switch", revisionId: "r1", instanceId: "i-r1" },
+    ]);
+  });
+
+  it("fails when the server dies, cannot load a graph, or takes too long", () => {
+    const died = instance("r1", "exited", { exit_reason: "exit code 1", exited_at: now });
+    const broken = instance("r1", "starting", { announced: { graphs: [], broken: { a: "no" } } });
+    const slow = instance("r1", "starting", { started_at: ago(60_000) });
+    for (const one of [died, broken, slow])
+      expect(look({ revisions, instances: [one] }).operations[0]?.kind).toBe("fail");
+  });
+
+  it("tries another port, and starts again what we stopped ourselves", () => {
+    const clash = instance("r1", "exited", { exit_reason: portTaken, exited_at: now });
+    expect(look({ revisions, instances: [clash] }).operations).toEqual([
+      { kind: "start", revisionId: "r1", attempt: 2 },
+    ]);
+    expect(look({ revisions, instances: [{ ...clash, attempt: 4 }] }).operations[0]?.kind).toBe("fail");
+    const stopped = instance("r1", "exited", { exit_reason: stoppedByUs, exited_at: now });
+    expect(look({ revisions, instances: [stopped] }).operations[0]?.kind).toBe("start");
+  });
+});
+
+describe("what serves", () => {
+  const revisions = [revision(1, "DEPLOYED"), revision(2, "DEPLOYED")];
+  const deployment = { active_revision_id: "r2", previous_revision_id: "r1", switched_at: ago(5_000) };
+  const died = (more: Partial<Instance> = {}) =>
+    instance("r2", "exited", { exit_reason: "exit code 1", exited_at: ago(1_000), ...more });
+
+  it("is left alone while it runs", () => {
+    expect(look({ revisions, deployment, instances: [instance("r2", "ready")] }).operations).toEqual([]);
+  });
+
+  it("gives its place back when it dies right after the switch", () => {
+    const { operations } = look({ revisions, deployment, instances: [died()] });
+    expect(operations).toMatchObject([{ kind: "roll_back", revisionId: "r2", toRevisionId: "r1" }]);
+  });
+
+  it("starts again with growing pauses when it dies later", () => {
+    const later = { ...deployment, switched_at: ago(3_600_000) };
+    const first = look({ revisions, deployment: later, instances: [died()] });
+    expect(first.operations).toEqual([{ kind: "start", revisionId: "r2", attempt: 2 }]);
+    const fifth = look({ revisions, deployment: later, instances: [died({ attempt: 5 })] });
+    expect(fifth).toEqual({ operations: [], lookAgainMs: backoffMs(5) - 1_000 });
+    const proven = died({ attempt: 5, started_at: ago(700_000) });
+    expect(look({ revisions, deployment: later, instances: [proven] }).operations).toMatchObject([
+      { attempt: 1 },
+    ]);
+  });
+
+  it("takes a draining server of its own back", () => {
+    const draining = instance("r2", "draining", { drain_since: ago(100) });
+    expect(look({ revisions, deployment, instances: [draining] }).operations).toEqual([
+      { kind: "undrain", instanceId: "i-r2" },
+    ]);
+  });
+});
+
+describe("what was replaced", () => {
+  const revisions = [revision(1, "DEPLOYED"), revision(2, "DEPLOYED")];
+  const deployment = { active_revision_id: "r2", previous_revision_id: "r1", switched_at: ago(5_000) };
+  const serving = instance("r2", "ready");
+  const old = (more: Partial<Instance>) => [serving, instance("r1", "draining", more)];
+
+  it("drains, and stops when it is idle and the new one has proven itself", () => {
+    expect(look({ revisions, deployment, instances: [serving, instance("r1", "ready")] }).operations).toEqual(
+      [{ kind: "drain", instanceId: "i-r1" }],
+    );
+    expect(look({ revisions, deployment, instances: old({ drain_since: ago(1_000) }) }).operations).toEqual(
+      [],
+    );
+    expect(look({ revisions, deployment, instances: old({ drain_since: ago(5_000) }) }).operations).toEqual([
+      { kind: "stop", instanceId: "i-r1" },
+    ]);
+  });
+
+  it("waits for its requests, but not for ever", () => {
+    const busy = (ms: number) =>
+      look({ revisions, deployment, instances: old({ drain_since: ago(ms) }), inFlight: () => 1 });
+    expect(busy(10_000).operations).toEqual([]);
+    expect(busy(30_000).operations).toEqual([{ kind: "stop", instanceId: "i-r1" }]);
+  });
+
+  it("is ended when it does not stop by itself", () => {
+    const stopping = (ms: number) =>
+      look({
+        revisions,
+        deployment,
+        instances: [serving, instance("r1", "stopping", { stop_since: ago(ms), ready_at: ago(50_000) })],
+      });
+    expect(stopping(9_000)).toEqual({ operations: [], lookAgainMs: 1_000 });
+    expect(stopping(10_000).operations).toEqual([{ kind: "kill", instanceId: "i-r1" }]);
+  });
+});
+
+describe("a deleted deployment", () => {
+  it("interrupts and stops everything, and starts nothing", () => {
+    const { operations } = look({
+      deployment: { deleted_at: now, active_revision_id: "r1" },
+      revisions: [revision(1, "DEPLOYED"), revision(2, "BUILDING"), revision(3, "QUEUED")],
+      instances: [instance("r1", "ready")],
+      building: new Set(["r2"]),
+    });
+    expect(operations.map(({ kind }) => kind)).toEqual(["cancel_build", "interrupt", "stop"]);
+  });
+});

@@ -1,0 +1,256 @@
+import { createHmac } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { GitRepository } from "../support/components/git-repository.ts";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  type RevisionBody,
+  revisionDone,
+} from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+const token = "ghp_a-very-secret-token-0123456789";
+let plane: ControlPlaneServer;
+let git: GitServer;
+let host: Server;
+let folder: TempFolder;
+let database: TestDatabase;
+let repository: GitRepository;
+let integration: { id: string; webhook_url: string; webhook_secret: string };
+let deployment: DeploymentBody;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await createTempFolder("integrations");
+  git = await startGitServer({ credentials: [{ username: "x-access-token", password: token }] });
+  // The one call of a GitHub-compatible host that is not git itself.
+  host = createServer((request, response) => {
+    const known = request.headers.authorization === `Bearer ${token}`;
+    response.writeHead(known ? 200 : 401, { "content-type": "application/json" });
+    const repo = {
+      id: 7,
+      name: "tracked",
+      owner: { login: "team" },
+      clone_url: `${git.url}/tracked.git`,
+      default_branch: "main",
+    };
+    response.end(JSON.stringify(known ? [repo] : { message: "Bad credentials" }));
+  });
+  await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
+  plane = await startControlPlane({
+    databaseUrl: database.url,
+    folder: folder.path,
+    settings: { gitPollMs: 3_600_000 },
+  });
+  repository = await git.createRepository("tracked", quickProject("one"));
+});
+
+afterAll(async () => {
+  await plane?.stop();
+  await git?.stop();
+  host?.close();
+  await database?.drop();
+  await folder?.remove();
+});
+
+const webhook = (body: string, headers: Record<string, string>) =>
+  fetch(integration.webhook_url, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json", ...headers },
+  });
+const sign = (body: string, secret = integration.webhook_secret) =>
+  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+const push = (after: string, ref = "refs/heads/main") =>
+  JSON.stringify({ ref, after, repository: { clone_url: repository.url } });
+
+describe("a git integration", () => {
+  it("is created with a token that is never shown again", async () => {
+    const api_url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+    const body = { name: "team", host: new URL(git.url).host, api_url, token };
+    const created = await plane.call<typeof integration>("POST", "/v1/integrations/github", body);
+    expect(created.status).toBe(201);
+    expect(JSON.stringify(created.body)).not.toContain(token);
+    integration = created.body;
+    const listed = await plane.call<unknown[]>("GET", "/api-host/v1/integrations/github/install");
+    expect(listed.body).toEqual([{ id: integration.id, installation_id: expect.any(Number), name: "team" }]);
+    expect((await plane.call("POST", "/v1/integrations/github", body)).status).toBe(409);
+    const { rows } = await database.database.sql.executeQuery<object>({
+      sql: "select * from git_integrations",
+      parameters: [],
+    } as never);
+    expect(JSON.stringify(rows)).not.toContain(token);
+  });
+
+  it("lists what its token can read", async () => {
+    const repos = await plane.call("GET", `/v1/integrations/github/${integration.id}/repos`);
+    expect(repos.body).toEqual([
+      {
+        host_integration_id: integration.id,
+        id: 7,
+        name: "tracked",
+        owner: "team",
+        url: `${git.url}/tracked.git`,
+        default_branch: "main",
+      },
+    ]);
+  });
+
+  it("opens a private repository; without it the build says what is missing", {
+    timeout: 60_000,
+  }, async () => {
+    const closed = await deploy(plane, gitDeployment("closed", repository.url));
+    expect(closed.revision.status).toBe("BUILD_FAILED");
+    expect(closed.revision.status_message).toContain("asks for a credential");
+    const opened = await deploy(plane, {
+      ...gitDeployment("tracked", repository.url),
+      source_config: {
+        repo_url: repository.url,
+        integration_id: integration.id,
+        build_on_push: true,
+        install_command: quickInstall,
+      },
+    });
+    expect(opened.revision.status).toBe("DEPLOYED");
+    deployment = opened.deployment;
+    const logs = await plane.call(
+      "GET",
+      `/v2/deployment-logs?deployment_id=${deployment.id}&log_type=BUILD&page_size=100`,
+    );
+    const everything = JSON.stringify([logs.body, opened]);
+    expect(everything).not.toContain(token);
+    expect(everything).not.toContain(Buffer.from(`x-access-token:${token}`).toString("base64"));
+  });
+
+  it("cannot be deleted while it is used", async () => {
+    expect((await plane.call("DELETE", `/v1/integrations/github/${integration.id}`)).status).toBe(409);
+  });
+});
+
+describe("build_on_push", () => {
+  it("refuses a webhook that is not signed, or signed with something else", async () => {
+    const body = push("a".repeat(40));
+    expect((await webhook(body, {})).status).toBe(401);
+    expect(
+      (await webhook(body, { "x-hub-signature-256": sign(body, "another secret of ours") })).status,
+    ).toBe(401);
+    expect((await webhook(`${body} `, { "x-hub-signature-256": sign(body) })).status).toBe(401);
+  });
+
+  it("builds what was pushed, once", { timeout: 60_000 }, async () => {
+    const sha = await repository.commit(quickProject("two"), "Two");
+    const body = push(sha);
+    const headers = { "x-hub-signature-256": sign(body), "x-github-event": "push" };
+    const first = (await (await webhook(body, headers)).json()) as { revision_ids: string[] };
+    expect(first.revision_ids).toHaveLength(1);
+    const again = (await (await webhook(body, headers)).json()) as { revision_ids: string[] };
+    expect(again.revision_ids).toEqual([]);
+    const done = await revisionDone(plane, deployment.id, first.revision_ids[0]!);
+    expect(done).toMatchObject({ status: "DEPLOYED", source_revision_config: { repo_commit_sha: sha } });
+    expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "two" });
+  });
+
+  it("leaves tags, other branches and deletions alone", async () => {
+    for (const body of [
+      push("b".repeat(40), "refs/tags/v1"),
+      push("b".repeat(40), "refs/heads/other"),
+      push("0".repeat(40)),
+    ]) {
+      const answer = await webhook(body, { "x-hub-signature-256": sign(body), "x-github-event": "push" });
+      expect(await answer.json()).toEqual({ revision_ids: [] });
+    }
+  });
+
+  it("sees a push by looking, where no webhook can reach", { timeout: 60_000 }, async () => {
+    const sha = await repository.commit(quickProject("three"), "Three");
+    const poll = plane.recurring.find(({ kind }) => kind === "control_plane.poll_branches")!;
+    await poll.handler({ signal: new AbortController().signal } as never);
+    const { body } = await plane.call<{ resources: RevisionBody[] }>(
+      "GET",
+      `/v2/deployments/${deployment.id}/revisions?limit=1`,
+    );
+    const done = await revisionDone(plane, deployment.id, body.resources[0]!.id);
+    expect(done).toMatchObject({ status: "DEPLOYED", source_revision_config: { repo_commit_sha: sha } });
+  });
+});
+
+describe("following a revision", () => {
+  it("streams its timeline, its lines and its end", { timeout: 60_000 }, async () => {
+    await repository.commit(quickProject("four"), "Four");
+    const made = await plane.call<RevisionBody>("POST", `/v2/deployments/${deployment.id}/revisions`, {});
+    const path = `${plane.url}/v2/deployments/${deployment.id}/revisions/${made.body.id}/events`;
+    const text = await (await fetch(path, { headers: { "x-api-key": plane.apiKey } })).text();
+    const frames = text
+      .split("\n\n")
+      .filter((frame) => frame.startsWith("event:"))
+      .map((frame) => ({
+        event: /^event: (.*)$/m.exec(frame)![1],
+        data: JSON.parse(/^data: (.*)$/m.exec(frame)![1]!),
+        id: /^id: (.*)$/m.exec(frame)![1]!,
+      }));
+    expect(frames.some(({ event, data }) => event === "log" && data.message === "linked the packages")).toBe(
+      true,
+    );
+    expect(frames.some(({ event, data }) => event === "event" && data.status === "BUILDING")).toBe(true);
+    expect(frames.filter(({ event }) => event === "status").at(-1)!.data.status).toBe("DEPLOYED");
+    const half = frames[Math.floor(frames.length / 2)]!;
+    const rest = await (
+      await fetch(path, { headers: { "x-api-key": plane.apiKey, "last-event-id": half.id } })
+    ).text();
+    expect(rest.length).toBeLessThan(text.length);
+  });
+
+  it("reads the same lines in all three ways", async () => {
+    const list = await plane.call<{ resources: RevisionBody[] }>(
+      "GET",
+      `/v2/deployments/${deployment.id}/revisions?limit=1`,
+    );
+    const revision = list.body.resources[0]!.id;
+    type Lines = { logs: { id: string; message: string }[]; next_offset: string };
+    const old = await plane.call<Lines>(
+      "POST",
+      `/v1/projects/${deployment.id}/revisions/${revision}/build_logs`,
+      { order: "asc", limit: 500 },
+    );
+    const middle = await plane.call<Lines>(
+      "GET",
+      `/v2/deployments/${deployment.id}/revisions/${revision}/logs?type=build&limit=500`,
+    );
+    const items: unknown[] = [];
+    let cursor = "";
+    for (;;) {
+      const query = `deployment_id=${deployment.id}&revision_id=${revision}&log_type=BUILD&page_size=3${cursor}`;
+      const page = await plane.call<{ items: unknown[]; next_cursor: string | null }>(
+        "GET",
+        `/v2/deployment-logs?${query}`,
+      );
+      items.push(...page.body.items);
+      if (page.body.next_cursor === null) break;
+      cursor = `&cursor=${page.body.next_cursor}`;
+    }
+    expect(old.body.logs.length).toBeGreaterThan(3);
+    expect(middle.body.logs).toEqual(old.body.logs);
+    expect(items).toEqual(old.body.logs);
+    expect(
+      (await plane.call("GET", `/v2/deployments/${deployment.id}/revisions/${revision}/logs`)).status,
+    ).toBe(422);
+    await waitUntil(
+      async () => {
+        const server = await plane.call<Lines>(
+          "GET",
+          `/v2/deployments/${deployment.id}/logs?order=desc&limit=5&query=serving`,
+        );
+        return server.body.logs.length > 0;
+      },
+      { what: "the server's lines", timeoutMs: 10_000 },
+    );
+  });
+});

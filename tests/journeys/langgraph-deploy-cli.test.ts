@@ -1,0 +1,90 @@
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../support/components/run-command.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+/** The unmodified command people have, against this server. */
+const cliVersion = "1.5.1";
+
+let plane: ControlPlaneServer;
+let folder: TempFolder;
+let database: TestDatabase;
+let project: string;
+let deploymentId: string;
+
+async function cli(...args: string[]): Promise<string> {
+  const binary = join(folder.path, "cli", "node_modules", ".bin", "langgraphjs");
+  const { stdout } = await runCommand(binary, ["deploy", ...args, "--host-url", plane.url], {
+    cwd: project,
+    env: { LANGSMITH_API_KEY: plane.apiKey, LANGGRAPH_CLI_NO_ANALYTICS: "1" },
+    timeoutMs: 150_000,
+  });
+  return stdout;
+}
+
+const jsonLines = (text: string) =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await createTempFolder("deploy-cli");
+  const tool = join(folder.path, "cli");
+  await mkdir(tool);
+  await writeFile(join(tool, "package.json"), JSON.stringify({ private: true }));
+  const install = [
+    "install",
+    `@langchain/langgraph-cli@${cliVersion}`,
+    "--legacy-peer-deps",
+    "--no-audit",
+    "--no-fund",
+  ];
+  await runCommand("npm", install, { cwd: tool, timeoutMs: 300_000 });
+  project = join(folder.path, "project");
+  await cp(fileURLToPath(new URL("../../examples/react-agent", import.meta.url)), project, {
+    recursive: true,
+  });
+  plane = await startControlPlane({ databaseUrl: database.url, folder: join(folder.path, "data") });
+}, 400_000);
+
+afterAll(async () => {
+  await plane?.stop();
+  await database?.drop();
+  await folder?.remove();
+});
+
+describe("langgraphjs deploy", () => {
+  const arguments_ = ["--name", "cli-agent", "--remote", "--json", "--no-input"];
+
+  it("creates a deployment and waits until it is served", { timeout: 200_000 }, async () => {
+    const result = jsonLines(await cli(...arguments_)).at(-1)!;
+    expect(result).toMatchObject({ event: "result", status: "succeeded" });
+    deploymentId = String(result.deployment_id);
+    expect(await (await fetch(`${result.url}/ok`)).json()).toEqual({ ok: true });
+    const page = await fetch(String(result.status_url), { redirect: "manual" });
+    expect(page.status).toBe(302);
+  });
+
+  it("updates it", { timeout: 200_000 }, async () => {
+    await writeFile(join(project, "notes.txt"), "something new");
+    const result = jsonLines(await cli(...arguments_)).at(-1)!;
+    expect(result).toMatchObject({ status: "succeeded", deployment_id: deploymentId });
+    const listed = await cli("revisions", "list", deploymentId);
+    expect(listed.match(/DEPLOYED/g)).toHaveLength(1);
+    expect(listed.match(/REPLACED/g)).toHaveLength(1);
+  });
+
+  it("lists, shows both kinds of logs, and deletes", { timeout: 100_000 }, async () => {
+    expect(await cli("list")).toContain("cli-agent");
+    expect(await cli("logs", "--name", "cli-agent", "--type", "build")).toContain("npm ci");
+    expect(await cli("logs", "--deployment-id", deploymentId)).toContain("Serving agent");
+    expect(await cli("delete", "--force", deploymentId)).toContain("Deleted");
+    expect(await cli("list")).toContain("No deployments found");
+  });
+});
