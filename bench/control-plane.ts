@@ -12,11 +12,19 @@ import { createLogger } from "../src/platform/logger.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
 import { createTempFolder } from "../tests/support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../tests/support/control-plane.ts";
-import { type DeploymentBody, deploy, gitDeployment, readExample, revisionDone } from "../tests/support/deployments.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  readExample,
+  revisionDone,
+} from "../tests/support/deployments.ts";
 import { migrationsDirectory, startScratchServer } from "../tests/support/postgres.ts";
 import { quickInstall, quickProject } from "../tests/support/quick-project.ts";
 
-const { values } = parseArgs({ options: { deployments: { type: "string", default: "20" }, only: { type: "string" } } });
+const { values } = parseArgs({
+  options: { deployments: { type: "string", default: "20" }, only: { type: "string" } },
+});
 const wants = (name: string) => values.only === undefined || values.only === name;
 
 const postgres = await startScratchServer();
@@ -28,7 +36,10 @@ const plane = await startControlPlane({
   folder: folder.path,
   settings: { bakeMs: 2_000, drainMs: 60_000 },
 });
-const report: Record<string, unknown> = { machine: `${cpus().length} × ${cpus()[0]?.model}`, node: process.version };
+const report: Record<string, unknown> = {
+  machine: `${cpus().length} × ${cpus()[0]?.model}`,
+  node: process.version,
+};
 try {
   if (wants("deploy")) report.deploy = await measureDeploys(plane);
   if (wants("switch") || wants("gateway")) {
@@ -75,7 +86,10 @@ async function measureDeploys(plane: ControlPlaneServer) {
 async function quickDeployment(name: string) {
   const repository = await git.createRepository(name, quickProject("one"));
   const source_config = { repo_url: repository.url, install_command: quickInstall };
-  const { deployment, revision } = await deploy(plane, gitDeployment(name, repository.url, { source_config }));
+  const { deployment, revision } = await deploy(
+    plane,
+    gitDeployment(name, repository.url, { source_config }),
+  );
   if (revision.status !== "DEPLOYED") throw new Error(`${name}: ${revision.status_message}`);
   return { repository, deployment };
 }
@@ -125,7 +139,13 @@ async function measureSwitch({ repository, deployment }: Awaited<ReturnType<type
   await load;
   await Promise.all([...pending, ...readers]);
   const seconds = (performance.now() - started) / 1000;
-  return { requests: sent, per_second: Math.round(sent / seconds), streams, failed: failures.length, failures: failures.slice(0, 5) };
+  return {
+    requests: sent,
+    per_second: Math.round(sent / seconds),
+    streams,
+    failed: failures.length,
+    failures: failures.slice(0, 5),
+  };
 }
 
 async function measureGateway(deployment: DeploymentBody) {
@@ -134,7 +154,13 @@ async function measureGateway(deployment: DeploymentBody) {
   const through = `${deployment.url}/version`;
   const run = async (url: string, connections: number) => {
     const { latency, requests, non2xx, errors } = await autocannon({ url, connections, duration: 8 });
-    return { p50_ms: latency.p50, p99_ms: latency.p99, mean_ms: latency.mean, per_second: requests.mean, failed: non2xx + errors };
+    return {
+      p50_ms: latency.p50,
+      p99_ms: latency.p99,
+      mean_ms: latency.mean,
+      per_second: requests.mean,
+      failed: non2xx + errors,
+    };
   };
   const median = async (url: string) => {
     const times: number[] = [];
@@ -144,7 +170,10 @@ async function measureGateway(deployment: DeploymentBody) {
       if (index >= 300) times.push(performance.now() - started);
     }
     times.sort((a, b) => a - b);
-    return { p50_ms: times[Math.floor(times.length / 2)]!.toFixed(3), p99_ms: times[Math.floor(times.length * 0.99)]!.toFixed(3) };
+    return {
+      p50_ms: times[Math.floor(times.length / 2)]!.toFixed(3),
+      p99_ms: times[Math.floor(times.length * 0.99)]!.toFixed(3),
+    };
   };
   return {
     one_at_a_time: { direct: await median(direct), gateway: await median(through) },
@@ -156,11 +185,20 @@ async function measureMany(count: number) {
   const repository = await git.createRepository("many", quickProject("many"));
   const source_config = { repo_url: repository.url, install_command: quickInstall };
   const all = await timed(() =>
-    Promise.all(Array.from({ length: count }, (_, index) => deploy(plane, gitDeployment(`many-${index}`, repository.url, { source_config })))),
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        deploy(plane, gitDeployment(`many-${index}`, repository.url, { source_config })),
+      ),
+    ),
   );
-  const pids = await query<{ pid: number }>("select (handle->>'pid')::int as pid from deployment_instances where state = 'ready'");
+  const pids = await query<{ pid: number }>(
+    "select (handle->>'pid')::int as pid from deployment_instances where state = 'ready'",
+  );
   const sizes = await Promise.all(
-    pids.map(async ({ pid }) => Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024),
+    pids.map(
+      async ({ pid }) =>
+        Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    ),
   );
   const [connections] = await query<{ count: number }>(
     "select count(*)::int as count from pg_stat_activity where datname like 'treadle_d_%'",

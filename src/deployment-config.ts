@@ -16,6 +16,11 @@ export const deploymentSettings = {
     .min(1)
     .default("/var/run/docker.sock")
     .describe("Socket of the Docker Engine, for TREADLE_RUNTIME=docker."),
+  TREADLE_DOCKER_IMAGE: z
+    .string()
+    .min(1)
+    .default("treadle:latest")
+    .describe("Image with Treadle in it, in which built deployments run under TREADLE_RUNTIME=docker."),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
@@ -48,6 +53,7 @@ type Settings = z.output<z.ZodObject<typeof deploymentSettings>>;
 export type DeploymentConfig = {
   runtime: "process" | "docker";
   dockerSocket: string;
+  dockerImage: string;
   allowLocalRepositories: boolean;
   buildTimeoutMs: number;
   buildMaxBytes: number;
@@ -70,6 +76,7 @@ export function deploymentConfigOf(
   return {
     runtime: env.TREADLE_RUNTIME,
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
+    dockerImage: env.TREADLE_DOCKER_IMAGE,
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,

@@ -29,7 +29,6 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
   return {
     name: "process",
     runs: { built: true, images: false },
-    announces: true,
 
     async start(spec) {
       if (spec.folder === null) throw imagesNeedDocker();

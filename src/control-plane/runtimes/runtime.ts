@@ -1,4 +1,7 @@
-/** What a runtime knows a started server by; kept in the database, so that it is found again after a restart. */
+/**
+ * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
+ * `announces: false` in it means that the server does not say on its log when it is ready.
+ */
 export type Handle = Record<string, unknown>;
 
 export type Resources = { memoryBytes: number | null; cpus: number | null };
@@ -21,8 +24,6 @@ export type Runtime = {
   readonly name: string;
   /** Whether it can run what a build made, and whether it can run a ready image. */
   readonly runs: { built: boolean; images: boolean };
-  /** Whether servers say on their log that they are ready, and what they could not load. */
-  readonly announces: boolean;
   start(spec: StartSpec): Promise<Handle>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */

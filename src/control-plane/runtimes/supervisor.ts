@@ -65,7 +65,7 @@ export function createSupervisor(options: SupervisorOptions) {
     const failed = (what: string) => (error: unknown) => {
       if (!stop.signal.aborted) logger.error({ err: error, instance: instance.id }, `a server ${what}`);
     };
-    let announced = instance.announced !== null || !runtime.announces;
+    let announced = instance.announced !== null || handle.announces === false;
     let healthy = false;
     const becomeReady = async () => {
       if (!announced || !healthy) return;

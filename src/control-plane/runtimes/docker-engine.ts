@@ -1,0 +1,73 @@
+import { type IncomingMessage, request } from "node:http";
+import { AppError } from "../../platform/errors.ts";
+
+export type EngineCall = {
+  method: string;
+  path: string;
+  body?: unknown;
+  signal?: AbortSignal;
+};
+
+/** The few calls of the Docker Engine API that a runtime needs, over its socket. */
+export function createDockerEngine(socketPath: string) {
+  function open({ method, path, body, signal }: EngineCall): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        ...{ socketPath, method, path: `/v1.41${path}`, agent: false },
+        headers: body === undefined ? {} : { "content-type": "application/json" },
+        ...(signal ? { signal } : {}),
+      });
+      outgoing.once("response", resolve);
+      outgoing.once("error", (error) =>
+        reject(signal?.aborted ? signal.reason : unreachable(socketPath, error)),
+      );
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  /** Null for a 404; other refusals throw what the engine says. */
+  async function call<Answer>(given: EngineCall): Promise<Answer | null> {
+    const response = await open(given);
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString("utf8");
+    const status = response.statusCode ?? 0;
+    if (status === 404) return null;
+    // 304: it is in that state already.
+    if (status >= 400) throw refused(given, status, text);
+    return (text === "" || status === 304 ? {} : parse(text)) as Answer;
+  }
+
+  return { open, call };
+}
+
+export type DockerEngine = ReturnType<typeof createDockerEngine>;
+
+/** Pulls answer with one JSON text after another; only the last says how it ended. */
+function parse(text: string): unknown {
+  const last = text.trim().split("\n").at(-1) ?? "";
+  try {
+    return JSON.parse(last);
+  } catch {
+    return {};
+  }
+}
+
+function refused({ method, path }: EngineCall, status: number, text: string): AppError {
+  const said = parse(text) as { message?: string };
+  return new AppError({
+    code: "runtime.docker_refused",
+    kind: "unavailable",
+    retryable: false,
+    message: `Docker refused ${method} ${path.split("?")[0]} (${status}): ${said.message ?? text.slice(0, 500)}`,
+  });
+}
+
+function unreachable(socketPath: string, cause: NodeJS.ErrnoException): AppError {
+  return new AppError({
+    code: "runtime.docker_unreachable",
+    kind: "unavailable",
+    message: `The Docker Engine does not answer at ${socketPath} (${cause.code ?? cause.message}). Start it, or set TREADLE_DOCKER_SOCKET.`,
+    cause,
+  });
+}

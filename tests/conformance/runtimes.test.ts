@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
+import { portTaken } from "../../src/control-plane/runtimes/instance.ts";
+import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import type { Handle, Runtime, StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { type Docker, startDocker } from "../support/components/docker.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { quickProject } from "../support/quick-project.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const logger = createLogger({ level: "silent" });
+const never = new AbortController().signal;
+
+type Ground = { create(): Runtime; stop(): Promise<void> };
+
+const implementations: Record<string, () => Promise<Ground>> = {
+  process: async () => ({
+    create: () => createProcessRuntime({ command: [process.execPath, join(root, "bin/treadle.js")], logger }),
+    stop: async () => {},
+  }),
+  docker: async () => {
+    const docker: Docker = await startDocker();
+    const baseImage = await docker.buildNodeImage();
+    // The image of these tests has Node alone; Treadle and its packages come from this machine.
+    const binds = [`${root}:${root}:ro`];
+    const command = ["node", join(root, "bin/treadle.js")];
+    return {
+      create: () => createDockerRuntime({ socketPath: docker.socketPath, baseImage, command, binds, logger }),
+      stop: docker.stop,
+    };
+  },
+};
+
+describe.each(Object.keys(implementations))("the %s runtime", (name) => {
+  let ground: Ground;
+  let runtime: Runtime;
+  let folder: TempFolder;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    folder = await createTempFolder(`runtime-${name}`);
+    for (const [path, text] of Object.entries(quickProject("conformance"))) {
+      await writeFile(join(folder.path, path), text!);
+    }
+    await symlink(join(root, "node_modules"), join(folder.path, "node_modules"));
+    ground = await implementations[name]!();
+    runtime = ground.create();
+  }, 240_000);
+
+  afterAll(async () => {
+    await ground?.stop();
+    await folder?.remove();
+    await database?.drop();
+  });
+
+  async function specification(more: Partial<StartSpec> = {}): Promise<StartSpec> {
+    const port = await findFreePort();
+    const instanceId = randomUUID();
+    return {
+      ...{ instanceId, port, folder: folder.path, configPath: "langgraph.json", image: null },
+      environment: {
+        ...{ PATH: process.env.PATH!, DATABASE_URL: database.url, TREADLE_AGENT_AUTH: "open" },
+        ...{
+          SUFFIX: "-from-the-environment",
+          TREADLE_HOST: "127.0.0.1",
+          BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1",
+        },
+      },
+      logPath: join(folder.path, "logs", `${instanceId}.log`),
+      resources: { memoryBytes: null, cpus: null },
+      ...more,
+    };
+  }
+  const log = (spec: StartSpec) => readFile(spec.logPath, "utf8").catch(() => "");
+  const served = (spec: StartSpec) =>
+    waitUntil(
+      () =>
+        fetch(`http://127.0.0.1:${spec.port}/version`).then(
+          (answer) => answer.json(),
+          () => undefined,
+        ),
+      { what: "the server", timeoutMs: 60_000 },
+    );
+
+  it("starts a server with its environment, finds it, and stops it in order", {
+    timeout: 120_000,
+  }, async () => {
+    const spec = await specification();
+    const handle = await runtime.start(spec);
+    const ended = runtime.ended(handle, never);
+    expect(await served(spec)).toEqual({ answer: "conformance", suffix: "-from-the-environment" });
+    expect(await runtime.isRunning(handle)).toBe(true);
+    expect(await runtime.find(spec.instanceId)).not.toBeNull();
+    expect(await runtime.find(randomUUID())).toBeNull();
+    await waitUntil(async () => (await log(spec)).includes('{"url"'), {
+      what: "its announcement",
+      timeoutMs: 10_000,
+    });
+    await runtime.stop(handle);
+    expect(await ended).toBe("exit code 0");
+    expect(await runtime.isRunning(handle)).toBe(false);
+    // Asking again does no harm.
+    await runtime.stop(handle);
+    await runtime.kill(handle);
+  });
+
+  it("keeps a server that another process of the platform started", { timeout: 120_000 }, async () => {
+    const spec = await specification();
+    const handle = JSON.parse(JSON.stringify(await runtime.start(spec))) as Handle;
+    await served(spec);
+    const next = ground.create();
+    expect(await next.isRunning(handle)).toBe(true);
+    const ended = next.ended(handle, never);
+    await next.kill(handle);
+    expect(await ended).toEqual(expect.any(String));
+    expect(await next.isRunning(handle)).toBe(false);
+    await expect(fetch(`http://127.0.0.1:${spec.port}/ok`)).rejects.toThrow();
+  });
+
+  it("tells how a server ended, and keeps what it said", { timeout: 120_000 }, async () => {
+    const broken = join(folder.path, "broken");
+    await cp(folder.path, broken, {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => !path.startsWith(broken),
+    });
+    await writeFile(join(broken, "graph.js"), 'console.error("out of yarn"); process.exit(12);');
+    const spec = await specification({ folder: broken });
+    const handle = await runtime.start(spec);
+    expect(await runtime.ended(handle, never)).toBe("exit code 12");
+    await waitUntil(async () => (await log(spec)).includes("out of yarn"), {
+      what: "its last words",
+      timeoutMs: 10_000,
+    });
+  });
+
+  it("says when the port was taken", { timeout: 120_000 }, async () => {
+    const first = await specification();
+    const handle = await runtime.start(first);
+    const ended = runtime.ended(handle, never);
+    await served(first);
+    const second = await specification({ port: first.port });
+    expect(await runtime.ended(await runtime.start(second), never)).toBe(portTaken);
+    await runtime.kill(handle);
+    await ended;
+  });
+
+  it("limits memory where the machine lets it", { timeout: 120_000 }, async () => {
+    const spec = await specification({ resources: { memoryBytes: 700 * 1024 * 1024, cpus: 0.9 } });
+    const handle = await runtime.start(spec);
+    const ended = runtime.ended(handle, never);
+    await served(spec);
+    await runtime.kill(handle);
+    expect(await ended).toEqual(expect.any(String));
+  });
+});
