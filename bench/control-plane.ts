@@ -153,7 +153,12 @@ async function measureGateway(deployment: DeploymentBody) {
   const direct = `http://127.0.0.1:${environment.PORT}/version`;
   const through = `${deployment.url}/version`;
   const run = async (url: string, connections: number) => {
-    const { latency, requests, non2xx, errors } = await autocannon({ url, connections, duration: 8 });
+    const { latency, requests, non2xx, errors } = await autocannon({
+      url,
+      connections,
+      duration: 8,
+      workers: 1,
+    });
     return {
       p50_ms: latency.p50,
       p99_ms: latency.p99,

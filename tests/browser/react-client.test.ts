@@ -44,16 +44,14 @@ async function statusesOf(threadId: string) {
   return (await runsOf(threadId)).map(({ status }) => status);
 }
 
+/** What is said on a thread of the gated graph, and what comes back when so many messages came before. */
+const turn = (text: string, before: number) => [`human: ${text}`, `ai: You said "${text}" after ${before}.`];
+
 describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
   const open = (assistant: string, thread?: string): Promise<ReactClient> =>
     clients.open({ api: server.url, assistant, transport, ...(thread ? { thread } : {}) });
   /** Gates stay open, so each transport has names of its own. */
   const hold = (name: string) => `hold ${name} ${transport}`;
-  /** What is said on a thread of the gated graph, and what comes back when so many messages came before. */
-  const turn = (text: string, before: number) => [
-    `human: ${text}`,
-    `ai: You said "${text}" after ${before}.`,
-  ];
 
   it("begins a thread, shows an answer as it comes, and goes on", async () => {
     const client = await open("gated");
@@ -122,26 +120,20 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
 
   it("answers an interrupt, also one it finds after a reload", async () => {
     const client = await open("asking");
-    const asks = (steps: number) =>
-      client.until(
-        "a question",
-        (shown) => !shown.isLoading && shown.interrupts.length > 0 && shown.steps.length === steps,
-      );
-    const takes = (steps: number) =>
-      client.until("the answer to be taken", (shown) => shown.steps.length === steps && !shown.isLoading);
+    const asked = { interrupts: [{ question: "go on?" }], values: { steps: ["prepared"] } };
     await client.submit({ steps: [] });
-    expect(await asks(1)).toMatchObject({ interrupts: [{ question: "go on?" }], steps: ["prepared"] });
+    await client.idleWith(asked);
     await client.respond("yes");
-    expect(await takes(2)).toMatchObject({ interrupts: [], steps: ["prepared", "answer: yes"], error: null });
+    const first = ["prepared", "answer: yes"];
+    await client.idleWith({ interrupts: [], values: { steps: first } });
 
     await client.submit({ steps: [] });
-    await asks(3);
+    await client.idleWith({ ...asked, values: { steps: [...first, "prepared"] } });
     await client.reload();
-    expect((await asks(3)).interrupts).toEqual([{ question: "go on?" }]);
+    await client.idleWith({ ...asked, values: { steps: [...first, "prepared"] } });
     await client.respond("still yes");
-    const { steps, ...rest } = await takes(4);
-    expect(steps.slice(2)).toEqual(["prepared", "answer: still yes"]);
-    expect(rest).toMatchObject({ interrupts: [], error: null, refusals: [] });
+    const steps = [...first, "prepared", "answer: still yes"];
+    await client.idleWith({ interrupts: [], values: { steps }, error: null, refusals: [] });
     expect(client.troubles).toEqual([]);
   });
 
@@ -160,56 +152,6 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     // The half answer is in no checkpoint; the hook keeps it after what is.
     const shown = await client.settled([`human: ${hold("stop")}`, ...turn("next", 1), "ai: You said "]);
     expect(shown.error).toBeNull();
-    expect(client.troubles).toEqual([]);
-  });
-
-  it("forks before an answer to have it made again", async () => {
-    const client = await open("gated");
-    await client.say("one");
-    await client.settled(turn("one", 0));
-    await client.say("two");
-    const whole = [...turn("one", 0), ...turn("two", 2)];
-    const { threadId, lastMessageId } = await client.settled(whole);
-    await client.again();
-    await client.until("another answer", (shown) => shown.lastMessageId !== lastMessageId);
-    const again = await client.settled(whole);
-    expect(again.lastMessageId).toBe(await lastMessageIdOf(threadId!));
-    await client.reload();
-    expect((await client.settled(whole)).lastMessageId).toBe(again.lastMessageId);
-    expect(client.troubles).toEqual([]);
-  });
-
-  it("forks from a checkpoint of the history", async () => {
-    const client = await open("gated");
-    await client.say("one");
-    await client.settled(turn("one", 0));
-    await client.say("two");
-    const { threadId } = await client.settled([...turn("one", 0), ...turn("two", 2)]);
-    const history = await server.client.threads.getHistory<{ messages?: unknown[] }>(threadId!);
-    const end = history.find(({ values, next }) => values.messages?.length === 2 && next.length === 0);
-    await client.say("three", { forkFrom: end!.checkpoint.checkpoint_id });
-    const branch = [...turn("one", 0), ...turn("three", 2)];
-    await client.settled(branch);
-    await client.reload();
-    await client.settled(branch);
-    expect(client.troubles).toEqual([]);
-  });
-
-  it("queues what is said during a run", async () => {
-    const client = await open("gated");
-    await client.say(hold("queue"));
-    await client.until("half an answer", ({ messages }) => messages.length === 2);
-    await client.say("second", { multitaskStrategy: "enqueue" });
-    await client.until("one to wait", ({ queued }) => queued === 1);
-    await client.say("third", { multitaskStrategy: "enqueue" });
-    await client.until("two to wait", ({ queued }) => queued === 2);
-    gates.open(hold("queue"));
-    const shown = await client.settled([
-      ...turn(hold("queue"), 0),
-      ...turn("second", 2),
-      ...turn("third", 4),
-    ]);
-    expect(shown).toMatchObject({ queued: 0, error: null });
     expect(client.troubles).toEqual([]);
   });
 
@@ -247,6 +189,100 @@ describe.each(["sse", "websocket"])("useStream over %s", (transport) => {
     const assistants = (await runsOf(threadId!)).map(({ assistant_id }) => assistant_id);
     expect(assistants).toEqual([assistants[0], assistants[1], assistants[0]]);
     expect(assistants[1]).not.toBe(assistants[0]);
+    expect(client.troubles).toEqual([]);
+  });
+});
+
+describe("useStream", () => {
+  const open = (assistant: string): Promise<ReactClient> => clients.open({ api: server.url, assistant });
+
+  it("answers several interrupts at once, and one of a subgraph", async () => {
+    const client = await open("asking-twice");
+    await client.submit({ answers: [] });
+    await client.until(
+      "both questions",
+      ({ interrupts, isLoading }) => interrupts.length === 2 && !isLoading,
+    );
+    await client.respondToAll("yes");
+    await client.idleWith({ interrupts: [], values: { answers: ["left: yes", "right: yes"] }, refusals: [] });
+
+    const below = await open("asking-below");
+    await below.submit({ answers: [] });
+    await below.idleWith({ interrupts: ["inner?"] });
+    await below.respond("no");
+    await below.idleWith({ interrupts: [], values: { answers: ["inner: no"] }, refusals: [] });
+    expect([...client.troubles, ...below.troubles]).toEqual([]);
+  });
+
+  it("says why a run failed", async () => {
+    const client = await open("failing");
+    await client.submit({ steps: [] });
+    await client.idleWith({
+      error: "Error: the second node always fails",
+      values: { steps: ["first"] },
+      ended: ["error"],
+    });
+    expect(client.troubles).toEqual([]);
+  });
+
+  it.each([
+    ["interrupt", (held: string) => [`human: ${held}`, ...turn("instead", 1)]],
+    ["rollback", () => turn("instead", 0)],
+  ])("puts a new run in the place of the running one: %s", async (multitaskStrategy, rest) => {
+    const client = await open("gated");
+    const held = `hold ${multitaskStrategy}`;
+    await client.say(held);
+    await client.until("half an answer", ({ messages }) => messages.length === 2);
+    await client.say("instead", { multitaskStrategy });
+    // As after a stop, the hook keeps the half answer.
+    await client.settled([...rest(held), "ai: You said "]);
+    expect(client.troubles).toEqual([]);
+  });
+
+  it("forks before an answer to have it made again", async () => {
+    const client = await open("gated");
+    await client.say("one");
+    await client.settled(turn("one", 0));
+    await client.say("two");
+    const whole = [...turn("one", 0), ...turn("two", 2)];
+    const { threadId, lastMessageId } = await client.settled(whole);
+    await client.again();
+    await client.until("another answer", (shown) => shown.lastMessageId !== lastMessageId);
+    const again = await client.settled(whole);
+    expect(again.lastMessageId).toBe(await lastMessageIdOf(threadId!));
+    await client.reload();
+    expect((await client.settled(whole)).lastMessageId).toBe(again.lastMessageId);
+    expect(client.troubles).toEqual([]);
+  });
+
+  it("forks from a checkpoint of the history", async () => {
+    const client = await open("gated");
+    await client.say("one");
+    await client.settled(turn("one", 0));
+    await client.say("two");
+    const { threadId } = await client.settled([...turn("one", 0), ...turn("two", 2)]);
+    const history = await server.client.threads.getHistory<{ messages?: unknown[] }>(threadId!);
+    const end = history.find(({ values, next }) => values.messages?.length === 2 && next.length === 0);
+    await client.say("three", { forkFrom: end!.checkpoint.checkpoint_id });
+    const branch = [...turn("one", 0), ...turn("three", 2)];
+    await client.settled(branch);
+    await client.reload();
+    await client.settled(branch);
+    expect(client.troubles).toEqual([]);
+  });
+
+  it("queues what is said during a run", async () => {
+    const client = await open("gated");
+    const held = "hold the queue";
+    await client.say(held);
+    await client.until("half an answer", ({ messages }) => messages.length === 2);
+    await client.say("second", { multitaskStrategy: "enqueue" });
+    await client.until("one to wait", ({ queued }) => queued === 1);
+    await client.say("third", { multitaskStrategy: "enqueue" });
+    await client.until("two to wait", ({ queued }) => queued === 2);
+    gates.open(held);
+    const shown = await client.settled([...turn(held, 0), ...turn("second", 2), ...turn("third", 4)]);
+    expect(shown).toMatchObject({ queued: 0, error: null });
     expect(client.troubles).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { cp, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -128,12 +128,10 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
 
   it("tells how a server ended, and keeps what it said", { timeout: 120_000 }, async () => {
     const broken = join(folder.path, "broken");
-    await cp(folder.path, broken, {
-      recursive: true,
-      verbatimSymlinks: true,
-      filter: (path) => !path.startsWith(broken),
-    });
-    await writeFile(join(broken, "graph.js"), 'console.error("out of yarn"); process.exit(12);');
+    await mkdir(broken);
+    const files = quickProject("x", { "graph.js": 'console.error("out of yarn"); process.exit(12);' });
+    for (const [path, text] of Object.entries(files)) await writeFile(join(broken, path), text!);
+    await symlink(join(root, "node_modules"), join(broken, "node_modules"));
     const spec = await specification({ folder: broken });
     const handle = await runtime.start(spec);
     expect(await runtime.ended(handle, never)).toBe("exit code 12");

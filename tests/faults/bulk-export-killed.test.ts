@@ -150,11 +150,28 @@ describe("a process killed", () => {
   });
 });
 
+/** One that sleeps in the middle of a transaction keeps its locks, and everybody waits for it: not what is tested. */
+async function stopOutsideTransactions(process: ChildProcess): Promise<void> {
+  const sessions = async (state: string) => {
+    const { rows } = await raw<{ count: number }>`select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name = 'treadle' and state = ${state}`.execute(
+      app.database.sql,
+    );
+    return rows[0]!.count;
+  };
+  for (;;) {
+    process.signal("SIGSTOP");
+    await until("its statements to end", async () => (await sessions("active")) === 0);
+    if ((await sessions("idle in transaction")) === 0) return;
+    process.signal("SIGCONT");
+  }
+}
+
 test("a process that sleeps through its lease and wakes up again changes nothing", async () => {
   const started = await startChild();
   const begun = await begin();
   await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
-  started.signal("SIGSTOP");
+  await stopOutsideTransactions(started);
   await inOtherProcess(async () => {
     await until(
       "the other one to take over",

@@ -8,6 +8,7 @@ import { type ChildProcess, spawnProcess } from "../support/components/process.t
 import { isRunning, processesNaming } from "../support/components/process-table.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
+import { dropDeploymentDatabases } from "../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import type { DeploymentBody, RevisionBody } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
@@ -107,6 +108,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform?.stop("SIGTERM", 30_000);
   await git?.stop();
+  if (database) await dropDeploymentDatabases(database.database);
   await database?.drop();
   await folder?.remove();
   await gates?.remove();

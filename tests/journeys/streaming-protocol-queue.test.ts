@@ -69,9 +69,7 @@ it("keeps the client's queue on the server: seen after a reload, cancelled one b
     ...["fourth", 'You said "fourth" after 4.'],
   ];
   for (const controller of [first, second]) {
-    await until("all answers", () => texts(controller).join() === conversation.join()).catch((error) => {
-      throw new Error(JSON.stringify(controller.rootStore.getSnapshot()), { cause: error });
-    });
+    await until("all answers", () => texts(controller).join() === conversation.join());
     await until("an empty queue", () => controller.queueStore.getSnapshot().length === 0);
     expect(controller.rootStore.getSnapshot().error).toBeUndefined();
   }

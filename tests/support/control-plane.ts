@@ -6,7 +6,10 @@ import { createControlPlane } from "../../src/control-plane/control-plane.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { dropOwnDatabase } from "../../src/platform/db/own-database.ts";
+import { raw } from "../../src/platform/db/raw.ts";
 import { createHttpApp, type HttpApp } from "../../src/platform/http/http-app.ts";
 import { createIdempotencyStore } from "../../src/platform/http/idempotency-store.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server.ts";
@@ -30,6 +33,8 @@ export type ControlPlaneServerOptions = {
   agentAuthRequired?: boolean;
   runtime?: Runtime;
   logLevel?: string;
+  /** Leave the deployments' databases where they are: another server goes on with them. */
+  keepDatabases?: boolean;
 };
 
 export type Answer<Body> = { status: number; body: Body; headers: Headers };
@@ -123,9 +128,18 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       await jobs.stop();
       await plane.stop(5_000);
       await workspaces.stop();
+      if (!options.keepDatabases) await dropDeploymentDatabases(database);
       await database.close();
     },
   };
 }
 
 export type ControlPlaneServer = Awaited<ReturnType<typeof startControlPlane>>;
+
+/** They live beside the test's own database, which is dropped without them. */
+export async function dropDeploymentDatabases(database: Database): Promise<void> {
+  const { rows } = await raw<{ name: string }>`select database_name as name from deployments`.execute(
+    database.sql,
+  );
+  for (const { name } of rows) await dropOwnDatabase(database.sql, name);
+}

@@ -19,6 +19,7 @@ export class Gates {
   }
 
   async pass(name: string, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     const waiting: Promise<unknown>[] = [this.#gate(name).promise];
     if (signal) waiting.push(once(signal, "abort").catch(() => undefined));
     await Promise.race(waiting);

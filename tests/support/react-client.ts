@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import react from "@vitejs/plugin-react";
 import type { Page } from "playwright-core";
 import { build } from "vite";
@@ -60,6 +61,11 @@ export class ReactClient {
     this.page = page;
     page.setDefaultTimeout(20_000);
     page.on("pageerror", (error) => this.troubles.push(error.message));
+    page.on("requestfailed", (request) => {
+      const reason = request.failure()?.errorText ?? "";
+      // What was still open when the page was left, or was closed by the client itself.
+      if (reason !== "net::ERR_ABORTED") this.troubles.push(`${reason} ${request.url()}`);
+    });
     page.on("response", (response) => {
       if (response.status() >= 400) this.troubles.push(`${response.status()} ${response.url()}`);
     });
@@ -102,16 +108,16 @@ export class ReactClient {
   }
 
   /** Nothing runs, and these are the messages. */
-  async settled(messages: string[]): Promise<Shown> {
-    const wanted = JSON.stringify(messages);
-    return this.until(
-      `no run and the messages ${wanted}`,
-      (shown) => !shown.isLoading && JSON.stringify(shown.messages) === wanted,
-    );
+  settled(messages: string[]): Promise<Shown> {
+    return this.idleWith({ messages });
   }
 
-  async threadId(): Promise<string> {
-    return (await this.until("a thread", ({ threadId }) => threadId !== null)).threadId!;
+  /** Nothing runs, and the page shows this. */
+  async idleWith(expected: Partial<Shown>): Promise<Shown> {
+    return this.until(`no run and ${JSON.stringify(expected)}`, (shown) => {
+      const wanted = { ...shown, ...expected, isLoading: false };
+      return isDeepStrictEqual(shown, wanted);
+    });
   }
 
   async submit(input: unknown, options: object = {}): Promise<void> {
@@ -126,6 +132,12 @@ export class ReactClient {
   async respond(answer: unknown, options: object = {}): Promise<void> {
     await this.#fill(answer, options);
     await this.press("Respond");
+  }
+
+  /** The same answer to everything that is asked. */
+  async respondToAll(answer: unknown): Promise<void> {
+    await this.#fill(answer, {});
+    await this.press("Respond to all");
   }
 
   /** Has the last message made again. */

@@ -64,9 +64,9 @@ export function createBuilder(options: BuilderOptions) {
 
   async function build(request: BuildRequest): Promise<Built> {
     const workFolder = workFolderOf(request.revisionId);
-    await rm(workFolder, { recursive: true, force: true });
-    await mkdir(workFolder, { recursive: true, mode: 0o700 });
     try {
+      await rm(workFolder, { recursive: true, force: true });
+      await mkdir(workFolder, { recursive: true, mode: 0o700 });
       return await buildIn(workFolder, request);
     } catch (error) {
       throw explain(error);

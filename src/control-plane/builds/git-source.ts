@@ -160,6 +160,9 @@ async function explained<T>(repository: Repository, work: () => Promise<T>): Pro
 
 /** git's words, turned into what to do. */
 function gitProblem({ url, ref, credentials }: Repository, said: string): string {
+  if (/No space left|Out of diskspace|unable to write file/i.test(said)) {
+    return "The disk of this machine is full. Free some space and deploy again.";
+  }
   if (
     /Authentication failed|could not read Username|terminal prompts disabled|HTTP Basic: Access denied|error: 401|error: 403|Permission denied/i.test(
       said,
@@ -186,8 +189,6 @@ function gitProblem({ url, ref, credentials }: Repository, said: string): string
   ) {
     return `${url} has no commit ${ref}. Check repo_ref.`;
   }
-  if (/No space left/i.test(said))
-    return "The disk of this machine is full. Free some space and deploy again.";
   return `git could not read ${url}:\n${said}`;
 }
 

@@ -7,6 +7,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { deleteArtifact, listUnusedArtifacts } from "../builds/artifact-store.ts";
 import { pruneLogs } from "../logs/log-store.ts";
+import { pruneEvents } from "../revisions/revision-store.ts";
 import { pruneInstances } from "../runtimes/instance-store.ts";
 import { deleteExpiredUploads } from "../uploads/upload-store.ts";
 import { listPurgeable, purgeDeployment } from "./observation-store.ts";
@@ -16,6 +17,7 @@ const keepLogsMs = 7 * dayMs;
 const keepLines = 100_000;
 const keepArtifactsMs = dayMs;
 const keepRevisions = 5;
+const keepEvents = 300;
 
 export type MaintenanceOptions = { database: Database; clock: Clock; logger: Logger; folder: string };
 
@@ -56,5 +58,6 @@ export async function maintain(options: MaintenanceOptions, signal: AbortSignal)
     await rm(path, { force: true });
     await rm(`${path}.1`, { force: true });
   }
+  await pruneEvents(database.sql, keepEvents);
   await pruneLogs(database.sql, { before: new Date(now.getTime() - keepLogsMs), maxLines: keepLines });
 }

@@ -153,7 +153,10 @@ function planDeploy({ deployment, revisions, instances, now, limits }: Observed,
       else if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
         steps.add({ kind: "start", revisionId: revision.id, attempt: last.attempt + 1 });
       } else {
-        const reason = `The server ended before it was healthy (${last.exit_reason}).`;
+        const ended = /^(exit code|signal) /.test(last.exit_reason ?? "");
+        const reason = ended
+          ? `The server ended before it was healthy (${last.exit_reason}).`
+          : `The server could not be started: ${last.exit_reason}`;
         steps.add({ kind: "fail", revisionId: revision.id, instanceId: null, reason });
       }
     } else planGate(revision, current, now, limits, steps);

@@ -129,3 +129,11 @@ export async function listEvents(sql: Sql, revisionIds: string[], afterId = 0): 
     order by id limit 1000`.execute(sql);
   return rows;
 }
+
+/** A server in a crash loop writes one with every start; the newest tell the story. */
+export async function pruneEvents(sql: Sql, keepPerRevision: number): Promise<void> {
+  await raw`
+    delete from revision_events e using (
+      select id, row_number() over (partition by revision_id order by id desc) as place from revision_events) ranked
+    where ranked.id = e.id and ranked.place > ${keepPerRevision}`.execute(sql);
+}

@@ -34,8 +34,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   async function ensureImage(image: string): Promise<void> {
     if (await engine.call({ method: "GET", path: `/images/${encodeURIComponent(image)}/json` })) return;
     const path = `/images/create?fromImage=${encodeURIComponent(image)}`;
-    const ended = await engine.call<{ error?: string }>({ method: "POST", path });
-    if (ended?.error === undefined && ended !== null) return;
+    const ended = await engine
+      .call<{ error?: string }>({ method: "POST", path })
+      .catch((error: unknown) => ({ error: errorMessage(error) }));
+    if (ended !== null && ended.error === undefined) return;
     throw new AppError({
       code: "runtime.image_missing",
       kind: "invalid",
@@ -78,8 +80,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     return made.Id;
   }
 
+  /** Two may remove it at once: who asked for its end, and who waited for it. */
   async function remove(id: string): Promise<void> {
-    await engine.call({ method: "DELETE", path: `/containers/${id}?force=true&v=true` });
+    for (let round = 0; round < 100; round += 1) {
+      const path = `/containers/${id}?force=true&v=true`;
+      if ((await engine.call({ method: "DELETE", path }).catch(alreadyEnded)) === null) return;
+      await delay(50);
+    }
   }
 
   /** Into the file every runtime's servers write to; after a restart of the platform from where it stopped. */

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { errorMessage } from "../../platform/errors.ts";
+import { AppError, errorMessage } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { findFreePort } from "./free-port.ts";
@@ -52,6 +53,9 @@ type Watched = {
   probe: string;
 };
 
+const retryMs = 1_000;
+/** An hour. */
+const maxRounds = 3_600;
 const anyLive = ["starting", "ready", "draining", "stopping"] as const;
 
 /** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
@@ -69,8 +73,8 @@ export function createSupervisor(options: SupervisorOptions) {
     let healthy = false;
     const becomeReady = async () => {
       if (!announced || !healthy) return;
-      if (await moveInstance(database.sql, instance.id, { from: ["starting"], to: "ready" }, clock.now()))
-        changed();
+      const move = { from: ["starting" as const], to: "ready" as const };
+      if (await insist(() => moveInstance(database.sql, instance.id, move, clock.now()))) changed();
     };
     const tail = followLog({
       ...{ database, clock, logger, instance, secrets },
@@ -102,12 +106,28 @@ export function createSupervisor(options: SupervisorOptions) {
     const { id, deployment_id } = entry.instance;
     entry.stop.abort();
     await entry.tail.stop();
-    const now = await readInstance(database.sql, id);
-    const why = now?.state === "stopping" ? stoppedByUs : reason;
-    await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", reason: why }, clock.now());
+    const why = await insist(async () => {
+      const now = await readInstance(database.sql, id);
+      const ended = now?.state === "stopping" ? stoppedByUs : reason;
+      const move = { from: [...anyLive], to: "exited" as const, reason: ended };
+      await moveInstance(database.sql, id, move, clock.now());
+      return ended;
+    });
     watched.delete(id);
     logger.info({ instance: id, deployment: deployment_id, reason: why }, "a deployed server ended");
     options.onChange(deployment_id);
+  }
+
+  /** What happened has happened; a database that is away for a while must hear of it all the same. */
+  async function insist<T>(work: () => Promise<T>): Promise<T> {
+    for (let round = 0; ; round += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (round === maxRounds || !(error instanceof AppError && error.retryable)) throw error;
+        await delay(retryMs);
+      }
+    }
   }
 
   async function launch(spec: LaunchSpec): Promise<string> {

@@ -3,7 +3,7 @@ import { StrictMode, useCallback, useState } from "react";
 import { createRoot } from "react-dom/client";
 import type { Shown } from "./shown.ts";
 
-type State = { messages?: unknown[]; steps?: string[] };
+type State = { messages?: unknown[]; [key: string]: unknown };
 type Stream = ReturnType<typeof useStream<State>>;
 
 /** What a reload keeps: the page is told everything by its address. */
@@ -55,6 +55,9 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
   const doing = (work: () => Promise<void>) => () => {
     work().catch((error: unknown) => setRefusals((before) => [...before, String(error)]));
   };
+  const { messages: _messages, ...values } = stream.values;
+  const respondAll = () =>
+    stream.respondAll(Object.fromEntries(stream.interrupts.map(({ id }) => [id!, JSON.parse(input)])));
   const shown: Shown = {
     threadId: stream.threadId,
     assistantId: stream.assistantId,
@@ -62,7 +65,7 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
     isThreadLoading: stream.isThreadLoading,
     messages: stream.messages.map(({ type, text }) => `${type}: ${text}`),
     lastMessageId: stream.messages.at(-1)?.id ?? null,
-    steps: stream.values.steps ?? [],
+    values,
     interrupts: stream.interrupts.map(({ value }) => value),
     toolCalls: stream.toolCalls.map(({ name, status }) => `${name}: ${status}`),
     subagents: [...stream.subagents.values()].map(({ name, status }) => `${name}: ${status}`),
@@ -85,11 +88,11 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
       <button type="button" onClick={doing(() => stream.respond(JSON.parse(input), JSON.parse(options)))}>
         Respond
       </button>
+      <button type="button" onClick={doing(respondAll)}>
+        Respond to all
+      </button>
       <button type="button" onClick={doing(() => stream.stop())}>
         Stop
-      </button>
-      <button type="button" onClick={doing(() => queue.clear())}>
-        Clear queue
       </button>
       <ol>
         {stream.messages.map((message, index) => (

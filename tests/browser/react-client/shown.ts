@@ -7,7 +7,8 @@ export type Shown = {
   /** `type: text` */
   messages: string[];
   lastMessageId: string | null;
-  steps: string[];
+  /** The state beside the messages. */
+  values: Record<string, unknown>;
   interrupts: unknown[];
   /** `name: status`, as for subagents */
   toolCalls: string[];

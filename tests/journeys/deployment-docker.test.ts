@@ -1,0 +1,120 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { type Docker, startDocker } from "../support/components/docker.ts";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentBody, deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+let docker: Docker;
+let plane: ControlPlaneServer;
+let git: GitServer;
+let folder: TempFolder;
+let database: TestDatabase;
+
+/** An image that is no Treadle: a few lines of Node that answer `/ok` on the port they are given. */
+async function buildServer(tag: string, answer: string): Promise<string> {
+  const context = join(folder.path, tag.replace(/\W/g, "-"));
+  await mkdir(context);
+  const code = `require("node:http").createServer((request, response) => {
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(request.url === "/ok" ? { ok: true } : { answer: ${JSON.stringify(answer)}, secret: process.env.TOLD }));
+}).listen(Number(process.env.PORT), "127.0.0.1", () => console.log("image ${answer} listens"));`;
+  await writeFile(join(context, "server.cjs"), code);
+  await writeFile(
+    join(context, "Dockerfile"),
+    'FROM treadle-test-node:latest\nCOPY server.cjs /server.cjs\nCMD ["node", "/server.cjs"]\n',
+  );
+  await docker.run(["build", "--tag", tag, context], { timeoutMs: 120_000 });
+  return tag;
+}
+
+beforeAll(async () => {
+  docker = await startDocker();
+  const baseImage = await docker.buildNodeImage();
+  database = await createTestDatabase();
+  folder = await createTempFolder("deployment-docker");
+  git = await startGitServer();
+  const logger = createLogger({ level: "silent" });
+  const command = ["node", join(root, "bin/treadle.js")];
+  plane = await startControlPlane({
+    ...{ databaseUrl: database.url, folder: folder.path },
+    settings: { bakeMs: 300 },
+    runtime: createDockerRuntime({
+      socketPath: docker.socketPath,
+      baseImage,
+      command,
+      binds: [`${root}:${root}:ro`],
+      logger,
+    }),
+  });
+}, 240_000);
+
+afterAll(async () => {
+  await plane?.stop();
+  await git?.stop();
+  await docker?.stop();
+  await database?.drop();
+  await folder?.remove();
+});
+
+describe("deployments as containers", () => {
+  it("runs an image, replaces it by another, and leaves no container behind", {
+    timeout: 180_000,
+  }, async () => {
+    const image = {
+      name: "image",
+      source: "external_docker",
+      source_config: {},
+      secrets: [{ name: "TOLD", value: "a-secret-value" }],
+    };
+    const first = await buildServer("agent:one", "one");
+    const { deployment, revision } = await deploy(plane, {
+      ...image,
+      source_revision_config: { image_uri: first },
+    });
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    const answer = async () => (await fetch(`${deployment.url}/x`)).json();
+    expect(await answer()).toEqual({ answer: "one", secret: "a-secret-value" });
+    const second = await buildServer("agent:two", "two");
+    const path = `/v2/deployments/${deployment.id}`;
+    const patched = await plane.call<DeploymentBody>("PATCH", path, {
+      source_revision_config: { image_uri: second },
+    });
+    expect((await revisionDone(plane, deployment.id, patched.body.latest_revision_id!)).status).toBe(
+      "DEPLOYED",
+    );
+    expect(await answer()).toMatchObject({ answer: "two" });
+    const logs = await plane.call<{ logs: { message: string }[] }>("GET", `${path}/logs?limit=100`);
+    expect(logs.body.logs.map(({ message }) => message)).toContain("image one listens");
+    const missing = await plane.call<DeploymentBody>("PATCH", path, {
+      source_revision_config: { image_uri: "127.0.0.1:9/none:1" },
+    });
+    const failed = await revisionDone(plane, deployment.id, missing.body.latest_revision_id!);
+    expect(failed.status).toBe("DEPLOY_FAILED");
+    expect(failed.status_message).toContain("127.0.0.1:9/none:1");
+    expect(await answer()).toMatchObject({ answer: "two" });
+    expect((await plane.call("DELETE", path)).status).toBe(204);
+    await expect.poll(() => docker.run(["ps", "--all", "--quiet"]), { timeout: 30_000 }).toBe("");
+  });
+
+  it("runs what was built from a repository", { timeout: 180_000 }, async () => {
+    const repository = await git.createRepository("contained", quickProject("contained"));
+    const source_config = { repo_url: repository.url, install_command: quickInstall };
+    const { deployment, revision } = await deploy(
+      plane,
+      gitDeployment("contained", repository.url, { source_config }),
+    );
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "contained" });
+    expect(await docker.run(["ps", "--format", "{{.Names}}"])).toMatch(/^treadle-/);
+  });
+});

@@ -1,0 +1,245 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentBody, deploy, gitDeployment } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+let plane: ControlPlaneServer;
+let git: GitServer;
+let folder: TempFolder;
+let database: TestDatabase;
+let plain: DeploymentBody;
+let guarded: DeploymentBody;
+
+const app = `import { Hono } from "hono";
+export const app = new Hono();
+let left = 0;
+app.get("/left", (c) => c.json({ left }));
+app.get("/headers", (c) => c.json(Object.fromEntries(c.req.raw.headers)));
+app.get("/query", (c) => c.text(new URL(c.req.url).search));
+app.get("/redirect", (c) => c.redirect("/query?x=1"));
+app.get("/cookies", (c) => { c.header("set-cookie", "a=1", { append: true }); c.header("set-cookie", "b=2", { append: true }); return c.text("ok"); });
+app.get("/teapot", (c) => c.text("short and stout", 418));
+app.post("/echo", async (c) => c.body(await c.req.arrayBuffer()));
+app.get("/endless", (c) => {
+  const body = new ReadableStream({
+    start(controller) { controller.enqueue(new TextEncoder().encode("data: first\\n\\n")); },
+    cancel() { left += 1; },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+});
+`;
+const auth = `import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
+export const auth = new Auth().authenticate(async (request) => {
+  const user = request.headers.get("authorization")?.replace("Bearer ", "");
+  if (user !== "somebody") throw new HTTPException(401, { message: "who are you?" });
+  return { identity: user, permissions: [] };
+});
+`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await createTempFolder("gateway");
+  git = await startGitServer();
+  plane = await startControlPlane({
+    ...{ databaseUrl: database.url, folder: folder.path, agentAuthRequired: true },
+    logLevel: process.env.TEST_LOG ?? "silent",
+  });
+  const make = async (name: string, files: Record<string, string>) => {
+    const repository = await git.createRepository(name, quickProject(name, files));
+    const source_config = { repo_url: repository.url, install_command: quickInstall };
+    const { deployment, revision } = await deploy(
+      plane,
+      gitDeployment(name, repository.url, { source_config }),
+    );
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    return deployment;
+  };
+  plain = await make("plain", { "app.js": app });
+  guarded = await make("guarded", {
+    "auth.js": auth,
+    "langgraph.json": JSON.stringify({
+      graphs: { echo: "./graph.js:graph" },
+      auth: { path: "./auth.js:auth" },
+    }),
+  });
+});
+
+afterAll(async () => {
+  await plane?.stop();
+  await git?.stop();
+  await database?.drop();
+  await folder?.remove();
+});
+
+const get = (path: string, init: RequestInit = {}) =>
+  fetch(`${plain.url}${path}`, {
+    ...init,
+    headers: { "x-api-key": plane.apiKey, "x-tenant-id": plane.workspaceId, ...init.headers },
+  });
+
+describe("who may enter", () => {
+  it("asks for the platform's key, and passes it to nobody", async () => {
+    expect((await fetch(`${plain.url}/headers`)).status).toBe(401);
+    expect(
+      (await fetch(`${plain.url}/headers`, { headers: { "x-api-key": "wrong-key-0123456789" } })).status,
+    ).toBe(401);
+    const headers = (await (await get("/headers")).json()) as Record<string, string>;
+    expect(headers).toMatchObject({
+      "x-forwarded-prefix": `/d/${plain.slug}`,
+      "x-forwarded-for": expect.stringContaining("127.0.0.1"),
+    });
+    expect(JSON.stringify(headers)).not.toContain(plane.apiKey);
+  });
+
+  it("keeps other workspaces out, and viewers from writing", async () => {
+    const other = await plane.call<{ id: string }>("POST", "/v2/workspaces", { name: "Other" });
+    expect((await get("/headers", { headers: { "x-tenant-id": other.body.id } })).status).toBe(404);
+    const viewer = await plane.call<{ key: string }>("POST", "/v2/api-keys", {
+      name: "viewer",
+      role: "viewer",
+    });
+    const headers = { "x-api-key": viewer.body.key };
+    expect((await get("/headers", { headers })).status).toBe(200);
+    expect((await get("/echo", { method: "POST", body: "x", headers })).status).toBe(403);
+    const search = {
+      method: "POST",
+      body: "{}",
+      headers: { ...headers, "content-type": "application/json" },
+    };
+    expect((await get("/assistants/search", search)).status).toBe(200);
+  });
+
+  it("leaves the decision to a project that brings its own authentication", async () => {
+    const ask = (authorization?: string) =>
+      fetch(`${guarded.url}/threads`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(authorization ? { authorization } : {}) },
+        body: "{}",
+      });
+    expect((await ask()).status).toBe(401);
+    expect((await ask("Bearer nobody")).status).toBe(401);
+    expect((await ask("Bearer somebody")).status).toBe(200);
+  });
+
+  it("asks WebSockets the same", async () => {
+    const status = (url: string, headers: Record<string, string>) =>
+      new Promise<number>((resolve) => {
+        const socket = new WebSocket(url, { headers });
+        socket.once("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0));
+        socket.once("error", () => undefined);
+        socket.once("open", () => {
+          socket.close();
+          resolve(101);
+        });
+      });
+    const made = await get("/threads", {
+      method: "POST",
+      body: "{}",
+      headers: { "content-type": "application/json" },
+    });
+    const { thread_id } = (await made.json()) as { thread_id: string };
+    const url = `${plain.url.replace("http", "ws")}/threads/${thread_id}/stream`;
+    expect(await status(url, {})).toBe(401);
+    expect(await status(url, { "x-api-key": plane.apiKey, "x-tenant-id": plane.workspaceId })).toBe(101);
+    expect(
+      await status(`${plane.url.replace("http", "ws")}/d/nothing/x`, {
+        "x-api-key": plane.apiKey,
+        "x-tenant-id": plane.workspaceId,
+      }),
+    ).toBe(404);
+  });
+});
+
+describe("what passes", () => {
+  it("queries, statuses, cookies, redirects and bodies as they are", async () => {
+    expect(await (await get("/query?a=1&a=2&b=%20x")).text()).toBe("?a=1&a=2&b=%20x");
+    const teapot = await get("/teapot");
+    expect([teapot.status, await teapot.text()]).toEqual([418, "short and stout"]);
+    expect((await get("/cookies")).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect((await get("/redirect", { redirect: "manual" })).headers.get("location")).toBe(
+      `/d/${plain.slug}/query?x=1`,
+    );
+    const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+    const echo = await get("/echo", { method: "POST", body: bytes });
+    expect(new Uint8Array(await echo.arrayBuffer())).toEqual(bytes);
+    const head = await get("/headers", { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect((await get("/missing-path")).status).toBe(404);
+    expect((await get("")).status).toBeLessThan(500);
+  });
+
+  it("streams at once, and tells the server when the reader leaves", async () => {
+    const stop = new AbortController();
+    const response = await get("/endless", { signal: stop.signal });
+    const reader = response.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe("data: first\n\n");
+    stop.abort();
+    await waitUntil(async () => ((await (await get("/left")).json()) as { left: number }).left === 1, {
+      what: "the server to hear of it",
+      timeoutMs: 10_000,
+    });
+  });
+
+  it("refuses a body that is too large, declared or not", async () => {
+    const post = (headers: Record<string, string>, write: (send: (chunk: Buffer) => boolean) => void) =>
+      new Promise<number>((resolve, reject) => {
+        const url = new URL(`${plain.url}/echo`);
+        const outgoing = request(url, {
+          method: "POST",
+          headers: { "x-api-key": plane.apiKey, "x-tenant-id": plane.workspaceId, ...headers },
+        });
+        outgoing.once("response", (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        });
+        outgoing.once("error", reject);
+        write((chunk) => outgoing.write(chunk));
+        outgoing.end();
+      });
+    expect(await post({ "content-length": String(30 * 1024 * 1024) }, () => undefined).catch(() => 413)).toBe(
+      413,
+    );
+    const chunk = Buffer.alloc(1024 * 1024);
+    const status = await post({}, (send) => {
+      for (let index = 0; index < 30; index += 1) send(chunk);
+    });
+    expect(status).toBe(413);
+    expect((await get("/teapot")).status).toBe(418);
+  });
+});
+
+describe("purging", () => {
+  it("drops the database and everything else of a deployment that was deleted by force", {
+    timeout: 60_000,
+  }, async () => {
+    const named = async () => {
+      const { rows } = await database.database.sql.executeQuery<{ count: number }>({
+        sql: "select count(*)::int as count from pg_database where datname = 'treadle_d_' || replace($1, '-', '')",
+        parameters: [guarded.id],
+      } as never);
+      return rows[0]!.count;
+    };
+    expect(await named()).toBe(1);
+    expect((await plane.call("DELETE", `/v2/deployments/${guarded.id}`)).status).toBe(204);
+    expect((await plane.call("DELETE", `/v2/deployments/${guarded.id}?force=true`)).status).toBe(204);
+    const purge = plane.recurring.find(({ kind }) => kind === "control_plane.maintain")!;
+    await waitUntil(
+      async () => {
+        await purge.handler({ signal: new AbortController().signal } as never);
+        return (await named()) === 0;
+      },
+      { what: "the database to be dropped", timeoutMs: 20_000, intervalMs: 300 },
+    );
+    const { rows } = await database.database.sql.executeQuery({
+      sql: "select 1 from deployments where id = $1",
+      parameters: [guarded.id],
+    } as never);
+    expect(rows).toEqual([]);
+  });
+});
