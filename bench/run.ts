@@ -4,7 +4,15 @@ import { fileURLToPath } from "node:url";
 
 /** `npm run bench` lists the questions; `npm run bench -- NAME` answers one. One at a time: they share the machine. */
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const parts = new Set(["run", "load", "http-client", "subjects"]);
+const parts = new Set([
+  "run",
+  "load",
+  "http-client",
+  "subjects",
+  "bulk-export-fill",
+  "bulk-export-measure",
+  "traces-fill",
+]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -3))

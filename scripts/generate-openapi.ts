@@ -12,6 +12,7 @@ export async function generateOpenApi(): Promise<{ path: string; content: string
   const { documents } = await composeAreas({
     config: readConfig({}),
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 2, logger }),
+    databaseUrl: "postgres://127.0.0.1/none",
     secretBox: createSecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
     clock: systemClock,
     logger,

@@ -3,6 +3,7 @@ import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
 import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
+import { type BulkExportArea, createBulkExport } from "./bulk-export/bulk-export.ts";
 import {
   type ChatApp,
   type Assistant as ChatAssistant,
@@ -32,8 +33,10 @@ import { createLogger, type Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
+import { createRunExportSource } from "./traces/export/run-export-source.ts";
 import { createTraces, type Traces } from "./traces/traces.ts";
 import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
+import { requiresPaidPlan } from "./workspaces/workspace.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
 
 export type Started = {
@@ -63,6 +66,8 @@ export type App = {
 export type Ground = {
   config: Config;
   database: Database;
+  /** For connections of their own, such as COPY. */
+  databaseUrl: string;
   secretBox: SecretBox;
   clock: Clock;
   logger: Logger;
@@ -74,6 +79,7 @@ type Areas = {
   authService: AuthService;
   agentServer: AgentServer;
   traces: Traces;
+  bulkExport: BulkExportArea;
   chat: ChatApp;
   jobs: JobWorker;
   startJobs(): Promise<void>;
@@ -115,6 +121,19 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
     ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
+  });
+  const bulkExport = createBulkExport({
+    database,
+    databaseUrl: ground.databaseUrl,
+    clock,
+    logger,
+    secretBox,
+    source: createRunExportSource({ database }),
+    limits: config.exports,
+    allowPrivateAddresses: config.allowPrivateAddresses,
+    ambientCredentials: config.edition !== "cloud",
+    needsPaidPlan: async (organizationId) =>
+      requiresPaidPlan(config.edition, await workspaces.planOf(organizationId)),
   });
   const chat = createChatApp({ logger, assistants: await chatAssistants(builtin.graphs) });
   const idempotency = createIdempotencyStore({
@@ -159,12 +178,13 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     },
   });
   const control = [...workspaces.routes, ...authService.routes];
-  const routes = [...system, ...control, ...agentServer.routes, ...traces.routes, ...chat.routes];
+  const tracing = [...traces.routes, ...bulkExport.routes];
+  const routes = [...system, ...control, ...agentServer.routes, ...tracing, ...chat.routes];
   const documents = apiDocuments({
     system,
     control,
     agent: agentServer.routes,
-    traces: traces.routes,
+    traces: tracing,
     chat: chat.routes,
   });
   const http = createHttpApp({
@@ -183,7 +203,19 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     for (const job of recurring) await job.start();
     await jobs.start();
   };
-  return { workspaces, authService, agentServer, traces, chat, jobs, startJobs, http, routes, documents };
+  return {
+    workspaces,
+    authService,
+    agentServer,
+    traces,
+    bulkExport,
+    chat,
+    jobs,
+    startJobs,
+    http,
+    routes,
+    documents,
+  };
 }
 
 function apiDocuments(
@@ -255,7 +287,15 @@ export async function createApp(
       logger,
     });
     closers.push(() => box.stop());
-    areas = await composeAreas({ config, database, secretBox: box.secretBox, clock, logger, publicUrl });
+    areas = await composeAreas({
+      config,
+      database,
+      databaseUrl,
+      secretBox: box.secretBox,
+      clock,
+      logger,
+      publicUrl,
+    });
     const { workspaces } = areas;
     closers.push(() => workspaces.stop());
     const remembered = await readCredentials(config.dataDir);
@@ -269,6 +309,7 @@ export async function createApp(
     closers.push(() => authService.stop());
     await areas.traces.start();
     await areas.agentServer.start();
+    await areas.bulkExport.start();
     await areas.startJobs();
     return { databaseUrl, notes: postgres?.notes ?? [], identity };
   }
@@ -312,6 +353,7 @@ export async function createApp(
         const runs = await areas.agentServer.stop(config.shutdownGraceMs);
         interrupted.push(...runs.interrupted);
         await areas.chat.stop();
+        await areas.bulkExport.stop({ graceMs: config.shutdownGraceMs });
         await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
         await areas.traces.stop();
       }

@@ -16,7 +16,6 @@ export type BannerFacts = {
 export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string[] {
   const credentials = join(facts.dataDir, "credentials.json");
   const rows: [string, string][] = [
-    ["Console", paint("cyan", `${facts.url}/`)],
     ["Chat", paint("cyan", `${facts.url}/chat`)],
     ["API", paint("cyan", `${facts.url}/v2`)],
     ["Agent server", paint("cyan", facts.url)],

@@ -6,7 +6,7 @@ export type UpOptions = GlobalOptions & { port?: string; host?: string };
 export function register(program: Command): void {
   program
     .command("up")
-    .description("start Treadle: console, control plane, traces, agent server and chat")
+    .description("start Treadle: agent server, traces, exports, auth service and chat")
     .option("-p, --port <number>", "port to listen on, 0 = any free one (TREADLE_PORT; default 8124)")
     .option("--host <address>", "address to listen on (TREADLE_HOST; default 127.0.0.1)")
     .addHelpText(
