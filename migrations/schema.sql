@@ -990,9 +990,9 @@ CREATE INDEX workspaces_organization ON public.workspaces USING btree (organizat
 create table trace_runs_default partition of trace_runs DEFAULT with (toast_tuple_target=8160);
 
 create view trace_feedback_stats as
-SELECT by_key.workspace_id,
-    by_key.run_id,
-    (jsonb_object_agg(by_key.key, by_key.stats))::text AS feedback_stats
+SELECT workspace_id,
+    run_id,
+    (jsonb_object_agg(key, stats))::text AS feedback_stats
    FROM ( SELECT by_value.workspace_id,
             by_value.run_id,
             by_value.key,
@@ -1015,4 +1015,4 @@ SELECT by_key.workspace_id,
                             ELSE NULL::text
                         END) by_value
           GROUP BY by_value.workspace_id, by_value.run_id, by_value.key) by_key
-  GROUP BY by_key.workspace_id, by_key.run_id;
+  GROUP BY workspace_id, run_id;

@@ -111,6 +111,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     revisions,
     urlOf,
     rules: { edition: settings.edition, allowLocalRepositories: settings.allowLocalRepositories },
+    checkAddress: (url) => git.checkAddress(url),
     purgeAfterMs: settings.purgeAfterMs,
   });
   const revisionService = createRevisionService({ ...ground, deployments, revisions });

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { create } from "tar";
@@ -328,6 +329,22 @@ describe("source archives", () => {
       source_revision_config: { source_tarball_path: "../../etc/passwd" },
     });
     expect(patched.status).toBe(400);
+  });
+
+  it("are refused when they are too large, before a byte is read", async () => {
+    const created = await plane.call<DeploymentBody>("POST", "/v2/deployments", empty("huge"));
+    const path = `/v2/deployments/${created.body.id}/upload-url`;
+    const { body } = await plane.call<{ upload_url: string }>("POST", path);
+    const status = await new Promise((resolve, reject) => {
+      const headers = { "content-length": String(201 * 1024 * 1024) };
+      const outgoing = request(body.upload_url, { method: "PUT", headers }, (response) => {
+        resolve(response.statusCode);
+        outgoing.destroy();
+      });
+      outgoing.once("error", reject);
+      outgoing.flushHeaders();
+    });
+    expect(status).toBe(413);
   });
 
   it("cannot write outside their folder", { timeout: 60_000 }, async () => {

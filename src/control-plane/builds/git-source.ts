@@ -88,6 +88,16 @@ export function createGitSource(options: GitSourceOptions) {
   }
 
   return {
+    /** Only addresses that never may be used are refused here; whether anybody answers is found out in the build. */
+    async checkAddress(repoUrl: string): Promise<void> {
+      const parsed = parseRepoUrl(repoUrl);
+      if ("problem" in parsed || parsed.kind === "local") return;
+      const url = parsed.kind === "http" ? parsed.url : `https://${parsed.host}/`;
+      await options.network.checkUrl(url).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === "network.address_refused") throw error;
+      });
+    },
+
     /** The commit a branch, tag or commit name stands for, without fetching anything. */
     async resolve(repository: Repository, place: Place): Promise<string> {
       const { git, url } = await prepare(repository, place);

@@ -187,6 +187,13 @@ describe("400", () => {
     expect((await post(unreachable("tagged", tag))).status).toBe(400);
   });
 
+  it("refuses addresses that only this machine can reach, where those are not allowed", async () => {
+    const repo_url = "http://169.254.169.254/latest/meta-data.git";
+    const answer = await post(unreachable("metadata", { source_config: { repo_url } }));
+    expect(answer.status).toBe(400);
+    expect(detail(answer)).toContain("reserved address");
+  });
+
   it("has no registry to push to", async () => {
     const source = await post(waiting("tarball-only"));
     const wrong = await plane.call("POST", `/v2/deployments/${source.body.id}/push-token`);

@@ -41,6 +41,8 @@ export type DeploymentServiceOptions = {
   revisions: RevisionMaker;
   rules: RuleSettings;
   urlOf(deployment: Pick<Deployment, "slug">): string;
+  /** Throws when a repository's address may not be used from here. */
+  checkAddress(repoUrl: string): Promise<void>;
   /** How long the data of a deleted deployment is kept. */
   purgeAfterMs: number;
 };
@@ -128,6 +130,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     if (input.source === "github" && !config.repo_url) {
       throw refused("source_config.repo_url is required for the source github.");
     }
+    if (config.repo_url) await options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
     const masked = input.secrets.find(({ value }) => value === secretMask);
     if (masked)

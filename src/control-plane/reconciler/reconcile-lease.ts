@@ -32,8 +32,14 @@ export function createReconcileLease(options: {
     const free = holder === undefined || holder.owner === owner || holder.expired || (await isGone(holder));
     const taken = free && (await takeLease(database.sql, me, holder?.owner ?? null, leaseMs));
     if (taken && !held) {
-      held = true;
-      await options.onTaken();
+      try {
+        await options.onTaken();
+        held = true;
+      } catch (error) {
+        // Whoever can do the work may have it; this process tries again, too.
+        await dropLease(database.sql, owner);
+        throw error;
+      }
     } else if (!taken && held) {
       held = false;
       logger.error("another process reconciles deployments now; this one stops doing so");
@@ -45,19 +51,21 @@ export function createReconcileLease(options: {
     return holder.host === hostname() && !(await isAlive({ pid: holder.pid, started: holder.pidStarted }));
   }
 
+  const failed = (error: unknown) =>
+    logger.error({ err: error }, "deployments are not reconciled at the moment, trying again");
+
   const next = () => {
     if (stopped) return;
     timer = setTimeout(() => {
-      turn = look()
-        .catch((error: unknown) => logger.warn({ err: error }, "the reconciler's lease could not be renewed"))
-        .then(next);
+      turn = look().catch(failed).then(next);
     }, renewMs);
     timer.unref();
   };
 
   return {
+    /** What cannot be reconciled must not keep the rest of the platform from starting. */
     async start() {
-      await look();
+      await look().catch(failed);
       next();
     },
     holds: () => held,

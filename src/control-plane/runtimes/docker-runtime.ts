@@ -20,6 +20,8 @@ export type DockerRuntimeOptions = {
   logger: Logger;
 };
 
+const logLabel = "treadle.log-path";
+const announcesLabel = "treadle.announces";
 const projectFolder = "/deps/project";
 const goneReason = "its container was removed";
 
@@ -61,7 +63,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     const body = {
       Image: image,
       Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-      Labels: { "treadle.instance": spec.instanceId },
+      // Enough to go on with it, should the platform die before it has kept the handle.
+      Labels: { [logLabel]: spec.logPath, [announcesLabel]: String(built) },
       ...(built
         ? { Cmd: [...options.command, ...serve], WorkingDir: join(projectFolder, dirname(spec.configPath)) }
         : {}),
@@ -158,8 +161,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     },
     async find(instanceId) {
       const path = `/containers/${nameOf(instanceId)}/json`;
-      const found = await engine.call<{ Id: string }>({ method: "GET", path });
-      return found && { container: found.Id };
+      const found = await engine.call<{ Id: string; Config: { Labels: Record<string, string> } }>({
+        method: "GET",
+        path,
+      });
+      if (!found) return null;
+      const { [logLabel]: log_path, [announcesLabel]: announces } = found.Config.Labels;
+      return { container: found.Id, log_path, announces: announces === "true" };
     },
   };
 }
