@@ -3,6 +3,7 @@ import { describeSecurity } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = [
+  "GET /",
   "GET /ok",
   "GET /info",
   "GET /api/v1/info",

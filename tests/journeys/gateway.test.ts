@@ -1,3 +1,4 @@
+import { chmod } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -19,6 +20,7 @@ let guarded: DeploymentBody;
 const app = `import { Hono } from "hono";
 export const app = new Hono();
 let left = 0;
+app.get("/user", (c) => c.json({ uid: process.getuid() }));
 app.get("/left", (c) => c.json({ left }));
 app.get("/headers", (c) => c.json(Object.fromEntries(c.req.raw.headers)));
 app.get("/query", (c) => c.text(new URL(c.req.url).search));
@@ -45,6 +47,8 @@ export const auth = new Auth().authenticate(async (request) => {
 beforeAll(async () => {
   database = await createTestDatabase();
   folder = await createTempFolder("gateway");
+  // As an operator's data folder outside of a private home is.
+  await chmod(folder.path, 0o711);
   git = await startGitServer();
   plane = await startControlPlane({
     ...{ databaseUrl: database.url, folder: folder.path, agentAuthRequired: true },
@@ -153,6 +157,14 @@ describe("who may enter", () => {
         "x-tenant-id": plane.workspaceId,
       }),
     ).toBe(404);
+  });
+});
+
+describe("the server behind it", () => {
+  it("runs as a user of its own, where the platform is root", async () => {
+    const { uid } = (await (await get("/user")).json()) as { uid: number };
+    if (process.getuid?.() === 0) expect(uid).toBeGreaterThanOrEqual(300_000);
+    else expect(uid).toBe(process.getuid?.());
   });
 });
 

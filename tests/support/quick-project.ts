@@ -26,6 +26,8 @@ export const graph = new StateGraph(MessagesAnnotation)
     "app.js": `import { Hono } from "hono";
 export const app = new Hono();
 app.get("/version", (c) => c.json({ answer: ${JSON.stringify(answer)}, suffix: process.env.SUFFIX ?? null }));
+app.get("/user", (c) => c.json({ uid: process.getuid() }));
+app.post("/grow", (c) => { const all = []; for (let i = 0; i < 150; i += 1) all.push(Buffer.alloc(10_000_000, i)); return c.json({ grown: all.length }); });
 app.get("/environment", (c) => c.json(process.env));
 app.post("/die", (c) => { setTimeout(() => process.exit(7), 20); return c.text("dying"); });
 app.post("/echo", async (c) => c.text(await c.req.text()));

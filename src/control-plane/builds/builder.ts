@@ -5,6 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
+import { openToReaders } from "../runtimes/server-user.ts";
 import { deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
 import { runStep, StepFailed } from "./build-step.ts";
 import { splitCommand } from "./command-guard.ts";
@@ -120,7 +121,9 @@ export function createBuilder(options: BuilderOptions) {
     const bytes = await checkSize(tree);
     await request.note("Storing the result", 60);
     const path = join(artifacts, key);
-    await mkdir(artifacts, { recursive: true, mode: 0o700 });
+    // Passable but not listed: the names are known only to those who may read them.
+    await mkdir(artifacts, { recursive: true, mode: 0o711 });
+    if (process.getuid?.() === 0) await openToReaders(tree);
     await moveInto(tree, path);
     // The row is the commit point: a folder without one is not trusted.
     await insertArtifact(

@@ -9,6 +9,7 @@ import { limitProcess, releaseLimits } from "./cgroup.ts";
 import { portTaken } from "./instance.ts";
 import { identify, isAlive, killGroup, type ProcessIdentity, signalGroup } from "./process-table.ts";
 import type { Handle, Runtime, StartSpec } from "./runtime.ts";
+import { chooseServerUser, type ServerUser } from "./server-user.ts";
 
 export type ProcessRuntimeOptions = {
   /** The command that serves one project, for example `node treadle.js agent`. */
@@ -58,14 +59,34 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
     find: findMarked,
   };
 
+  async function userFor(spec: StartSpec, config: string): Promise<ServerUser | object> {
+    const { HOME: home } = spec.environment;
+    const scripts = command.filter((word) => word.startsWith("/"));
+    if (home === undefined) return {};
+    const chosen = await chooseServerUser(spec.deploymentId, home, [...scripts, config]);
+    if ("uid" in chosen) return chosen;
+    logger.debug(
+      { instance: spec.instanceId, reason: chosen.reason },
+      "a deployed server has no user of its own",
+    );
+    return {};
+  }
+
   async function begin(spec: StartSpec, folder: string, logFile: number): Promise<Handle> {
     const [program, ...args] = command;
+    const user = await userFor(spec, join(folder, spec.configPath));
     const child = spawn(
       program,
       [...args, "agent", "--json", "--config", join(folder, spec.configPath), "--port", String(spec.port)],
       {
         cwd: dirname(join(folder, spec.configPath)),
-        env: { ...spec.environment, [instanceMarker]: spec.instanceId },
+        env: {
+          ...spec.environment,
+          // The usual place belongs to root.
+          ...("uid" in user && { NODE_COMPILE_CACHE: join(spec.environment.HOME!, ".node-compile-cache") }),
+          [instanceMarker]: spec.instanceId,
+        },
+        ...user,
         // A file and not a pipe: the server must not fall silent, or fall over, when the platform goes.
         stdio: ["ignore", logFile, logFile],
         detached: true,

@@ -8,6 +8,7 @@ export type Resources = { memoryBytes: number | null; cpus: number | null };
 
 export type StartSpec = {
   instanceId: string;
+  deploymentId: string;
   port: number;
   /** The built project; null for an image. */
   folder: string | null;

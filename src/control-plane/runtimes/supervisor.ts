@@ -133,6 +133,7 @@ export function createSupervisor(options: SupervisorOptions) {
   async function launch(spec: LaunchSpec): Promise<string> {
     const id = newId();
     const home = join(options.folder, "homes", spec.deploymentId);
+    await mkdir(join(options.folder, "homes"), { recursive: true, mode: 0o711 });
     await mkdir(home, { recursive: true, mode: 0o700 });
     const port = await findFreePort();
     const logPath = join(options.folder, "logs", spec.deploymentId, `${id}.log`);
@@ -151,6 +152,7 @@ export function createSupervisor(options: SupervisorOptions) {
     try {
       const handle = await runtime.start({
         instanceId: id,
+        deploymentId: spec.deploymentId,
         port,
         folder: spec.folder,
         configPath: spec.configPath,

@@ -32,6 +32,19 @@ export function systemRoutes({ database, metrics, info: facts }: SystemRoutesOpt
     route(
       {
         method: "get",
+        path: "/",
+        operationId: "getRoot",
+        summary: "The way in: the reference of everything that is served here",
+        tag,
+        access,
+        hidden: true,
+        responses: { 302: { description: "To /docs." } },
+      },
+      () => new Response(null, { status: 302, headers: { location: "/docs" } }),
+    ),
+    route(
+      {
+        method: "get",
         path: "/ok",
         operationId: "getHealth",
         summary: "Whether the server and its database answer",
