@@ -1,4 +1,4 @@
-import { composeAreas } from "../src/app.ts";
+import { composeAreas } from "../src/compose.ts";
 import { readConfig } from "../src/config.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";

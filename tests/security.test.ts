@@ -9,6 +9,11 @@ const openRoutes = [
   "GET /api/v1/info",
   "GET /chat",
   "GET /chat/assets/{file}",
+  // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.
+  ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => `${method} /d/{slug}/{rest*}`),
+  "PUT /v2/uploads/{deployment_id}/{file}",
+  "POST /v1/integrations/github/{integration_id}/webhook",
+  "GET /o/{tenant_id}/host/deployments/{deployment_id}",
   // Where an OAuth provider sends the browser back to: pages that show nothing and bind nothing by themselves.
   ...["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((place) => [
     `GET ${place}/{provider_id}`,

@@ -77,10 +77,13 @@ async function waitFor(
 }
 
 async function servers(deploymentId: string): Promise<{ pid: number; revision_id: string }[]> {
-  const { rows } = await database.database.sql.executeQuery<{ pid: number; revision_id: string }>({
-    sql: "select (handle->>'pid')::int as pid, revision_id from deployment_instances where deployment_id = $1 and state <> 'exited'",
-    parameters: [deploymentId],
-  } as never);
+  const rows = await database.database.query<{ pid: number; revision_id: string }>(
+    {
+      name: "test_7",
+      text: "select (handle->>'pid')::int as pid, revision_id from deployment_instances where deployment_id = $1 and state <> 'exited'",
+    },
+    [deploymentId],
+  );
   return rows;
 }
 

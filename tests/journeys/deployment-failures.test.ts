@@ -67,10 +67,13 @@ async function expectClean(deploymentId: string): Promise<void> {
   expect(await readdir(join(folder.path, "builds"))).toEqual([]);
   await waitUntil(
     async () => {
-      const { rows } = await database.database.sql.executeQuery<{ count: number }>({
-        sql: "select count(*)::int as count from deployment_instances where deployment_id = $1 and state <> 'exited'",
-        parameters: [deploymentId],
-      } as never);
+      const rows = await database.database.query<{ count: number }>(
+        {
+          name: "test_3",
+          text: "select count(*)::int as count from deployment_instances where deployment_id = $1 and state <> 'exited'",
+        },
+        [deploymentId],
+      );
       return rows[0]!.count === 0;
     },
     { what: "its servers to be gone", timeoutMs: 15_000 },

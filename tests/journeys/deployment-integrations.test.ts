@@ -83,10 +83,10 @@ describe("a git integration", () => {
     const listed = await plane.call<unknown[]>("GET", "/api-host/v1/integrations/github/install");
     expect(listed.body).toEqual([{ id: integration.id, installation_id: expect.any(Number), name: "team" }]);
     expect((await plane.call("POST", "/v1/integrations/github", body)).status).toBe(409);
-    const { rows } = await database.database.sql.executeQuery<object>({
-      sql: "select * from git_integrations",
-      parameters: [],
-    } as never);
+    const rows = await database.database.query<object>(
+      { name: "test_4", text: "select * from git_integrations" },
+      [],
+    );
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 

@@ -146,10 +146,13 @@ describe("the life of a deployment", () => {
   });
 
   async function liveInstances(): Promise<number> {
-    const { rows } = await database.database.sql.executeQuery<{ count: number }>({
-      sql: "select count(*)::int as count from deployment_instances where state <> 'exited'",
-      parameters: [],
-    } as never);
+    const rows = await database.database.query<{ count: number }>(
+      {
+        name: "test_1",
+        text: "select count(*)::int as count from deployment_instances where state <> 'exited'",
+      },
+      [],
+    );
     return rows[0]!.count;
   }
 
@@ -229,10 +232,13 @@ describe("the life of a deployment", () => {
     timeout: 60_000,
   }, async () => {
     // Long after the switch, as far as the rollback is concerned.
-    await database.database.sql.executeQuery({
-      sql: "update deployments set switched_at = now() - interval '1 hour' where id = $1",
-      parameters: [deployment.id],
-    } as never);
+    await database.database.query<object>(
+      {
+        name: "test_2",
+        text: "update deployments set switched_at = now() - interval '1 hour' where id = $1",
+      },
+      [deployment.id],
+    );
     const before = await version();
     await fetch(`${deployment.url}/die`, { method: "POST" });
     const refused = await waitUntil(

@@ -231,10 +231,13 @@ describe("purging", () => {
     timeout: 60_000,
   }, async () => {
     const named = async () => {
-      const { rows } = await database.database.sql.executeQuery<{ count: number }>({
-        sql: "select count(*)::int as count from pg_database where datname = 'treadle_d_' || replace($1, '-', '')",
-        parameters: [guarded.id],
-      } as never);
+      const rows = await database.database.query<{ count: number }>(
+        {
+          name: "test_5",
+          text: "select count(*)::int as count from pg_database where datname = 'treadle_d_' || replace($1, '-', '')",
+        },
+        [guarded.id],
+      );
       return rows[0]!.count;
     };
     expect(await named()).toBe(1);
@@ -248,10 +251,10 @@ describe("purging", () => {
       },
       { what: "the database to be dropped", timeoutMs: 20_000, intervalMs: 300 },
     );
-    const { rows } = await database.database.sql.executeQuery({
-      sql: "select 1 from deployments where id = $1",
-      parameters: [guarded.id],
-    } as never);
+    const rows = await database.database.query<object>(
+      { name: "test_6", text: "select 1 from deployments where id = $1" },
+      [guarded.id],
+    );
     expect(rows).toEqual([]);
   });
 });

@@ -52,10 +52,10 @@ describe("201", () => {
       ...{ tenant_id: plane.workspaceId, secrets: [{ name: "KEY", value: "********" }] },
       source_config: { custom_url: `${plane.url}/d/${body.slug}` },
     });
-    const { rows } = await database.database.sql.executeQuery<object>({
-      sql: "select secrets_sealed from deployments",
-      parameters: [],
-    } as never);
+    const rows = await database.database.query<object>(
+      { name: "test_8", text: "select secrets_sealed from deployments" },
+      [],
+    );
     expect(JSON.stringify(rows)).not.toContain('"v"');
   });
 

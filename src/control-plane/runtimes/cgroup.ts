@@ -39,6 +39,11 @@ export async function limitProcess(
 
 async function limitUnified(name: string, pid: number, { memoryBytes, cpus }: Resources): Promise<void> {
   const settings: [string, string][] = [];
+  // A group may use only what the groups above it hand down.
+  await mkdir(join(root, "treadle"), { recursive: true });
+  for (const above of [root, join(root, "treadle")]) {
+    await writeFile(join(above, "cgroup.subtree_control"), "+memory +cpu");
+  }
   if (memoryBytes !== null) settings.push(["memory.max", String(memoryBytes)]);
   if (cpus !== null)
     settings.push(["cpu.max", `${Math.max(1_000, Math.round(cpus * periodUs))} ${periodUs}`]);

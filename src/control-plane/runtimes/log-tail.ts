@@ -12,7 +12,7 @@ const pollMs = 100;
 const chunkBytes = 256 * 1024;
 const maxLineBytes = 64 * 1024;
 /** Beyond this the file begins anew; one older piece is kept beside it. */
-const maxFileBytes = 16 * 1024 * 1024;
+const defaultMaxFileBytes = 16 * 1024 * 1024;
 
 export type LogTail = { stop(): Promise<void> };
 
@@ -27,8 +27,9 @@ export function followLog(options: {
   instance: Instance;
   secrets: readonly string[];
   onAnnounced(announced: Announced): void;
+  maxFileBytes?: number;
 }): LogTail {
-  const { database, instance } = options;
+  const { database, instance, maxFileBytes = defaultMaxFileBytes } = options;
   const place = {
     deploymentId: instance.deployment_id,
     revisionId: instance.revision_id,

@@ -1,0 +1,279 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
+import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
+import { checkProject } from "./agent-server/graphs/check-project.ts";
+import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
+import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
+import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
+import { type BulkExportArea, createBulkExport } from "./bulk-export/bulk-export.ts";
+import {
+  type ChatApp,
+  type Assistant as ChatAssistant,
+  type ChatGraph,
+  createChatApp,
+} from "./chat-app/chat-app.ts";
+import type { Config } from "./config.ts";
+import { childEnvironments, providerKeys } from "./config.ts";
+import { type ControlPlane, createControlPlane } from "./control-plane/control-plane.ts";
+import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
+import { version } from "./package-facts.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { Database } from "./platform/db/database.ts";
+import { createHttpApp, type HttpApp } from "./platform/http/http-app.ts";
+import { createIdempotencyStore, deleteExpiredKeys } from "./platform/http/idempotency-store.ts";
+import type { ApiDocument } from "./platform/http/openapi.ts";
+import type { Route } from "./platform/http/route.ts";
+import { systemRoutes } from "./platform/http/system-routes.ts";
+import { every, pruneJob } from "./platform/jobs/job-schedule.ts";
+import { createJobWorker, type JobWorker } from "./platform/jobs/job-worker.ts";
+import type { Logger } from "./platform/logger.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import { createNetworkGuard } from "./platform/network-guard.ts";
+import type { SecretBox } from "./platform/secret-box.ts";
+import { createRunExportSource } from "./traces/export/run-export-source.ts";
+import { createTraces, type Traces } from "./traces/traces.ts";
+import { requiresPaidPlan } from "./workspaces/workspace.ts";
+import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
+
+/** What areas are made of. */
+export type Ground = {
+  config: Config;
+  database: Database;
+  /** For connections of their own, such as COPY. */
+  databaseUrl: string;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  publicUrl(): string;
+};
+
+export type Areas = {
+  workspaces: Workspaces;
+  controlPlane: ControlPlane;
+  authService: AuthService;
+  agentServer: AgentServer;
+  traces: Traces;
+  bulkExport: BulkExportArea;
+  chat: ChatApp;
+  jobs: JobWorker;
+  startJobs(): Promise<void>;
+  http: HttpApp;
+  routes: Route[];
+};
+
+/** The composition root: the only place where areas meet. Builds everything, starts nothing. */
+export async function composeAreas(ground: Ground): Promise<Areas & { documents: ApiDocument[] }> {
+  const { config, database, secretBox, clock, logger } = ground;
+  const metrics = createMetrics();
+  metrics.poolGauges(() => database.poolStats());
+  const workspaces: Workspaces = createWorkspaces({
+    database,
+    secretBox,
+    clock,
+    logger,
+    beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
+  });
+  const network = createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses });
+  const authService = createAuthService({
+    database,
+    secretBox,
+    clock,
+    logger,
+    guard: network,
+    publicUrl: ground.publicUrl,
+    config,
+  });
+  const environments = childEnvironments();
+  const controlPlane = createControlPlane({
+    database,
+    databaseUrl: ground.databaseUrl,
+    secretBox,
+    clock,
+    logger,
+    network,
+    checkProject,
+    runtime: createProcessRuntime({ command: agentCommand(), logger }),
+    settings: { ...config.deployments, edition: config.edition, allowRedirects: true },
+    folder: join(config.dataDir, "deployments"),
+    publicUrl: ground.publicUrl,
+    authorize: (...request) => http.authorize(...request),
+    buildEnvironment: environments.build,
+    serverEnvironment: environments.server,
+  });
+  const traces = createTraces({ database, clock, logger, metrics });
+  const builtin = await builtinGraphs({ environment: providerKeys() });
+  const agentServer = createAgentServer({
+    database,
+    logger,
+    graphs: new GraphRegistry(builtin.graphs),
+    version: version(),
+    runConcurrency: config.runConcurrency,
+    runLeaseMs: config.runLeaseMs,
+    runTimeoutMs: config.runTimeoutMs,
+    publicUrl: ground.publicUrl,
+    clock,
+    network,
+    webhookSecret: config.webhookSecret,
+    streamKeepMs: config.streamKeepMs,
+    protocolEvents: config.protocolEvents,
+    testHooks: config.testHooks,
+    ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
+  });
+  const bulkExport = createBulkExport({
+    database,
+    databaseUrl: ground.databaseUrl,
+    clock,
+    logger,
+    secretBox,
+    source: createRunExportSource({ database }),
+    limits: config.exports,
+    allowPrivateAddresses: config.allowPrivateAddresses,
+    ambientCredentials: config.edition !== "cloud",
+    needsPaidPlan: async (organizationId) =>
+      requiresPaidPlan(config.edition, await workspaces.planOf(organizationId)),
+  });
+  const chat = createChatApp({ logger, assistants: await chatAssistants(builtin.graphs) });
+  const idempotency = createIdempotencyStore({
+    sql: database.sql,
+    clock,
+    seal: (text, context) => secretBox.seal(text, context),
+    open: (sealed, context) => secretBox.open(sealed, context),
+  });
+  const sweepKeys = every({
+    kind: "http.sweep_idempotency_keys",
+    database,
+    clock,
+    everyMs: 3_600_000,
+    handler: async () => {
+      await deleteExpiredKeys(database.sql, clock.now());
+    },
+  });
+  const recurring = [
+    pruneJob({ database, clock }),
+    sweepKeys,
+    ...agentServer.recurring,
+    ...traces.recurringJobs,
+    ...authService.recurring,
+    ...controlPlane.recurring,
+  ];
+  const jobs = createJobWorker({
+    database,
+    clock,
+    logger,
+    handlers: {
+      ...agentServer.jobHandlers,
+      ...authService.jobHandlers,
+      ...Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
+    },
+  });
+  const system = systemRoutes({
+    database,
+    metrics,
+    info: {
+      version: version(),
+      graphLibraryVersion: builtin.kit.version,
+      flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
+    },
+  });
+  const control = [...workspaces.routes, ...controlPlane.routes, ...authService.routes];
+  const tracing = [...traces.routes, ...bulkExport.routes];
+  const routes = [
+    ...system,
+    ...control,
+    ...controlPlane.hiddenRoutes,
+    ...agentServer.routes,
+    ...tracing,
+    ...chat.routes,
+  ];
+  const documents = apiDocuments({
+    system,
+    control,
+    agent: agentServer.routes,
+    traces: tracing,
+    chat: chat.routes,
+  });
+  const http: HttpApp = createHttpApp({
+    routes,
+    authenticator: workspaces.authenticator,
+    agentAuthRequired: config.agentAuthRequired,
+    logger,
+    metrics,
+    corsOrigins: config.corsOrigins,
+    documents,
+    validateResponses: config.validateResponses,
+    idempotency,
+    aliases: { "/api-host": ["/v1", "/v2"] },
+  });
+  const startJobs = async () => {
+    for (const job of recurring) await job.start();
+    await jobs.start();
+  };
+  return {
+    workspaces,
+    controlPlane,
+    authService,
+    agentServer,
+    traces,
+    bulkExport,
+    chat,
+    jobs,
+    startJobs,
+    http,
+    routes,
+    documents,
+  };
+}
+
+function apiDocuments(
+  routes: Record<"system" | "control" | "agent" | "traces" | "chat", Route[]>,
+): ApiDocument[] {
+  return [
+    {
+      path: "/openapi.json",
+      title: "Treadle",
+      version: version(),
+      description: "The whole platform: control plane, agent server, traces and exports on one host.",
+      routes: [...routes.system, ...routes.agent, ...routes.control, ...routes.traces, ...routes.chat],
+    },
+    {
+      path: "/v2/openapi.json",
+      title: "Treadle control plane",
+      version: "0.1.0",
+      description: "Workspaces, keys, deployments and the auth service.",
+      routes: routes.control,
+    },
+    {
+      path: "/api/v1/openapi.json",
+      title: "Treadle traces and exports",
+      version: version(),
+      description: "Tracing, feedback, datasets and bulk export.",
+      routes: routes.traces,
+    },
+  ];
+}
+
+/** What a deployed revision is started with: this very program, as `treadle agent`. */
+function agentCommand(): readonly [string, ...string[]] {
+  return [
+    process.execPath,
+    "--max-semi-space-size=16",
+    fileURLToPath(new URL("../bin/treadle.js", import.meta.url)),
+  ];
+}
+
+/** The built-in graphs as the example chat takes them: with its own checkpointer, slow enough to be watched. */
+function chatAssistants(graphs: ReadonlyMap<string, LoadedGraph>): Promise<ChatAssistant[]> {
+  return Promise.all(
+    [...graphs.values()].map(async ({ graphId, description = "", resolve }) => {
+      const graph = await resolve({}, "threads.create_run");
+      return {
+        assistant_id: graphId,
+        name: graphId[0]!.toUpperCase() + graphId.slice(1),
+        description,
+        settings: { reasoning: "always", token_delay_ms: 15 },
+        withCheckpointer: (checkpointer) => withPersistence(graph, { checkpointer }) as unknown as ChatGraph,
+      } satisfies ChatAssistant;
+    }),
+  );
+}
