@@ -200,8 +200,12 @@ async function measureMany(count: number) {
       ),
     ),
   );
-  const pids = await query<{ pid: number }>(
-    "select (handle->>'pid')::int as pid from deployment_instances where state = 'ready'",
+  const pids = await plane.database.query<{ pid: number }>(
+    {
+      name: "bench_1",
+      text: "select (handle->>'pid')::int as pid from deployment_instances where state = 'ready'",
+    },
+    [],
   );
   const sizes = await Promise.all(
     pids.map(
@@ -209,8 +213,12 @@ async function measureMany(count: number) {
         Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
     ),
   );
-  const [connections] = await query<{ count: number }>(
-    "select count(*)::int as count from pg_stat_activity where datname like 'treadle_d_%'",
+  const [connections] = await plane.database.query<{ count: number }>(
+    {
+      name: "bench_2",
+      text: "select count(*)::int as count from pg_stat_activity where datname like 'treadle_d_%'",
+    },
+    [],
   );
   const total = sizes.reduce((sum, size) => sum + size, 0);
   return {
@@ -221,9 +229,4 @@ async function measureMany(count: number) {
     memory_mb_all: Math.round(total),
     connections: connections!.count,
   };
-}
-
-async function query<Row>(text: string): Promise<Row[]> {
-  const rows = await plane.database.query<Row>({ name: "test_9", text: text }, []);
-  return rows;
 }

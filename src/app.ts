@@ -85,7 +85,6 @@ export async function createApp(
     await areas.traces.start();
     await areas.agentServer.start();
     await areas.bulkExport.start();
-    await areas.controlPlane.start();
     await areas.startJobs();
     return { databaseUrl, notes: postgres?.notes ?? [], identity };
   }
@@ -105,6 +104,8 @@ export async function createApp(
       const { http, agentServer, controlPlane } = prepared(areas);
       const onUpgrade = controlPlane.onUpgrade(agentServer.onUpgrade(http.authorize));
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade });
+      // Only now: deployed servers are told the platform's address.
+      await controlPlane.start();
       await writeCredentials(config.dataDir, {
         url: publicUrl(),
         workspaceId: identity.workspaceId,
@@ -128,10 +129,10 @@ export async function createApp(
       if (areas) {
         const runs = await areas.agentServer.stop(config.shutdownGraceMs);
         interrupted.push(...runs.interrupted);
-        await areas.controlPlane.stop(config.shutdownGraceMs);
         await areas.chat.stop();
         await areas.bulkExport.stop({ graceMs: config.shutdownGraceMs });
         await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
+        await areas.controlPlane.stop(config.shutdownGraceMs);
         await areas.traces.stop();
       }
       await closers.run();

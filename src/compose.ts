@@ -1,8 +1,5 @@
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
 import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
-import { checkProject } from "./agent-server/graphs/check-project.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
 import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
@@ -13,10 +10,10 @@ import {
   type ChatGraph,
   createChatApp,
 } from "./chat-app/chat-app.ts";
+import { composeControlPlane } from "./compose-control-plane.ts";
 import type { Config } from "./config.ts";
-import { childEnvironments, providerKeys } from "./config.ts";
-import { type ControlPlane, createControlPlane } from "./control-plane/control-plane.ts";
-import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
+import { providerKeys } from "./config.ts";
+import type { ControlPlane } from "./control-plane/control-plane.ts";
 import { version } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Database } from "./platform/db/database.ts";
@@ -84,22 +81,16 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     publicUrl: ground.publicUrl,
     config,
   });
-  const environments = childEnvironments();
-  const controlPlane = createControlPlane({
+  const controlPlane = composeControlPlane({
+    config,
     database,
     databaseUrl: ground.databaseUrl,
     secretBox,
     clock,
     logger,
     network,
-    checkProject,
-    runtime: createProcessRuntime({ command: agentCommand(), logger }),
-    settings: { ...config.deployments, edition: config.edition, allowRedirects: true },
-    folder: join(config.dataDir, "deployments"),
     publicUrl: ground.publicUrl,
     authorize: (...request) => http.authorize(...request),
-    buildEnvironment: environments.build,
-    serverEnvironment: environments.server,
   });
   const traces = createTraces({ database, clock, logger, metrics });
   const builtin = await builtinGraphs({ environment: providerKeys() });
@@ -250,15 +241,6 @@ function apiDocuments(
       description: "Tracing, feedback, datasets and bulk export.",
       routes: routes.traces,
     },
-  ];
-}
-
-/** What a deployed revision is started with: this very program, as `treadle agent`. */
-function agentCommand(): readonly [string, ...string[]] {
-  return [
-    process.execPath,
-    "--max-semi-space-size=16",
-    fileURLToPath(new URL("../bin/treadle.js", import.meta.url)),
   ];
 }
 

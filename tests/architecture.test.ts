@@ -44,7 +44,7 @@ const areas = [
   "agent-server",
   "chat-app",
 ];
-const roots = ["src/app.ts", "src/compose.ts", "src/agent-app.ts"];
+const roots = ["src/app.ts", "src/compose.ts", "src/compose-control-plane.ts", "src/agent-app.ts"];
 
 function areaOf(path: string): string | undefined {
   return areas.find((area) => path.startsWith(`src/${area}/`));

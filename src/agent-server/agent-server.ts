@@ -180,6 +180,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     guard,
     webhooks,
     defaultTtl,
+    drainCheckpoints: () => checkpoints.drain(),
     forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
   });
   const answers = {

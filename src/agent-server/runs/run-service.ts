@@ -17,6 +17,7 @@ import {
   type ActiveRunFilter,
   deleteRuns,
   endRolledBackRun,
+  fenceOff,
   findActiveRuns,
   findRunById,
   findRunStatus,
@@ -46,6 +47,8 @@ export type RunServiceOptions = {
   webhooks: RunWebhooks;
   /** TTL of threads that are made with a run. */
   defaultTtl: ThreadTtl | null;
+  /** Resolves when no checkpoint of this process is on its way to the database. */
+  drainCheckpoints(): Promise<void>;
   /** Removes a run's checkpoints and brings the thread's values back to what is left. */
   forgetCheckpoints(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">): Promise<void>;
 };
@@ -251,6 +254,10 @@ export class RunService {
 
   /** Called by the worker when a run was cancelled with `rollback`: as if it had never been. */
   async rollback(run: ClaimedRun, end: Pick<RunResult, "lastSeq" | "terminal">): Promise<void> {
+    // A checkpoint still on its way must not arrive after the others were removed: from here on the fence refuses
+    // new ones, and those under way are waited for.
+    await fenceOff(this.#options.database.sql, run.run_id);
+    await this.#options.drainCheckpoints();
     await this.#options.forgetCheckpoints(run);
     await this.#options.database.transaction(async (tx) => {
       await deleteRuns(tx, [run.run_id]);

@@ -196,6 +196,11 @@ export async function endRolledBackRun(
       ${end.terminal.data})`.execute(sql);
 }
 
+/** Whoever wrote for the run so far holds it no more. */
+export async function fenceOff(sql: Sql, runId: string): Promise<void> {
+  await raw`update runs set attempt = attempt + 1 where run_id = ${runId}`.execute(sql);
+}
+
 export async function findRunById(
   database: Database,
   workspaceId: string,
