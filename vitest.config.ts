@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
     globalSetup: ["tests/support/global-setup.ts"],
+    // Browsers, killed processes and full machines: on CI a test may try again, a defect fails every time.
+    retry: process.env.CI ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: "forks",

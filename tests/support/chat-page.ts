@@ -47,7 +47,7 @@ export class ChatPage {
   constructor(page: Page) {
     this.page = page;
     page.on("pageerror", (error) => this.errors.push(error.message));
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(30_000);
   }
 
   async goto(url: string): Promise<this> {
