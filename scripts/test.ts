@@ -2,16 +2,16 @@ import { spawn } from "node:child_process";
 import { startDebianPostgres } from "../tests/support/components/debian-postgres.ts";
 
 /**
- * `npm test`: everything on the embedded PostgreSQL, then whatever speaks SQL once more on Debian's
+ * `npm test`: everything on the embedded PostgreSQL, then the tests nearest to SQL once more on Debian's
  * PostgreSQL 15, the oldest one supported. Arguments go to Vitest and choose the first pass alone.
  */
 const sqlTests = [
   "src/platform/db/",
   "src/platform/jobs/",
   "src/platform/http/idempotency",
-  "src/workspaces/",
-  "src/agent-server/",
-  "src/traces/",
+  "src/agent-server/checkpoints/",
+  "src/traces/ingest/",
+  "src/traces/runs/",
   "src/bulk-export/",
   "tests/security.test.ts",
   "tests/journeys/agent-runs.test.ts",
