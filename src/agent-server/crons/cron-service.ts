@@ -3,7 +3,8 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { assistantNotFound, threadNotFound } from "../runs/run-service.ts";
+import { assistantNotFound } from "../assistants/assistant.ts";
+import { threadNotFound } from "../runs/run-service.ts";
 import { type Cron, type Firing, type OnRunCompleted, payloadPart } from "./cron.ts";
 import { isFault, nextDue, parseSchedule, type Schedule } from "./cron-schedule.ts";
 import {

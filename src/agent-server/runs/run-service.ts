@@ -2,7 +2,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { resolveAssistantId } from "../assistants/assistant.ts";
+import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
@@ -194,6 +194,7 @@ export class RunService {
   #announce(): void {
     const { worker, feed, database } = this.#options;
     worker.wake();
+    // A lost announcement only delays the run until another process looks for itself.
     if (feed.othersListen) database.notify(runsChannel, "wake").catch(() => undefined);
   }
 
@@ -341,14 +342,6 @@ function toCreated(run: NewRun, inserted: InsertedRun, request: RunRequest): Run
     started_at: inserted.status === "running" ? at : null,
     ended_at: null,
   };
-}
-
-export function assistantNotFound(id: string): AppError {
-  return new AppError({
-    code: "assistant.not_found",
-    kind: "not_found",
-    message: `No assistant found for "${id}". Make sure it is the id of an assistant or of a graph of this server.`,
-  });
 }
 
 export function threadNotFound(id: string): AppError {

@@ -38,7 +38,6 @@ export class ThreadService {
       lanes: 2,
       maxRows: 500,
       maxBytes: 2_000_000,
-      keyOf: undefined,
       write: (rows) => insertNewThreads(options.database, rows),
     });
   }
