@@ -13,6 +13,8 @@ export type TreadleOptions = {
   user?: { uid: number; gid: number };
   /** Options for Node itself. */
   nodeArgs?: string[];
+  /** Another copy of the command, for instance an installed one. */
+  bin?: string;
 };
 
 export type TreadleExit = {
@@ -89,7 +91,7 @@ type Launched = { child: ChildProcess; exited: Promise<TreadleExit>; stdout(): s
 
 function launch(args: string[], options: TreadleOptions): Launched {
   const { PATH = "", HOME = "/" } = process.env;
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), treadleBin, ...args], {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.bin ?? treadleBin, ...args], {
     cwd: options.cwd,
     env: { PATH, HOME, TREADLE_LOG_LEVEL: "warn", ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,55 @@
+import { cp, mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../support/components/run-command.ts";
+import type { TempFolder } from "../support/components/temp-folder.ts";
+import { createDataParent, type RunningTreadle, startTreadle } from "../support/treadle.ts";
+
+const project = fileURLToPath(new URL("../../", import.meta.url));
+
+let parent: TempFolder;
+let server: RunningTreadle;
+
+/** What `npm publish` would send, unpacked beside the packages it needs: compiled code, and no sources. */
+async function unpackPackage(): Promise<string> {
+  const stage = join(parent.path, "stage");
+  await mkdir(stage);
+  for (const part of ["package.json", "bin", "migrations", "web", "docs", "openapi"]) {
+    await cp(join(project, part), join(stage, part), { recursive: true });
+  }
+  await runCommand("tsc", ["-p", "tsconfig.build.json", "--outDir", join(stage, "dist")], { cwd: project });
+  const { stdout } = await runCommand("npm", ["pack", "--ignore-scripts", "--json"], { cwd: stage });
+  const [packed] = Object.values(JSON.parse(stdout) as Record<string, { filename: string }>);
+  await runCommand("tar", ["xzf", join(stage, packed?.filename ?? ""), "-C", parent.path]);
+  const unpacked = join(parent.path, "package");
+  await symlink(join(project, "node_modules"), join(unpacked, "node_modules"));
+  return unpacked;
+}
+
+beforeAll(async () => {
+  parent = await createDataParent("package");
+  const unpacked = await unpackPackage();
+  server = await startTreadle(["--data-dir", join(parent.path, "data")], {
+    bin: join(unpacked, "bin/treadle.js"),
+  });
+});
+afterAll(async () => {
+  await server?.stop();
+  await parent?.remove();
+});
+
+test("the packed package runs an agent and serves its pages", async () => {
+  const client = new Client({ apiUrl: server.ready.url });
+  const thread = await client.threads.create();
+  const messages = [{ role: "user", content: "Hello" }];
+  const values = await client.runs.wait(thread.thread_id, "agent", { input: { messages } });
+  expect((values as { messages: unknown[] }).messages).toHaveLength(2);
+
+  for (const page of ["/chat", "/docs"]) {
+    const answer = await fetch(server.ready.url + page);
+    expect({ page, status: answer.status }).toEqual({ page, status: 200 });
+    expect(await answer.text()).toContain("<script");
+  }
+});
