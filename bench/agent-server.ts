@@ -1,16 +1,21 @@
 import { randomUUID } from "node:crypto";
+import { compareThreads, measureSchemas } from "./agent-server-sizes.ts";
+import { compareTracing } from "./agent-server-tracing.ts";
 import { HttpClient } from "./http-client.ts";
-import { formatTable, load, median, percentile } from "./load.ts";
+import { load, median, percentile } from "./load.ts";
+import { echoRun, type Figures, formatMedians } from "./runs.ts";
 import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from "./subjects.ts";
 
 /**
  * How fast is the agent server, beside the open in-memory server on the same graphs and the same load?
  *   node bench/agent-server.ts              ours and the peer, then the peer and ours; medians
  *   node bench/agent-server.ts --ours       ours alone
+ *   node bench/agent-server.ts --tracing    the whole platform on its own echo graph, tracing off, on, on, off
+ *   node bench/agent-server.ts --threads    ours, when it holds 2,000 threads and when it holds 50,000
+ *   node bench/agent-server.ts --schemas    ours, the schemas of an assistant that were asked for before
+ * BENCH_SECONDS is the time per point, BENCH_THREADS the two numbers of threads ("2000,50000").
  */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4);
-
-type Figures = Record<string, number>;
 
 async function measure(subject: Subject): Promise<Figures> {
   const port = await freePort();
@@ -41,14 +46,6 @@ async function measure(subject: Subject): Promise<Figures> {
   } finally {
     await stop(child);
   }
-}
-
-async function echoRun(http: HttpClient): Promise<void> {
-  await http.call("POST", `/threads/${randomUUID()}/runs/wait`, {
-    assistant_id: "echo",
-    if_not_exists: "create",
-    input: { messages: [{ role: "user", content: "hello there" }] },
-  });
 }
 
 async function measureStreams(http: HttpClient): Promise<Figures> {
@@ -115,21 +112,16 @@ async function measureState(http: HttpClient): Promise<Figures> {
   };
 }
 
-const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];
-const results = new Map<string, Figures[]>();
-for (const subject of subjects) {
-  const figures = await measure(subject);
-  results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
+if (process.argv.includes("--tracing")) await compareTracing(seconds);
+else if (process.argv.includes("--threads")) await compareThreads(seconds);
+else if (process.argv.includes("--schemas")) await measureSchemas(seconds);
+else await compareSubjects(process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours]);
+
+async function compareSubjects(subjects: readonly Subject[]): Promise<void> {
+  const results = new Map<string, Figures[]>();
+  for (const subject of subjects) {
+    const figures = await measure(subject);
+    results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
+  }
+  console.log(formatMedians(results));
 }
-const names = [...results.keys()];
-const questions = Object.keys(results.get(names[0]!)![0]!);
-console.log(
-  formatTable(
-    questions.map((question) => ({
-      question,
-      ...Object.fromEntries(
-        names.map((name) => [name, median(results.get(name)!.map((figures) => figures[question]!))]),
-      ),
-    })),
-  ),
-);

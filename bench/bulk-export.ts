@@ -136,6 +136,7 @@ async function measureAll(database: Database, url: string, rgw: CephRgw): Promis
     addressingStyle: "auto",
     accelerate: false,
     checksumMode: null,
+    signBodies: false,
     credentials: { accessKeyId: rgw.accessKey, secretAccessKey: rgw.secretKey },
     putArguments: {},
   };

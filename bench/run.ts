@@ -9,9 +9,15 @@ const parts = new Set([
   "load",
   "http-client",
   "subjects",
+  "runs",
+  "agent-server-sizes",
+  "agent-server-tracing",
   "bulk-export-fill",
   "bulk-export-measure",
+  "bulk-export-platform",
+  "bulk-export-processes",
   "traces-fill",
+  "streaming-client",
 ]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))

@@ -1,132 +1,180 @@
+import { type ChildProcess, execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { HttpClient } from "./http-client.ts";
-import { formatTable, median, percentile } from "./load.ts";
+import { formatTable, median } from "./load.ts";
+import type { Heard, ListenJob } from "./streaming-client.ts";
 import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from "./subjects.ts";
 
 /**
  * How long does a word take from the graph to a client of the streaming protocol, and what does a listener cost?
  *   node bench/streaming.ts            ours and the peer, then the peer and ours; medians
  *   node bench/streaming.ts --ours     ours alone
+ * Listeners live in a process of their own and say how late they were themselves. Both servers may run 500 runs at
+ * once, and every part has the same time limit; what is over it is reported as that.
  */
-type Figures = Record<string, number>;
+const partLimitMs = 15_000;
+process.env.N_JOBS_PER_WORKER = "500";
 
-/** One thread: subscribe, start a run that says the time, collect how late each word arrived. */
-async function follow(http: HttpClient, input: { count: number; every: number }): Promise<Followed> {
-  const threadId = randomUUID();
-  const command = { id: 1, method: "run.start", params: { assistant_id: "ticker", input } };
-  await http.call("POST", `/threads/${threadId}/commands`, command);
-  const late: number[] = [];
-  let words = 0;
-  const listensSince = 0;
-  let rest = "";
-  await http.until(
-    "POST",
-    `/threads/${threadId}/stream/events`,
-    { channels: ["custom", "lifecycle"] },
-    (text) => {
-      const now = performance.timeOrigin + performance.now();
-      const lines = (rest + text).split("\n");
-      rest = lines.pop()!;
-      let over = false;
-      for (const line of lines) {
-        if (!line.startsWith("data:")) continue;
-        const { method, params } = JSON.parse(line.slice(5)) as Frame;
-        if (method === "custom") {
-          words += 1;
-          // What was said before the client listened is replayed: received, but not late.
-          if (params.data.payload!.at >= listensSince) late.push(now - params.data.payload!.at);
-        }
-        if (method === "lifecycle" && params.namespace.length === 0 && params.data.event === "completed")
-          over = true;
-      }
-      return over;
-    },
-  );
-  return { late, words };
+type Figures = Record<string, number>;
+type Place = { http: HttpClient; port: number; pid: number };
+/** Names all its figures, so that a part that does not finish still has its rows. */
+type Part = { names: string[]; measure(place: Place, signal: AbortSignal): Promise<Figures> };
+
+const client = fileURLToPath(new URL("streaming-client.ts", import.meta.url));
+
+function listen(job: ListenJob, signal: AbortSignal): Promise<Heard> {
+  const { promise, resolve, reject } = Promise.withResolvers<Heard>();
+  execFile(process.execPath, [client, JSON.stringify(job)], { signal }, (error, output) => {
+    if (error) reject(error);
+    else resolve(JSON.parse(output) as Heard);
+  });
+  return promise;
 }
 
-type Followed = { late: number[]; words: number };
+function words(streams: number, begin: "together" | "over a second"): Part {
+  const title = streams === 1 ? "1 stream" : `${streams} streams beginning ${begin}`;
+  const name = (what: string) => `${title}: ${what}`;
+  const names = ["word to client p50 ms", "p99 ms", "events lost", "the listener's own delay p99 ms"].map(
+    name,
+  );
+  const pace = streams === 500 ? { count: 40, every: 100 } : { count: 100, every: 20 };
+  const spreadMs = begin === "together" ? 0 : 1_000;
+  return {
+    names,
+    async measure({ port }, signal) {
+      const heard = await listen({ port, streams, ...pace, spreadMs }, signal);
+      const figures = [heard.p50Ms, heard.p99Ms, heard.lost, heard.ownLagP99Ms];
+      return Object.fromEntries(names.map((each, index) => [each, figures[index]!]));
+    },
+  };
+}
 
-type Frame = {
-  method: string;
-  params: { namespace: string[]; data: { event?: string; payload?: { at: number } } };
+const many = { assistant_id: "ticker", input: { count: 10_000, every: 0 } };
+const isOver = (text: string) => text.includes('"completed"');
+const filter = { channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 };
+
+const flood: Part = {
+  names: ["one stream, as fast as it can: events per s", "replay of 10,000 events ms"],
+  async measure({ http }) {
+    const threadId = randomUUID();
+    await http.call("POST", "/threads", { thread_id: threadId });
+    const listened = http.until("POST", `/threads/${threadId}/stream/events`, filter, isOver);
+    const began = performance.now();
+    await http.call("POST", `/threads/${threadId}/commands`, { id: 1, method: "run.start", params: many });
+    await listened;
+    const perSecond = 10_000 / ((performance.now() - began) / 1000);
+    const times: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const start = performance.now();
+      await http.until("POST", `/threads/${threadId}/stream/events`, filter, isOver);
+      times.push(performance.now() - start);
+    }
+    return { [flood.names[0]!]: perSecond, [flood.names[1]!]: median(times) };
+  },
 };
 
-async function measure(subject: Subject): Promise<Figures> {
-  const port = await freePort();
-  const child = subject.start(port);
-  try {
+const idle: Part = {
+  names: ["memory per idle listener KB"],
+  async measure({ http, pid }) {
+    const threadIds = Array.from({ length: 500 }, () => randomUUID());
+    for (const threadId of threadIds) await http.call("POST", "/threads", { thread_id: threadId });
+    const before = memoryOf(pid);
+    const ends = threadIds.map((threadId) =>
+      http.hold("POST", `/threads/${threadId}/stream/events`, { channels: ["custom"] }),
+    );
+    await delay(3_000);
+    const after = memoryOf(pid);
+    for (const end of ends) end();
+    return { [idle.names[0]!]: ((after - before) * 1024) / threadIds.length };
+  },
+};
+
+const parts: Part[] = [
+  words(1, "together"),
+  words(50, "over a second"),
+  words(50, "together"),
+  words(500, "over a second"),
+  words(500, "together"),
+  flood,
+  idle,
+];
+
+class Running {
+  readonly #subject: Subject;
+  #child: ChildProcess | undefined;
+  #place: Place | undefined;
+
+  constructor(subject: Subject) {
+    this.#subject = subject;
+  }
+
+  /** Undefined when it did not finish; the subject is then started anew, so that the next part is not burdened. */
+  async measure(part: Part): Promise<Figures | undefined> {
+    const place = await this.#ready();
+    const limit = new AbortController();
+    const timer = delay(partLimitMs, undefined, { ref: false });
+    try {
+      const figures = part.measure(place, limit.signal);
+      figures.catch(() => undefined);
+      const done = await Promise.race([figures, timer]);
+      if (done === undefined) throw new Error(`not finished in ${partLimitMs / 1000} s`);
+      return done;
+    } catch (error) {
+      limit.abort();
+      console.error(`${this.#subject.name}, ${part.names[0]}: ${(error as Error).message.slice(0, 300)}`);
+      await this.stop();
+      return undefined;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#place?.http.close();
+    if (this.#child) await stop(this.#child);
+    this.#child = undefined;
+    this.#place = undefined;
+  }
+
+  async #ready(): Promise<Place> {
+    if (this.#place) return this.#place;
+    const port = await freePort();
+    this.#child = this.#subject.start(port);
     const http = new HttpClient(port, 2_000);
     await untilHealthy(http);
-    await follow(http, { count: 20, every: 5 });
-    const figures: Figures = {};
-    for (const streams of [1, 50, 500]) {
-      const input = { count: streams === 500 ? 40 : 100, every: streams === 500 ? 100 : 20 };
-      const all = await Promise.all(Array.from({ length: streams }, () => follow(http, input)));
-      const late = all.flatMap((each) => each.late).toSorted((a, b) => a - b);
-      const words = all.reduce((sum, each) => sum + each.words, 0);
-      figures[`${streams} streams: lost events`] = streams * input.count - words;
-      figures[`${streams} streams: word to client p50 ms`] = percentile(late, 50);
-      figures[`${streams} streams: word to client p99 ms`] = percentile(late, 99);
-    }
-    const burst = performance.now();
-    const { words } = await follow(http, { count: 10_000, every: 0 });
-    figures["one stream, as fast as it can: events per s"] = words / ((performance.now() - burst) / 1000);
-    Object.assign(figures, await measureReplay(http), await measureIdle(http, child.pid!));
-    http.close();
-    return figures;
-  } finally {
-    await stop(child);
+    this.#place = { http, port, pid: this.#child.pid! };
+    // The first runs of a process are slow for reasons of their own: code is read and compiled.
+    const warm = { port, streams: 20, count: 50, every: 10, spreadMs: 500 };
+    await listen(warm, AbortSignal.timeout(partLimitMs)).catch(() => undefined);
+    return this.#place;
   }
-}
-
-async function measureReplay(http: HttpClient): Promise<Figures> {
-  const threadId = randomUUID();
-  const input = { count: 10_000, every: 0 };
-  const command = { id: 1, method: "run.start", params: { assistant_id: "ticker", input } };
-  const done = (text: string) => text.includes('"completed"');
-  await http.call("POST", `/threads/${threadId}/commands`, command);
-  const body = { channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 };
-  await http.until("POST", `/threads/${threadId}/stream/events`, body, done);
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const start = performance.now();
-    await http.until("POST", `/threads/${threadId}/stream/events`, body, done);
-    times.push(performance.now() - start);
-  }
-  return { "replay of 10,000 events ms": median(times) };
-}
-
-async function measureIdle(http: HttpClient, pid: number): Promise<Figures> {
-  const before = memoryOf(pid);
-  const readers = 500;
-  const stops: (() => void)[] = [];
-  for (let index = 0; index < readers; index += 1) {
-    const threadId = randomUUID();
-    const hello = {
-      id: 1,
-      method: "run.start",
-      params: { assistant_id: "ticker", input: { count: 1, every: 0 } },
-    };
-    await http.call("POST", `/threads/${threadId}/commands`, hello);
-    stops.push(http.hold("POST", `/threads/${threadId}/stream/events`, { channels: ["custom"] }));
-  }
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const after = memoryOf(pid);
-  for (const end of stops) end();
-  return { "memory per idle listener KB": ((after - before) * 1024) / readers };
 }
 
 const subjects = process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours];
-const results = new Map<string, Figures[]>();
+const results = new Map<string, Map<string, (number | undefined)[]>>();
 for (const subject of subjects) {
-  results.set(subject.name, [...(results.get(subject.name) ?? []), await measure(subject)]);
+  const byName = results.get(subject.name) ?? new Map<string, (number | undefined)[]>();
+  results.set(subject.name, byName);
+  const running = new Running(subject);
+  for (const part of parts) {
+    const figures = await running.measure(part);
+    for (const name of part.names) byName.set(name, [...(byName.get(name) ?? []), figures?.[name]]);
+  }
+  await running.stop();
 }
-const names = [...results.keys()];
-const rows = Object.keys(results.get(names[0]!)![0]!).map((question) => ({
-  question,
-  ...Object.fromEntries(
-    names.map((name) => [name, median(results.get(name)!.map((figures) => figures[question]!))]),
-  ),
-}));
+
+/** The median of the rounds that finished. */
+function cell(figures: readonly (number | undefined)[]): number | string {
+  const known = figures.filter((figure) => figure !== undefined);
+  return known.length > 0 ? median(known) : `not finished in ${partLimitMs / 1000} s`;
+}
+
+const rows = parts.flatMap((part) =>
+  part.names.map((name) => ({
+    question: name,
+    ...Object.fromEntries([...results].map(([subject, byName]) => [subject, cell(byName.get(name)!)])),
+  })),
+);
 console.log(formatTable(rows));
+console.log(`Load of the machine at the end, over one minute: ${loadavg()[0]!.toFixed(1)}`);

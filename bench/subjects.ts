@@ -37,13 +37,40 @@ export const ours: Subject = {
   },
 };
 
+/** The whole platform, whose built-in graphs run and are traced in its own process. */
+export function platform(options: { tracing: boolean; apiKey: string }): Subject {
+  return {
+    name: `treadle up, tracing ${options.tracing ? "on" : "off"}`,
+    start: (port) =>
+      spawn(
+        join(root, "node_modules/.bin/node"),
+        [join(root, "bin/treadle.js"), "up", "--port", String(port)],
+        {
+          env: {
+            ...process.env,
+            TREADLE_DATA_DIR: mkdtempSync(join(tmpdir(), "treadle-bench-")),
+            TREADLE_LOG_LEVEL: "warn",
+            TREADLE_API_KEY: options.apiKey,
+            TREADLE_TRACING: String(options.tracing),
+          },
+          stdio: "ignore",
+          detached: true,
+        },
+      ),
+  };
+}
+
 export const peer: Subject = {
   name: "peer",
   start: (port) => {
     const folder = installPeer();
     return spawn(
       join(folder, "node_modules/.bin/langgraphjs"),
-      ["dev", "--no-browser", "--port", String(port), "--config", join(folder, "langgraph.json")],
+      [
+        ...["dev", "--no-browser", "--port", String(port), "--config", join(folder, "langgraph.json")],
+        // It takes as an argument what ours reads from the environment: how many runs it executes at once.
+        ...(process.env.N_JOBS_PER_WORKER ? ["--n-jobs-per-worker", process.env.N_JOBS_PER_WORKER] : []),
+      ],
       { cwd: folder, env: { ...process.env, LANGSMITH_TRACING: "false" }, stdio: "ignore", detached: true },
     );
   },

@@ -4,6 +4,7 @@ import { raw } from "../src/platform/db/raw.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createPartitions } from "../src/traces/runs/partition-service.ts";
 import { pairTerm, tagTerm } from "../src/traces/runs/term.ts";
+import { signatureBits, trigramsOf } from "../src/traces/runs/trigrams.ts";
 
 export const workspaceId = "11111111-1111-4111-8111-111111111111";
 export const projectId = "22222222-2222-4222-8222-222222222222";
@@ -70,20 +71,49 @@ async function prepare(database: Database): Promise<void> {
     (_, i) => pairTerm("metadata", "user_id", `user-${i}`),
   )}::int[]) with ordinality as t(term, n), lateral (select n - 1 as number) s`.execute(sql);
   await raw`create unique index on bench_users (number)`.execute(sql);
-  const words = [
-    "river",
-    "stone",
-    "winter",
-    "answer",
-    "question",
-    "market",
-    "engine",
-    "letter",
-    "garden",
-    "signal",
-  ];
-  const text = Array.from({ length: 1_000 }, (_, i) => words[(i * 7919 + (i >> 3)) % 10]).join(" ");
+  const text = Array.from({ length: 1_000 }, (_, i) => wordAt(i)).join(" ");
   await raw`create table bench_text as select ${text}::text as body`.execute(sql);
+  await raw`create table bench_trigrams (at int primary key, inputs bit(${raw.raw(String(signatureBits))}),
+    outputs bit(${raw.raw(String(signatureBits))}))`.execute(sql);
+  const bitsAt = (at: number, length: number) => bitText(text.slice(at, at + length));
+  for (let at = 0; at < 5_000; at += 500) {
+    const rows = Array.from({ length: 500 }, (_, i) => {
+      const [inputs, outputs] = [bitsAt(at + i, 950), bitsAt(at + i, 900)];
+      return raw`(${at + i}::int, ${inputs}::bit(${bits}), ${outputs}::bit(${bits}))`;
+    });
+    await raw`insert into bench_trigrams values ${raw.join(rows)}`.execute(sql);
+  }
+}
+
+const bits = raw.raw(String(signatureBits));
+
+/** Some words that are frequent and many that are not, as in any language. */
+function wordAt(index: number): string {
+  const frequent = ["river", "stone", "winter", "answer", "question", "market", "engine", "letter", "garden"];
+  if (index % 3 === 0) return frequent[(index * 7919 + (index >> 3)) % frequent.length]!;
+  const syllables = [
+    "ka",
+    "lor",
+    "min",
+    "te",
+    "sul",
+    "por",
+    "an",
+    "ver",
+    "dri",
+    "go",
+    "nis",
+    "pha",
+    "wem",
+    "ux",
+  ];
+  const at = (place: number) =>
+    syllables[(index * (7 + place * 4) + (index >> (place + 2))) % syllables.length];
+  return [at(0), at(1), at(2)].join("");
+}
+
+function bitText(text: string): string {
+  return `x${trigramsOf([Buffer.from(text)])!.toString("hex")}`;
 }
 
 async function dropIndexes({ sql }: Database): Promise<string[]> {
@@ -102,7 +132,7 @@ async function insertRuns({ sql }: Database, { from, to, runs, end }: Slice): Pr
   const env = ["prod", "staging"].map((name) => pairTerm("metadata", "env", name));
   await raw`insert into trace_runs (id, workspace_id, project_id, trace_id, parent_run_id, parent_run_ids, is_root, name,
       run_type, start_time, end_time, status, dotted_order, thread_id, tags, metadata, terms, total_tokens,
-      prompt_tokens, completion_tokens, total_cost, usage, inputs, outputs, error, extra)
+      prompt_tokens, completion_tokens, total_cost, usage, inputs, outputs, error, extra, trigrams)
     select id, ${workspaceId}, ${projectId}, trace, case when i % 10 > 0 then trace end,
       case when i % 10 > 0 then array[trace] else '{}' end, i % 10 = 0,
       case when i % 20000 = 77 then 'name-rare' else 'name-' || i % 20 end, kind, start,
@@ -124,7 +154,9 @@ async function insertRuns({ sql }: Database, { from, to, runs, end }: Slice): Pr
         || substr(text.body, 1 + (i * 131 % 5000)::int, 950) || '"}',
       '{"answer":"' || substr(text.body, 1 + (i * 173 % 5000)::int, 900) || '"}',
       case when failed then 'Error: it broke' end,
-      '{"metadata":{"user_id":"user-' || u.number || '"},"runtime":{"sdk":"bench","library":"bench"}}'
+      '{"metadata":{"user_id":"user-' || u.number || '"},"runtime":{"sdk":"bench","library":"bench"}}',
+      question.inputs | reply.outputs | ${bitText('{"question":"')}::bit(${bits}) | ${bitText('{"answer":"')}::bit(${bits})
+        | ${bitText(rareWord)}::bit(${bits}) & case when i % 20000 = 99 then ~ 0::bit(${bits}) else 0::bit(${bits}) end
     from (
       select i, md5('run' || i)::uuid as id, md5('run' || i / 10 * 10)::uuid as trace,
         ${end.toISOString()}::timestamptz - make_interval(secs => (${runs} - i) * ${stepSeconds}::float8) as start,
@@ -135,6 +167,8 @@ async function insertRuns({ sql }: Database, { from, to, runs, end }: Slice): Pr
       from generate_series(${from}::bigint, ${to}::bigint) i
     ) made
     join bench_users u on u.number = (made.i / 10 * 7919) % ${users}
+    join bench_trigrams question on question.at = (made.i * 131 % 5000)::int
+    join bench_trigrams reply on reply.at = (made.i * 173 % 5000)::int
     cross join bench_text text`.execute(sql);
 }
 

@@ -194,7 +194,7 @@ function explaining(database: Database): Database {
     get: (target, property) =>
       property === "getExecutor" ? () => explained : Reflect.get(target, property, target),
   });
-  return { ...database, sql };
+  return { ...database, sql, transaction: (work) => work(sql) };
 }
 
 if (import.meta.main) await main();

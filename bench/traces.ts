@@ -9,6 +9,7 @@ import { formatTable, percentile } from "./load.ts";
 /**
  * How many runs a second does ingestion keep up with? Runs of about 2.75 KB in batches of 100, as the JavaScript
  * client sends them (chunked multipart), 8 batches at once; server, database and this process on one machine.
+ * Arguments: batches, clients, a folder for the server's processor profile.
  */
 const batches = Number(process.argv[2] ?? 400);
 const clients = Number(process.argv[3] ?? 8);
@@ -75,7 +76,10 @@ function makeBatch(boundary: string): Buffer {
 
 const server = spawn(
   process.execPath,
-  [fileURLToPath(new URL("./fixtures/traces-server.ts", import.meta.url))],
+  [
+    ...(process.argv[4] ? ["--cpu-prof", `--cpu-prof-dir=${process.argv[4]}`] : []),
+    fileURLToPath(new URL("./fixtures/traces-server.ts", import.meta.url)),
+  ],
   {
     stdio: ["pipe", "pipe", "inherit"],
   },

@@ -31,8 +31,14 @@ function findPinnedNode() {
   }
 }
 
+const valueOptions = ["--data-dir", "--url", "--api-key", "--workspace", "--profile"];
+
+/** By the first word that is neither an option nor an option's value: the command. */
 function isServer() {
-  return process.argv.slice(2).some((word) => word === "up" || word === "agent");
+  const command = process.argv
+    .slice(2)
+    .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
+  return command === "up" || command === "agent";
 }
 
 /** Whether to begin again in the same process, with the server's flags; somebody's own choice stays. */

@@ -17,6 +17,7 @@ export async function generateOpenApi(): Promise<{ path: string; content: string
     clock: systemClock,
     logger,
     publicUrl: () => "http://127.0.0.1",
+    internalUrl: () => "http://127.0.0.1",
   });
   return documents.map((document) => ({
     path: `openapi${document.path === "/openapi.json" ? "/treadle.json" : document.path.replaceAll("/", "-").replace("-openapi.json", ".json").replace("-", "/")}`,

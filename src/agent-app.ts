@@ -6,9 +6,10 @@ import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loa
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
 import { withCustomApp } from "./agent-server/http-app/custom-app.ts";
-import { behindAuth } from "./agent-server/http-app/custom-route-auth.ts";
+import { behindAuth, guardedPaths } from "./agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
+import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
 import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
@@ -76,7 +77,7 @@ export function createAgentApp(
       });
       closers.push(() => database.close());
       let url = config.publicUrl ?? "";
-      const storeIndex = await loadStoreIndex(project.config);
+      const storeIndex = await loadStoreIndex(project.config, currentEnvironment());
       const parts = compose({ config, project, storeIndex, database, clock, logger, publicUrl: () => url });
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) closers.push(startWatchdog(options.watchdog).stop);
@@ -193,6 +194,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
   const description = `The graphs of ${project.config.path}.`;
   const document = { path: "/openapi.json", title, version: version(), description, routes } as const;
   const { origins, ...cors } = readCorsRules(file);
+  const loggingRule = file.http?.logging_headers;
   const http = createHttpApp({
     routes,
     authenticator,
@@ -203,6 +205,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     cors,
     documents: file.http?.disable_meta ? [] : [document],
     validateResponses: config.validateResponses,
+    ...(loggingRule ? { loggedHeaders: (headers) => headersToLog(headers, loggingRule) } : {}),
   });
   const prefix = config.mountPrefix ?? file.http?.mount_prefix;
   const upgrade = agentServer.onUpgrade(http.authorize);
@@ -225,9 +228,8 @@ function frontDoor({ prefix, project, logger, http }: FrontDoor) {
   let fetch: typeof http.fetch = (request, env) => http.fetch(request, env);
   if (custom) {
     const mixed = withCustomApp<ServerEnv>({ custom, own: http.fetch, logger });
-    fetch = file.http?.enable_custom_route_auth
-      ? behindAuth(mixed, { authorize: http.authorize, logger })
-      : mixed;
+    const guarded = guardedPaths(file.http);
+    fetch = guarded ? behindAuth(mixed, { authorize: http.authorize, logger, guarded }) : mixed;
   }
   if (!prefix) return fetch;
   return (request: Request, env?: ServerEnv) => fetch(withoutPrefix(request, prefix), env);

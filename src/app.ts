@@ -39,7 +39,7 @@ export type App = {
 
 export async function createApp(
   config: Config,
-  options: { logger?: Logger; clock?: Clock } = {},
+  options: { logger?: Logger; clock?: Clock; consoleFolder?: string } = {},
 ): Promise<App> {
   const logger = options.logger ?? createLogger({ level: config.logLevel });
   const clock = options.clock ?? systemClock;
@@ -70,6 +70,8 @@ export async function createApp(
       clock,
       logger,
       publicUrl,
+      consoleFolder: options.consoleFolder,
+      internalUrl: () => internalUrl(config, server),
     });
     const { workspaces } = areas;
     closers.push(() => workspaces.stop());
@@ -103,7 +105,8 @@ export async function createApp(
       const { databaseUrl, notes, identity } = await preparing;
       const { http, agentServer, controlPlane } = prepared(areas);
       const onUpgrade = controlPlane.onUpgrade(agentServer.onUpgrade(http.authorize));
-      server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade });
+      const onRequest = controlPlane.onRequest(http.raw);
+      server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
       // Only now: deployed servers are told the platform's address.
       await controlPlane.start();
       await writeCredentials(config.dataDir, {
@@ -139,6 +142,12 @@ export async function createApp(
       return { interrupted };
     },
   };
+}
+
+/** A listener on every address is reached by the loopback one, whatever `localhost` stands for. */
+function internalUrl({ host, port }: Config, server: RunningServer | undefined): string {
+  const anywhere = ["0.0.0.0", "::", "[::]"].includes(host);
+  return server && !anywhere ? server.url : `http://127.0.0.1:${server?.port ?? port}`;
 }
 
 type Prepared = {

@@ -10,7 +10,11 @@ import {
 import { createDockerRuntime } from "./control-plane/runtimes/docker-runtime.ts";
 import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "./control-plane/runtimes/runtime.ts";
+import type { TracingPort } from "./control-plane/tracing/deployment-tracing.ts";
+import { AppError } from "./platform/errors.ts";
 import type { Logger } from "./platform/logger.ts";
+import type { ProjectService } from "./traces/projects/project-service.ts";
+import type { PlatformKeys } from "./workspaces/platform-key-service.ts";
 
 /** The command that also started this process; `agent` serves one project. */
 const treadle = fileURLToPath(new URL("../bin/treadle.js", import.meta.url));
@@ -25,16 +29,23 @@ export type ControlPlaneGround = Pick<
   | "network"
   | "publicUrl"
   | "authorize"
-  | "tracing"
   | "consolePath"
-> & { config: Config };
+> & {
+  config: Config;
+  /** Where servers on this machine reach the platform. */
+  internalUrl(): string;
+  keys: PlatformKeys;
+  projects(): ProjectService;
+};
 
 /** The control plane with the runtime and the limits the settings ask for: a part of `app.ts`, which grew too long. */
-export function composeControlPlane({ config, ...ground }: ControlPlaneGround): ControlPlane {
+export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
+  const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();
   return createControlPlane({
     ...ground,
     checkProject,
+    tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
     runtime: chooseRuntime(config, ground.logger),
     settings: {
       ...config.deployments,
@@ -45,6 +56,29 @@ export function composeControlPlane({ config, ...ground }: ControlPlaneGround): 
     buildEnvironment: build,
     serverEnvironment: server,
   });
+}
+
+function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "projects">): TracingPort {
+  // The least that may write traces.
+  const role = "editor";
+  return {
+    endpoint: () => `${ground.internalUrl()}/api/v1`,
+    issueKey: (workspaceId) => ground.keys.issue(workspaceId, { name: "Traces of deployments", role }),
+    isKeyUsable: (keyId, workspaceId) => ground.keys.isUsable(keyId, workspaceId, role),
+    ensureProject: (workspaceId, name) => ground.projects().projectIdOf(workspaceId, name),
+    async removeProject(workspaceId, name) {
+      const filter = { name, limit: 1, offset: 0 };
+      const [project] = await ground.projects().list(workspaceId, filter);
+      if (!project) return;
+      await ground
+        .projects()
+        .remove(workspaceId, project.id)
+        .catch((error: unknown) => {
+          // Somebody else was faster.
+          if (!(error instanceof AppError && error.kind === "not_found")) throw error;
+        });
+    },
+  };
 }
 
 function chooseRuntime({ deployments }: Config, logger: Logger): Runtime {

@@ -1,4 +1,5 @@
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
+import { platformUserConfigurable } from "./agent-server/auth/platform-user.ts";
 import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
@@ -10,6 +11,7 @@ import {
   type ChatGraph,
   createChatApp,
 } from "./chat-app/chat-app.ts";
+import { composeConsole } from "./compose-console.ts";
 import { composeControlPlane } from "./compose-control-plane.ts";
 import type { Config } from "./config.ts";
 import { providerKeys } from "./config.ts";
@@ -17,6 +19,7 @@ import type { ControlPlane } from "./control-plane/control-plane.ts";
 import { version } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Database } from "./platform/db/database.ts";
+import { createFailedCredentials } from "./platform/http/failed-credentials.ts";
 import { createHttpApp, type HttpApp } from "./platform/http/http-app.ts";
 import { createIdempotencyStore, deleteExpiredKeys } from "./platform/http/idempotency-store.ts";
 import type { ApiDocument } from "./platform/http/openapi.ts";
@@ -43,6 +46,10 @@ export type Ground = {
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
+  /** Where the console was built, when not in its own folder. */
+  consoleFolder?: string | undefined;
+  /** Where processes of this machine reach it, whatever people use. */
+  internalUrl(): string;
 };
 
 export type Areas = {
@@ -70,6 +77,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     clock,
     logger,
     beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
+    onDeparture: (tx, departure) => authService.leave(tx, departure),
   });
   const network = createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses });
   const authService = createAuthService({
@@ -90,10 +98,16 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     logger,
     network,
     publicUrl: ground.publicUrl,
+    internalUrl: ground.internalUrl,
+    keys: workspaces.platformKeys,
+    projects: () => traces.projects,
     authorize: (...request) => http.authorize(...request),
   });
-  const traces = createTraces({ database, clock, logger, metrics });
-  const builtin = await builtinGraphs({ environment: providerKeys() });
+  const traces = createTraces({ database, clock, logger, metrics, workspaceName: workspaces.nameOf });
+  const builtin = await builtinGraphs({
+    environment: providerKeys(),
+    accounts: { ...authService.agentAccess, fetch: network.guardedFetch },
+  });
   const agentServer = createAgentServer({
     database,
     logger,
@@ -124,7 +138,11 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     needsPaidPlan: async (organizationId) =>
       requiresPaidPlan(config.edition, await workspaces.planOf(organizationId)),
   });
-  const chat = createChatApp({ logger, assistants: await chatAssistants(builtin.graphs) });
+  const chat = createChatApp({
+    logger,
+    assistants: await chatAssistants(builtin.graphs),
+    identify: platformUserConfigurable,
+  });
   const idempotency = createIdempotencyStore({
     sql: database.sql,
     clock,
@@ -158,16 +176,18 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       ...Object.fromEntries(recurring.map((job) => [job.kind, job.handler])),
     },
   });
+  const console = composeConsole({ database, logger, folder: ground.consoleFolder });
   const system = systemRoutes({
     database,
     metrics,
+    hasRootPage: true,
     info: {
       version: version(),
       graphLibraryVersion: builtin.kit.version,
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });
-  const control = [...workspaces.routes, ...controlPlane.routes, ...authService.routes];
+  const control = [...workspaces.routes, ...controlPlane.routes, ...authService.routes, ...console.routes];
   const tracing = [...traces.routes, ...bulkExport.routes];
   const routes = [
     ...system,
@@ -176,6 +196,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     ...agentServer.routes,
     ...tracing,
     ...chat.routes,
+    ...console.pageRoutes,
   ];
   const documents = apiDocuments({
     system,
@@ -188,6 +209,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     routes,
     authenticator: workspaces.authenticator,
     agentAuthRequired: config.agentAuthRequired,
+    failedCredentials: createFailedCredentials({ perMinute: config.failedCredentialsPerMinute }),
     logger,
     metrics,
     corsOrigins: config.corsOrigins,

@@ -79,6 +79,15 @@ const settings = z.object({
     .enum(["auto", "required", "open"])
     .default("auto")
     .describe("Credential for the agent server and chat: auto = open only while everything is loopback."),
+  TREADLE_FAILED_CREDENTIALS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(20)
+    .describe(
+      "Refused credentials a minute and address before further ones are answered 429; 0: any number.",
+    ),
   TREADLE_CORS_ORIGINS: z
     .string()
     .default("")
@@ -201,6 +210,7 @@ export type Config = {
   publicUrl: string | undefined;
   /** Whether areas C and D ask for a credential. */
   agentAuthRequired: boolean;
+  failedCredentialsPerMinute: number;
   corsOrigins: string[];
   allowPrivateAddresses: boolean;
   logLevel: string;
@@ -254,6 +264,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     edition: env.TREADLE_EDITION,
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
+    failedCredentialsPerMinute: env.TREADLE_FAILED_CREDENTIALS_PER_MINUTE,
     corsOrigins: commaList(env.TREADLE_CORS_ORIGINS),
     allowPrivateAddresses:
       env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),

@@ -43,8 +43,15 @@ const areas = [
   "bulk-export",
   "agent-server",
   "chat-app",
+  "console",
 ];
-const roots = ["src/app.ts", "src/compose.ts", "src/compose-control-plane.ts", "src/agent-app.ts"];
+const roots = [
+  "src/app.ts",
+  "src/compose.ts",
+  "src/compose-control-plane.ts",
+  "src/compose-console.ts",
+  "src/agent-app.ts",
+];
 
 function areaOf(path: string): string | undefined {
   return areas.find((area) => path.startsWith(`src/${area}/`));

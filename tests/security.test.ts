@@ -3,7 +3,13 @@ import { describeSecurity } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = [
+  // The console's page and files hold no data; every path of its address bar answers with the same page.
   "GET /",
+  ...["deployments", "agents", "traces", "exports", "connections", "settings"].map(
+    (page) => `GET /${page}/{rest*}`,
+  ),
+  "GET /o/{tenant_id}/projects/{rest*}",
+  "GET /console/assets/{file}",
   "GET /ok",
   "GET /info",
   "GET /api/v1/info",

@@ -7,6 +7,7 @@ import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network-guard.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import { type AgentAccessService, createAgentAccess } from "./authorizations/agent-access-service.ts";
 import { authorizationRoutes } from "./authorizations/authorization-routes.ts";
 import {
   type AuthenticateOutcome,
@@ -15,6 +16,7 @@ import {
 } from "./authorizations/authorization-service.ts";
 import { callbackPageRoutes } from "./authorizations/callback-page-routes.ts";
 import { createConsentService, findRevocationJobKind } from "./authorizations/consent-service.ts";
+import { openConsentRoutes } from "./authorizations/open-consent-routes.ts";
 import { createEndpointCheck } from "./providers/endpoint-check-service.ts";
 import { createMcpDiscovery } from "./providers/mcp-discovery-service.ts";
 import { createOAuthClient } from "./providers/oauth-client.ts";
@@ -23,6 +25,7 @@ import { providerRoutes } from "./providers/provider-routes.ts";
 import { createProviderService, removeProviderJobKind } from "./providers/provider-service.ts";
 import { connectionRoutes } from "./tokens/connection-routes.ts";
 import { createConnectionService } from "./tokens/connection-service.ts";
+import { createDepartures, type Departures, removeDepartedJobKind } from "./tokens/departure-service.ts";
 import { tokenEventRoutes } from "./tokens/token-event-routes.ts";
 import { createTokenEventService, deliverEventJobKind } from "./tokens/token-event-service.ts";
 import { createTokenLeases } from "./tokens/token-lease-service.ts";
@@ -57,6 +60,10 @@ export type AuthService = {
     caller: Caller,
     request: Pick<AuthenticateRequest, "provider" | "scopes"> & Partial<AuthenticateRequest>,
   ): Promise<AuthenticateOutcome>;
+  /** The same for the platform's own graphs, which know a provider by what a person calls it. */
+  agentAccess: AgentAccessService;
+  /** Takes the tokens of a removed member or workspace away, in the transaction that removes it. */
+  leave: Departures["leave"];
   /** Refreshes every token that is due; the recurring job does so each minute. */
   refreshDueTokens(signal: AbortSignal): Promise<number>;
   /** After the first organization exists. */
@@ -89,15 +96,18 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
   const tokens = createTokenService({ ...ground, providers, events });
   const revocation = createTokenRevocation({ guard, client });
   const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation });
+  const departures = createDepartures({ ...ground, removal });
   const connections = createConnectionService({ ...ground, tokens, removal });
   const authorizations = createAuthorizationService({ ...ground, providers, refresh, platformOrganization });
   const consents = createConsentService({ ...ground, client, providers, tokens, refresh, connections });
+  const agentAccess = createAgentAccess({ providers, authorizations, consents, client });
   const worker = createTokenRefreshWorker({ ...ground, refresh });
 
   return {
     routes: [
       ...providerRoutes(providers, publicUrl),
       ...authorizationRoutes(authorizations, consents),
+      ...openConsentRoutes(consents),
       ...callbackPageRoutes(),
       ...tokenRoutes(tokens, removal),
       ...connectionRoutes(connections),
@@ -105,6 +115,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
     ],
     jobHandlers: {
       [removeProviderJobKind]: removal.removeProvider,
+      [removeDepartedJobKind]: departures.remove,
       [findRevocationJobKind]: consents.findRevocation,
       [deliverEventJobKind]: events.deliver,
     },
@@ -136,6 +147,8 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
         check_only: false,
         ...request,
       }),
+    agentAccess,
+    leave: departures.leave,
     refreshDueTokens: (signal) => worker.refreshAll(signal),
     async start() {
       if (config.oauthProvidersFile !== undefined) {

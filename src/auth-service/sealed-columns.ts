@@ -16,6 +16,10 @@ export function codeVerifierContext(id: string): string {
   return `auth_authorizations:${id}:code_verifier`;
 }
 
+export function consentUrlContext(id: string): string {
+  return `auth_authorizations:${id}:url`;
+}
+
 export function webhookSecretContext(workspaceId: string): string {
   return `auth_webhooks:${workspaceId}:secret`;
 }
@@ -36,6 +40,7 @@ export const authServiceSealedColumns: readonly SealedColumn[] = [
     column: "code_verifier_sealed",
     context: codeVerifierContext,
   },
+  { table: "auth_authorizations", idColumns: ["id"], column: "url_sealed", context: consentUrlContext },
   {
     table: "auth_webhooks",
     idColumns: ["workspace_id"],

@@ -14,8 +14,10 @@ import { failExport } from "./exports/export-ending.ts";
 import { createExportFinisher } from "./exports/export-finisher.ts";
 import { finishJobKind, planJobKind, runJobKind } from "./exports/export-jobs.ts";
 import { createExportPlanner } from "./exports/export-planner.ts";
+import { createPreviewService } from "./exports/export-preview.ts";
 import { exportRoutes } from "./exports/export-routes.ts";
 import { createExportService } from "./exports/export-service.ts";
+import { exportPreviewRoutes } from "./exports/preview-routes.ts";
 import { exportRunRoutes } from "./exports/run-routes.ts";
 import { defaultFileLimits, type FileLimits } from "./pipeline/partition-task.ts";
 import { createPartitionThreads } from "./pipeline/partition-threads.ts";
@@ -139,6 +141,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     routes: [
       ...destinationRoutes(destinations, { requirePlan }),
       ...exportRunRoutes(service),
+      ...exportPreviewRoutes(createPreviewService({ database, clock, limits, source })),
       ...exportRoutes(service),
     ],
     async start() {

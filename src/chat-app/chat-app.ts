@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { Caller } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
@@ -12,6 +13,8 @@ export type ChatAppOptions = {
   /** The first is the default. */
   assistants: readonly Assistant[];
   logger: Logger;
+  /** What graphs may know about who started a run, as `configurable`; a client cannot set the same. */
+  identify?: (caller: Caller) => Record<string, unknown>;
   limits?: Partial<ChatLimits>;
   /** Where the built page is. */
   pageFolder?: string;
@@ -31,7 +34,8 @@ const defaultLimits: ChatLimits = {
 };
 
 /** The example application: a chat with streaming, tools, subagents and approvals over any compiled graph. */
-export function createChatApp({ assistants, logger, limits, pageFolder }: ChatAppOptions): ChatApp {
+export function createChatApp(options: ChatAppOptions): ChatApp {
+  const { assistants, logger, limits, pageFolder, identify = () => ({}) } = options;
   const books = new Map<string, ThreadBook>();
   const bookOf = (workspaceId: string): ThreadBook => {
     const book = books.get(workspaceId) ?? newBook();
@@ -41,7 +45,7 @@ export function createChatApp({ assistants, logger, limits, pageFolder }: ChatAp
   const newBook = () => new ThreadBook({ assistants, logger, limits: { ...defaultLimits, ...limits } });
   return {
     routes: [
-      ...chatRoutes({ assistants, bookOf, logger }),
+      ...chatRoutes({ assistants, bookOf, logger, identify }),
       ...pageRoutes(pageFolder ?? fileURLToPath(new URL("../../web/chat/dist", import.meta.url))),
     ],
     async stop() {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../platform/errors.ts";
+import type { Caller } from "../platform/http/caller.ts";
 import { json, noContent, type Route, route } from "../platform/http/route.ts";
 import { sseResponse } from "../platform/http/sse.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -13,6 +14,7 @@ export type ChatRoutesOptions = {
   assistants: readonly Assistant[];
   /** Each workspace has threads of its own. */
   bookOf(workspaceId: string): ThreadBook;
+  identify(caller: Caller): Record<string, unknown>;
   logger: Logger;
 };
 
@@ -60,7 +62,7 @@ const assistantShape = z.object({
 const commandAnswer = z.looseObject({ type: z.enum(["success", "error"]), id: z.int().nullable() });
 
 /** The endpoints a streaming chat needs. The first three suffice for one thread; the rest make a sidebar of them. */
-export function chatRoutes({ assistants, bookOf, logger }: ChatRoutesOptions): Route[] {
+export function chatRoutes({ assistants, bookOf, identify, logger }: ChatRoutesOptions): Route[] {
   return [
     route(
       {
@@ -81,7 +83,9 @@ export function chatRoutes({ assistants, bookOf, logger }: ChatRoutesOptions): R
       async ({ params, body, caller }) => {
         const envelope = envelopeShape.safeParse(body);
         if (!envelope.success) return json(400, malformed(envelope.error));
-        return json(200, await answer(bookOf(caller.workspaceId), params.thread_id, envelope.data, logger));
+        const book = bookOf(caller.workspaceId);
+        const work = () => runCommand(book, params.thread_id, envelope.data, identify(caller));
+        return json(200, await answer(book, params.thread_id, envelope.data, work, logger));
       },
     ),
     route(
@@ -242,10 +246,16 @@ export function chatRoutes({ assistants, bookOf, logger }: ChatRoutesOptions): R
   ];
 }
 
-async function answer(book: ThreadBook, threadId: string, command: Envelope, logger: Logger) {
+async function answer(
+  book: ThreadBook,
+  threadId: string,
+  command: Envelope,
+  work: () => Promise<unknown>,
+  logger: Logger,
+) {
   const { id } = command;
   try {
-    const result = await runCommand(book, threadId, command);
+    const result = await work();
     const meta = { thread_id: threadId, applied_through_seq: book.session(threadId).log.lastSeq };
     return { type: "success", id, result, meta };
   } catch (error) {

@@ -49,16 +49,23 @@ const listCheckpoints = z.object({
 });
 const stateFork = z.object({ checkpoint_id: checkpointId, input: json.nullish(), config: configShape });
 
+type Configurable = Record<string, unknown>;
+
 /** Carries out one command and returns its result. What cannot be done is a `CommandError`. */
-export async function runCommand(book: ThreadBook, threadId: string, command: Envelope): Promise<unknown> {
+export async function runCommand(
+  book: ThreadBook,
+  threadId: string,
+  command: Envelope,
+  identity: Configurable = {},
+): Promise<unknown> {
   const { method, params } = command;
   switch (method) {
     case "run.start": {
       const { input, ...given } = read(runStart, method, params);
-      return startRun(book, threadId, { ...given, input: input ?? null });
+      return startRun(book, threadId, { ...given, input: input ?? null }, identity);
     }
     case "input.respond":
-      return answerInterrupts(book, threadId, read(inputRespond, method, params));
+      return answerInterrupts(book, threadId, read(inputRespond, method, params), identity);
     case "state.get": {
       const { keys } = read(stateGet, method, params);
       const { values, checkpoint } = await book.state(threadId);
@@ -83,7 +90,7 @@ export async function runCommand(book: ThreadBook, threadId: string, command: En
       const { assistantId } = book.session(threadId);
       const configurable = { ...config.configurable, checkpoint_id };
       const run = { assistant_id: assistantId, input: input ?? null, config: { ...config, configurable } };
-      return { ...(await startRun(book, threadId, run)), thread_id: threadId };
+      return { ...(await startRun(book, threadId, run, identity)), thread_id: threadId };
     }
     default:
       throw new CommandError("unknown_command", `This application has no command "${method.slice(0, 80)}".`);
@@ -92,7 +99,12 @@ export async function runCommand(book: ThreadBook, threadId: string, command: En
 
 type RunStart = Omit<z.infer<typeof runStart>, "input"> & { input: Record<string, unknown> | Command | null };
 
-async function startRun(book: ThreadBook, threadId: string, request: RunStart): Promise<{ run_id: string }> {
+async function startRun(
+  book: ThreadBook,
+  threadId: string,
+  request: RunStart,
+  identity: Configurable,
+): Promise<{ run_id: string }> {
   const found = book.assistant(request.assistant_id);
   if (!found) {
     throw new CommandError(
@@ -125,6 +137,7 @@ async function startRun(book: ThreadBook, threadId: string, request: RunStart): 
         configurable: {
           ...found.assistant.settings,
           ...configurable,
+          ...identity,
           thread_id: threadId,
           checkpoint_ns: "",
           // What stands here is kept with every checkpoint, so each of them tells who wrote it.
@@ -146,6 +159,7 @@ async function answerInterrupts(
   book: ThreadBook,
   threadId: string,
   request: z.infer<typeof inputRespond>,
+  identity: Configurable,
 ): Promise<Record<string, never>> {
   const answers = request.responses ?? [{ interrupt_id: request.interrupt_id, response: request.response }];
   const { interrupts } = await book.state(threadId);
@@ -159,14 +173,15 @@ async function answerInterrupts(
     }
   }
   const resume = Object.fromEntries(answers.map(({ interrupt_id, response }) => [interrupt_id, response]));
-  await startRun(book, threadId, {
+  const run: RunStart = {
     assistant_id: book.session(threadId).assistantId,
     input: new Command({ resume, ...(request.update ? { update: request.update } : {}) }),
     config: request.config,
     metadata: request.metadata,
     // Two people may answer at once: the second finds the run going on.
     multitaskStrategy: "reject",
-  });
+  };
+  await startRun(book, threadId, run, identity);
   return {};
 }
 

@@ -29,11 +29,16 @@ export function formatAgentBanner(facts: AgentBannerFacts, paint: Output["paint"
     ...rows.map(([label, value]) => `  ${paint("dim", label.padEnd(14))}${value}`),
     ...(problems.length === 0
       ? []
-      : ["", ...problems.map((text) => `  ${paint("red", "not served")}  ${text}`)]),
+      : ["", ...problems.map((text) => `  ${paint("red", "not served")}  ${indented(text)}`)]),
     ...(facts.notes.length === 0
       ? []
       : ["", ...facts.notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
     "",
     `  ${paint("dim", "Ctrl-C stops it.")}`,
   ];
+}
+
+/** The reason of a graph may have several lines, such as those of a compiler. */
+function indented(text: string): string {
+  return text.replaceAll("\n", `\n${" ".repeat(14)}`);
 }

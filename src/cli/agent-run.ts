@@ -3,16 +3,16 @@ import type { AgentApp, StartedAgent } from "../agent-app.ts";
 import { type AgentConfig, readAgentConfig } from "../config.ts";
 import { prepareDataFolder } from "../platform/data-folder.ts";
 import { lockDataFolder } from "../platform/data-folder-lock.ts";
-import { createLogger } from "../platform/logger.ts";
 import type { AgentOptions } from "./agent.ts";
 import { formatAgentBanner } from "./agent-banner.ts";
 import { watchCrash } from "./crash.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { checkAddress, explainListenError } from "./listen-probe.ts";
-import { createLogLines } from "./log-lines.ts";
+import { checkAddress } from "./listen-probe.ts";
 import { announceWait, createOutput, type Output } from "./output.ts";
 import { readVersion } from "./program.ts";
-import { type StopReason, watchStopSignals } from "./stop-signals.ts";
+import { createServerLogger, stopServer, undoStart, watchStop } from "./server-life.ts";
+
+const whatNext = "runs go on from their last checkpoint at the next start";
 
 /** Runs until it is asked to stop; the result is the exit code. */
 export async function runAgent(options: AgentOptions): Promise<number> {
@@ -23,15 +23,8 @@ export async function runAgent(options: AgentOptions): Promise<number> {
     TREADLE_DATA_DIR: options.dataDir,
     DATABASE_URL: options.databaseUrl,
   });
-  const readable = process.stderr.isTTY === true && !output.json;
-  const logger = createLogger({
-    level: config.logLevel,
-    ...(readable ? { destination: createLogLines(process.stderr, output.paint) } : {}),
-  });
-  const stopSignal = watchStopSignals((reason) => {
-    output.note(`Stopped at once by a second ${reason.name}.`);
-    process.exit(reason.exitCode);
-  });
+  const logger = createServerLogger(config.logLevel, output);
+  const stopSignal = watchStop(output);
   const lock = await lockEmbedded(config);
   try {
     await checkAddress(config.host, config.port);
@@ -41,8 +34,7 @@ export async function runAgent(options: AgentOptions): Promise<number> {
     const crash = watchCrash(logger);
     await start(app, config, output);
     const reason = await Promise.race([stopSignal, crash]);
-    const clean = await stop(app, config, output, reason);
-    return clean ? 0 : reason.exitCode;
+    return await stopServer(app, reason, { graceMs: config.shutdownGraceMs, output, whatNext });
   } finally {
     await lock?.release();
   }
@@ -68,10 +60,7 @@ async function start(app: AgentApp, config: AgentConfig, output: Output): Promis
   try {
     started = await app.start();
   } catch (error) {
-    await app.stop().catch((stopError: unknown) => {
-      output.note(`The failed start could not be undone completely: ${String(stopError)}`);
-    });
-    throw explainListenError(error, config.host, config.port);
+    throw await undoStart(app, error, config, output);
   } finally {
     done();
   }
@@ -87,30 +76,4 @@ async function start(app: AgentApp, config: AgentConfig, output: Output): Promis
   });
   const facts = { ...started, version: readVersion(), config, database } as const;
   for (const line of formatAgentBanner(facts, output.paint)) output.line(line);
-}
-
-async function stop(
-  app: AgentApp,
-  config: AgentConfig,
-  output: Output,
-  reason: StopReason,
-): Promise<boolean> {
-  const seconds = config.shutdownGraceMs / 1000;
-  if (!output.json) output.note(`Stopping after ${reason.name}…`);
-  const done = announceWait(
-    output,
-    `Waiting up to ${seconds} s for what is in progress; Ctrl-C again ends it now.`,
-  );
-  try {
-    const { interrupted } = await app.stop();
-    output.data({ stopped: true, interrupted });
-    if (interrupted.length > 0) {
-      output.line(`Interrupted after ${seconds} s; runs go on from their last checkpoint at the next start:`);
-      for (const what of interrupted) output.line(`  ${what}`);
-    }
-    output.line("Stopped.");
-    return reason.clean;
-  } finally {
-    done();
-  }
 }

@@ -13,9 +13,16 @@ export type BannerFacts = {
 };
 
 /** What a person needs after a start, most wanted first. */
-export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string[] {
+export function formatBanner(
+  facts: BannerFacts,
+  paint: Output["paint"],
+  options: { watched?: boolean } = {},
+): string[] {
   const credentials = join(facts.dataDir, "credentials.json");
+  // A link that signs in is for eyes, never for a log that others read.
+  const signIn = options.watched && facts.apiKey !== null ? `#key=${encodeURIComponent(facts.apiKey)}` : "";
   const rows: [string, string][] = [
+    ["Console", paint("cyan", `${facts.url}/${signIn}`)],
     ["Chat", paint("cyan", `${facts.url}/chat`)],
     ["API", paint("cyan", `${facts.url}/v2`)],
     ["Agent server", paint("cyan", facts.url)],

@@ -12,6 +12,11 @@ export const exitCodes = {
   wrongEncryptionKey: { code: 9, meaning: "the encryption key does not open the stored secrets" },
   projectUnusable: { code: 10, meaning: "the project file, its auth or its HTTP application cannot be used" },
   blocked: { code: 11, meaning: "a graph blocked the process, and the watchdog ended it" },
+  serverUnreachable: { code: 12, meaning: "no Treadle server answers at the address" },
+  notPermitted: { code: 13, meaning: "the server does not accept the API key, or not for this" },
+  notFound: { code: 14, meaning: "the server has nothing of that name or id" },
+  unsuccessful: { code: 15, meaning: "a deployment, export, run or connection did not succeed" },
+  timedOut: { code: 16, meaning: "the wait was over before it was done; it goes on" },
 } as const;
 
 export type ExitName = keyof typeof exitCodes;
@@ -34,9 +39,29 @@ const byErrorCode: Record<string, ExitName> = {
   "graph.config_missing": "projectUnusable",
   "graph.config_invalid": "projectUnusable",
   "graph.part_unusable": "projectUnusable",
+  "client.unreachable": "serverUnreachable",
+  "client.not_treadle": "serverUnreachable",
+  "client.unauthorized": "notPermitted",
+  "client.forbidden": "notPermitted",
+  "client.not_found": "notFound",
+  "client.deployment_unknown": "notFound",
+  "client.revision_unknown": "notFound",
+  "client.export_unknown": "notFound",
+  "client.connection_unknown": "notFound",
+  "client.profile_unknown": "notFound",
+  "client.not_deployed": "unsuccessful",
+  "client.not_exported": "unsuccessful",
+  "client.not_connected": "unsuccessful",
+  "client.run_failed": "unsuccessful",
+  "client.timeout": "timedOut",
+  "client.address_invalid": "configInvalid",
+  "client.profiles_unreadable": "configInvalid",
 };
+/** As a shell counts an end by SIGINT. */
+const interrupted = 130;
 
 export function exitCodeFor(errorCode: string): number {
+  if (errorCode === "client.interrupted") return interrupted;
   return exitCodes[byErrorCode[errorCode] ?? "failure"].code;
 }
 

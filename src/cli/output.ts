@@ -5,6 +5,10 @@ export type OutputOptions = { json?: boolean; color?: boolean };
 
 export type Output = {
   json: boolean;
+  /** Columns of the terminal; a pipe has room for everything. */
+  width: number;
+  /** Somebody watches: stdout is a terminal. */
+  watched: boolean;
   /** Colours text when the terminal shows colours, and leaves it alone otherwise. */
   paint(style: Style, text: string): string;
   line(text?: string): void;
@@ -20,11 +24,11 @@ export function createOutput(
   stderr: NodeJS.WriteStream = process.stderr,
 ): Output {
   const json = options.json === true;
-  // hasColors() already answers for NO_COLOR, FORCE_COLOR and TERM=dumb.
-  const colored = options.color !== false && !json && stdout.isTTY === true && stdout.hasColors();
   return {
     json,
-    paint: (style, text) => (colored ? styleText(style, text, { validateStream: false }) : text),
+    width: stdout.isTTY === true ? stdout.columns || 80 : Number.POSITIVE_INFINITY,
+    watched: stdout.isTTY === true && !json,
+    paint: createPaint(options, stdout),
     line: (text = "") => {
       if (!json) stdout.write(`${text}\n`);
     },
@@ -35,6 +39,13 @@ export function createOutput(
       if (json) stdout.write(`${JSON.stringify(value)}\n`);
     },
   };
+}
+
+export function createPaint(options: OutputOptions, stream: NodeJS.WriteStream): Output["paint"] {
+  // hasColors() already answers for NO_COLOR, FORCE_COLOR and TERM=dumb.
+  const colored =
+    options.color !== false && options.json !== true && stream.isTTY === true && stream.hasColors();
+  return (style, text) => (colored ? styleText(style, text, { validateStream: false }) : text);
 }
 
 /** Left-aligned columns; the last one is not padded. */

@@ -1,9 +1,15 @@
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import { Command, type Option } from "commander";
 import { exitCodeTable } from "./exit-codes.ts";
 import type { OutputOptions } from "./output.ts";
 
-export type GlobalOptions = OutputOptions & { dataDir?: string };
+export type GlobalOptions = OutputOptions & {
+  dataDir?: string;
+  url?: string;
+  apiKey?: string;
+  workspace?: string;
+  profile?: string;
+};
 
 /** The command itself, before the commands register: what holds for all of them. */
 export function createProgram(): Command {
@@ -11,30 +17,59 @@ export function createProgram(): Command {
     .description("The open, self-hosted agent platform: deploy, run, stream, trace and export agents.")
     .version(readVersion(), "-V, --version", "print the version")
     .option("--data-dir <folder>", "folder of the database, keys, builds and logs (TREADLE_DATA_DIR)")
+    .option("--url <address>", "the server (TREADLE_URL)")
+    .option(
+      "--api-key <key>",
+      "the key to use; seen in the list of processes: prefer TREADLE_API_KEY or a profile",
+    )
+    .option("--workspace <id>", "the workspace (TREADLE_WORKSPACE_ID)")
+    .option("--profile <name>", "a server kept by `treadle login` (TREADLE_PROFILE)")
     .option("--json", "print results as JSON")
     .option("--no-color", "print without colours (also: NO_COLOR=1)")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("Run `treadle --help` to see what there is.")
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions })
     .exitOverride()
     .addHelpText(
       "after",
       `
 Examples:
   treadle up                                start everything on http://127.0.0.1:8124
-  treadle up --port 9000 --data-dir ~/data  on another port, with another folder
+  treadle deploy                            deploy the project in this folder to it
+  treadle logs -f                           follow what it writes
+  treadle rollback                          back to the revision before
+  treadle login --url https://...           use a server elsewhere from now on
+  treadle export create --project default --destination lake --from 7d --wait
   treadle doctor                            see whether this machine has what Treadle needs
-  treadle keys create ci --role editor      a new API key
   DATABASE_URL=postgres://... treadle up    with your own PostgreSQL 15 or newer
 
-Settings come from options, then from the environment; \`treadle config\` lists all of them.
+Which server a command uses, the first that is given:
+  1. options        --url, --api-key, --workspace, or a whole --profile
+  2. environment    TREADLE_URL, TREADLE_API_KEY, TREADLE_WORKSPACE_ID, TREADLE_PROFILE
+  3. profile        of \`treadle login\` or \`treadle profile use\`, in ~/.config/treadle/profiles.json
+  4. started here   .treadle/credentials.json in this folder or one above (or in --data-dir)
+A key kept with an address is never sent to another one. \`treadle whoami\` shows what is in force.
+
+Settings of the server come from options, then from the environment; \`treadle config\` lists all of them.
 
 Exit codes:
 ${exitCodeTable()}`,
     );
   return program;
+}
+
+const withoutServer = new Set(["up", "agent", "migrate", "config", "doctor", "completion"]);
+const ofServer = new Set(["url", "apiKey", "workspace", "profile"]);
+
+/** Only those that mean something for the command. */
+function visibleGlobalOptions(command: Command): Option[] {
+  const isLocal = withoutServer.has(command.name()) && command.parent?.parent === null;
+  let program = command;
+  while (program.parent) program = program.parent;
+  return (program === command ? [] : program.options).filter(
+    (option) => option.long !== "--version" && !(isLocal && ofServer.has(option.attributeName())),
+  );
 }
 
 export function readVersion(): string {

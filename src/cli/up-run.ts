@@ -2,15 +2,15 @@ import type { App } from "../app.ts";
 import { type Config, environmentWith, readConfig } from "../config.ts";
 import { prepareDataFolder, removeRuntimeFile, writeRuntimeFile } from "../platform/data-folder.ts";
 import { lockDataFolder } from "../platform/data-folder-lock.ts";
-import { createLogger } from "../platform/logger.ts";
 import { formatBanner } from "./banner.ts";
 import { watchCrash } from "./crash.ts";
-import { checkAddress, explainListenError } from "./listen-probe.ts";
-import { createLogLines } from "./log-lines.ts";
+import { checkAddress } from "./listen-probe.ts";
 import { announceWait, createOutput, type Output } from "./output.ts";
 import { readVersion } from "./program.ts";
-import { type StopReason, watchStopSignals } from "./stop-signals.ts";
+import { createServerLogger, stopServer, undoStart, watchStop } from "./server-life.ts";
 import type { UpOptions } from "./up.ts";
+
+const whatNext = "each continues or is retried on the next start";
 
 /** Runs until it is asked to stop; the result is the exit code. */
 export async function runUp(options: UpOptions): Promise<number> {
@@ -22,15 +22,8 @@ export async function runUp(options: UpOptions): Promise<number> {
       TREADLE_DATA_DIR: options.dataDir,
     }),
   );
-  const readable = process.stderr.isTTY === true && !output.json;
-  const logger = createLogger({
-    level: config.logLevel,
-    ...(readable ? { destination: createLogLines(process.stderr, output.paint) } : {}),
-  });
-  const stopSignal = watchStopSignals((reason) => {
-    output.note(`Stopped at once by a second ${reason.name}.`);
-    process.exit(reason.exitCode);
-  });
+  const logger = createServerLogger(config.logLevel, output);
+  const stopSignal = watchStop(output);
   const { created } = await prepareDataFolder(config.dataDir);
   const lock = await lockDataFolder(config.dataDir);
   try {
@@ -42,8 +35,7 @@ export async function runUp(options: UpOptions): Promise<number> {
     try {
       await start(app, config, output, created);
       const reason = await Promise.race([stopSignal, crash]);
-      const clean = await stop(app, config, output, reason);
-      return clean ? 0 : reason.exitCode;
+      return await stopServer(app, reason, { graceMs: config.shutdownGraceMs, output, whatNext });
     } finally {
       await removeRuntimeFile(config.dataDir);
     }
@@ -75,34 +67,10 @@ async function start(app: App, config: Config, output: Output, firstStart: boole
       notes: started.notes,
       pid: process.pid,
     });
-    for (const line of formatBanner({ ...started, version: readVersion() }, output.paint)) output.line(line);
+    for (const line of formatBanner({ ...started, version: readVersion() }, output.paint, output))
+      output.line(line);
   } catch (error) {
-    // What the start had already opened must not outlive it; the start's own error is the one to tell.
-    await app.stop().catch((stopError: unknown) => {
-      output.note(`The failed start could not be undone completely: ${String(stopError)}`);
-    });
-    throw explainListenError(error, config.host, config.port);
-  } finally {
-    done();
-  }
-}
-
-async function stop(app: App, config: Config, output: Output, reason: StopReason): Promise<boolean> {
-  const seconds = config.shutdownGraceMs / 1000;
-  if (!output.json) output.note(`Stopping after ${reason.name}…`);
-  const done = announceWait(
-    output,
-    `Waiting up to ${seconds} s for what is in progress; Ctrl-C again ends it now.`,
-  );
-  try {
-    const { interrupted } = await app.stop();
-    output.data({ stopped: true, interrupted });
-    if (interrupted.length > 0) {
-      output.line(`Interrupted after ${seconds} s; each continues or is retried on the next start:`);
-      for (const what of interrupted) output.line(`  ${what}`);
-    }
-    output.line("Stopped.");
-    return reason.clean;
+    throw await undoStart(app, error, config, output);
   } finally {
     done();
   }

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Authorize } from "../platform/http/access.ts";
+import type { BeginRaw } from "../platform/http/raw-exchange.ts";
 import type { Route } from "../platform/http/route.ts";
-import type { OnUpgrade } from "../platform/http/server.ts";
+import type { OnRequest, OnUpgrade } from "../platform/http/server.ts";
 import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network-guard.ts";
@@ -15,17 +16,22 @@ import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import type { Deployment } from "./deployments/deployment.ts";
 import { deploymentRoutes } from "./deployments/deployment-routes.ts";
 import { createDeploymentService } from "./deployments/deployment-service.ts";
+import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
 import { createGatewayUpgrade, isGatewayPath } from "./gateway/gateway-upgrade.ts";
 import { createProxy } from "./gateway/proxy.ts";
 import { createTargets } from "./gateway/targets.ts";
 import { createGithubApi } from "./integrations/github-api.ts";
+import { installationRoutes } from "./integrations/installation-routes.ts";
 import { integrationRoutes } from "./integrations/integration-routes.ts";
 import { createIntegrationService } from "./integrations/integration-service.ts";
 import { createPushService } from "./integrations/push-service.ts";
 import { listenerRoutes } from "./listeners/listener-routes.ts";
+import { logFeedRoutes } from "./logs/log-feed-routes.ts";
 import { logRoutes } from "./logs/log-routes.ts";
 import { createLogService } from "./logs/log-service.ts";
+import { createMeter } from "./metrics/meter.ts";
+import { metricRoutes } from "./metrics/metric-routes.ts";
 import { createBuildTasks } from "./reconciler/build-tasks.ts";
 import { createExecutor } from "./reconciler/executor.ts";
 import { createLaunchPlanner } from "./reconciler/launch-planner.ts";
@@ -42,6 +48,7 @@ import { createRevisionService } from "./revisions/revision-service.ts";
 import { readRevision } from "./revisions/revision-store.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { createSupervisor } from "./runtimes/supervisor.ts";
+import { createDeploymentTracing, type TracingPort } from "./tracing/deployment-tracing.ts";
 import { uploadRoutes } from "./uploads/upload-routes.ts";
 import { createUploadService } from "./uploads/upload-service.ts";
 import { findUpload } from "./uploads/upload-store.ts";
@@ -75,8 +82,8 @@ export type ControlPlaneOptions = {
   buildEnvironment: Record<string, string>;
   serverEnvironment: Record<string, string>;
   checkProject(text: string, path: string): ProjectCheck;
-  /** Where a workspace's traces go and with which key; null leaves its deployments untraced. */
-  tracing?(workspaceId: string): Promise<{ endpoint: string; apiKey: string } | null>;
+  /** Without it deployments are not traced. */
+  tracing?: TracingPort | undefined;
   consolePath?(deploymentId: string): string;
 };
 
@@ -87,6 +94,8 @@ export type ControlPlane = {
   hiddenRoutes: Route[];
   /** Takes the connections that are for a deployment and leaves the others to whoever had them. */
   onUpgrade(otherwise: OnUpgrade): OnUpgrade;
+  /** Takes the requests that are for a deployment. */
+  onRequest(begin: (route: string) => BeginRaw): OnRequest;
   recurring: RecurringJob[];
   /** Throws while the workspace has deployments. */
   beforeWorkspaceDelete(workspaceId: string): Promise<void>;
@@ -106,15 +115,18 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     environment: options.buildEnvironment,
   });
   const revisions = createRevisionMaker({ clock, secretBox });
+  const tracing = createDeploymentTracing({ ...ground, port: options.tracing });
   const deployments = createDeploymentService({
     ...ground,
     revisions,
     urlOf,
+    tracing,
     rules: { edition: settings.edition, allowLocalRepositories: settings.allowLocalRepositories },
     checkAddress: (url) => git.checkAddress(url),
     purgeAfterMs: settings.purgeAfterMs,
   });
   const revisionService = createRevisionService({ ...ground, deployments, revisions });
+  const logs = createLogService({ database, deployments, revisions: revisionService });
   const uploads = createUploadService({ ...ground, deployments, folder, publicUrl });
   const pushes = createPushService({
     ...ground,
@@ -152,8 +164,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   }
 
   const targets = createTargets(database);
-  const proxy = createProxy(logger);
-  const gateway = { targets, proxy, authorize: options.authorize };
+  const meter = createMeter({ ...ground, usages: () => supervisor.usages() });
+  const proxy = createProxy();
+  const gateway = { targets, proxy, authorize: options.authorize, onServed: meter.served };
   const builder = createBuilder({
     ...{ database, clock, git, folder },
     checkProject: options.checkProject,
@@ -177,11 +190,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...{ database, clock, secretBox, urlOf },
     databaseUrl: options.databaseUrl,
     environment: options.serverEnvironment,
-    tracing: options.tracing ?? (async () => null),
+    tracing,
   });
   const executor = createExecutor({
     ...ground,
-    ...{ supervisor, builds, launches, urlOf },
+    ...{ supervisor, builds, launches, urlOf, tracing },
     forgetRoute: targets.forget,
   });
   const reconciler = createReconciler({
@@ -210,8 +223,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ...deploymentRoutes(deployments),
       ...uploadRoutes(uploads),
       ...revisionRoutes(revisionService, createRevisionFeed({ database, service: revisionService })),
-      ...logRoutes(createLogService({ database, deployments, revisions: revisionService })),
+      ...logRoutes(logs),
+      ...logFeedRoutes(logs),
+      ...metricRoutes({ ...ground, deployments, meter, inFlight: proxy.inFlight }),
       ...integrationRoutes(integrations, publicUrl),
+      ...installationRoutes(),
       ...listenerRoutes({ database, clock }),
     ],
     hiddenRoutes: [
@@ -222,6 +238,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const own = createGatewayUpgrade({ ...gateway, logger });
       return (request, ...rest) => (isGatewayPath(request.url) ? own : otherwise)(request, ...rest);
     },
+    onRequest: (begin) => createGatewayListener({ ...gateway, begin: begin(gatewayRoute) }),
     recurring: [
       every({
         ...{ database, clock },
@@ -239,10 +256,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     beforeWorkspaceDelete: deployments.refuseWhileAny,
     async start() {
       await targets.start();
+      meter.start();
       await lease.start();
     },
     async stop(graceMs) {
       const held = lease.holds();
+      await meter.stop();
       await reconciler.stop();
       if (held) {
         await builds.stopAll();

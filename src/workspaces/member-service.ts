@@ -27,6 +27,8 @@ export function createMemberService(options: {
   database: Database;
   clock: Clock;
   changes: IdentityChanges;
+  /** Other areas let go of what they keep for the user, in the same transaction. */
+  onRemove: (tx: Sql, member: { workspaceId: string; userId: string }) => Promise<void>;
 }): MemberService {
   const { database, clock, changes } = options;
 
@@ -87,6 +89,7 @@ export function createMemberService(options: {
           await existing(tx, caller, userId);
           await deleteMembership(tx, caller.workspaceId, userId);
           await revokeMemberKeys(tx, caller.workspaceId, userId, now);
+          await options.onRemove(tx, { workspaceId: caller.workspaceId, userId });
         },
       );
     },

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Sql } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/caller.ts";
 import { newId } from "../platform/ids.ts";
@@ -33,6 +33,8 @@ export function createWorkspaceService(options: {
   bootstrapWorkspaceId: () => string | undefined;
   /** Other areas may object, by throwing, to losing a workspace they still run things in. */
   beforeDelete: (workspaceId: string) => Promise<void>;
+  /** They let go of what they keep in it, in the same transaction. */
+  onDelete: (tx: Sql, workspaceId: string) => Promise<void>;
 }): WorkspaceService {
   const { database, clock, changes } = options;
 
@@ -81,7 +83,10 @@ export function createWorkspaceService(options: {
         });
       }
       await options.beforeDelete(id);
-      await changes.apply((tx) => markWorkspaceDeleted(tx, id, clock.now()));
+      await changes.apply(async (tx) => {
+        await markWorkspaceDeleted(tx, id, clock.now());
+        await options.onDelete(tx, id);
+      });
     },
   };
   return service;

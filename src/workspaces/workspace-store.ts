@@ -62,12 +62,14 @@ export async function lockBootstrap(sql: Sql): Promise<void> {
 }
 
 /** For the start: by id, whatever its state, in whichever organization. */
+export type StoredWorkspace = { id: string; organization_id: string; name: string; deleted: boolean };
+
 export async function findStoredWorkspace(
   sql: Sql,
   id: string,
-): Promise<{ id: string; organization_id: string; deleted: boolean } | undefined> {
-  const { rows } = await raw<{ id: string; organization_id: string; deleted: boolean }>`
-    select id, organization_id, deleted_at is not null as deleted from workspaces where id = ${id}`.execute(
+): Promise<StoredWorkspace | undefined> {
+  const { rows } = await raw<StoredWorkspace>`
+    select id, organization_id, name, deleted_at is not null as deleted from workspaces where id = ${id}`.execute(
     sql,
   );
   return rows[0];

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Sql } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Authenticator } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
@@ -13,6 +13,7 @@ import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./bo
 import { createIdentityChanges } from "./identity-change-service.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { createMemberService } from "./member-service.ts";
+import { createPlatformKeys, type PlatformKeys } from "./platform-key-service.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { createSessionService } from "./session-service.ts";
 import { createSigningKeys } from "./signing-key-service.ts";
@@ -26,7 +27,9 @@ export type Workspaces = {
   authenticator: Authenticator;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
+  platformKeys: PlatformKeys;
   organizationOf(workspaceId: string): Promise<string>;
+  nameOf(workspaceId: string): Promise<string>;
   planOf(organizationId: string): Promise<Plan>;
   setPlan(organizationId: string, plan: Plan): Promise<void>;
   stop(): Promise<void>;
@@ -39,10 +42,12 @@ export type WorkspacesOptions = {
   logger: Logger;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
+  /** Part of the transaction that takes the access away; without a user, a whole workspace goes. */
+  onDeparture?: (tx: Sql, departure: { workspaceId: string; userId: string | null }) => Promise<void>;
 };
 
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { database, secretBox, clock, logger } = options;
+  const { database, secretBox, clock, logger, onDeparture = async () => {} } = options;
   let bootstrapped: Bootstrapped | undefined;
 
   const hasher = createApiKeyHasher({ database, secretBox });
@@ -67,6 +72,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
 
   return {
     authenticator,
+    platformKeys: createPlatformKeys({ database, clock, hasher }),
     routes: [
       ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
       ...workspaceRoutes(
@@ -76,9 +82,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
           changes,
           bootstrapWorkspaceId: () => bootstrapped?.workspaceId,
           beforeDelete: options.beforeWorkspaceDelete ?? (async () => {}),
+          onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
         }),
       ),
-      ...memberRoutes(createMemberService({ database, clock, changes })),
+      ...memberRoutes(createMemberService({ database, clock, changes, onRemove: onDeparture })),
       ...sessionRoutes(sessions),
     ],
 
@@ -92,6 +99,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const workspace = await findStoredWorkspace(database.sql, workspaceId);
       if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
       return workspace.organization_id;
+    },
+    async nameOf(workspaceId) {
+      const workspace = await findStoredWorkspace(database.sql, workspaceId);
+      if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
+      return workspace.name;
     },
     async planOf(organizationId) {
       const plan = await findPlan(database.sql, organizationId);

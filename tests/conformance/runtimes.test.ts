@@ -112,6 +112,9 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
       what: "its announcement",
       timeoutMs: 10_000,
     });
+    const used = (await runtime.usages([handle])).get(handle);
+    expect(used?.memoryBytes).toBeGreaterThan(1_000_000);
+    expect(used?.cpuSeconds).toBeGreaterThan(0);
     await runtime.stop(handle);
     expect(await ended).toBe("exit code 0");
     expect(await runtime.isRunning(handle)).toBe(false);

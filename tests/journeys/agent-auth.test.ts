@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
+import { raw } from "../../src/platform/db/raw.ts";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -196,6 +197,7 @@ describe("what a graph learns of the caller", () => {
       permissions: ["ada:everything"],
       mood: "curious",
       agent: null,
+      asked: "by ada",
     });
   });
 
@@ -218,6 +220,56 @@ describe("what a graph learns of the caller", () => {
   });
 });
 
+describe("what a rule makes of a run", () => {
+  test("is what runs, but who asks stays who asks", async () => {
+    const { thread_id } = await bob.threads.create();
+    const run = await bob.runs.create(thread_id, "whoami", { input: { agent: "given" } });
+    expect(run).toMatchObject({
+      kwargs: {
+        input: { agent: "given", asked: "by bob" },
+        config: { configurable: { run_id: run.run_id, thread_id } },
+      },
+    });
+    expect(await bob.runs.join(thread_id, run.run_id)).toMatchObject({ user: "bob", asked: "by bob" });
+  });
+
+  test("may be nothing", async () => {
+    const { thread_id } = await bob.threads.create();
+    const input = { mood: "forbidden" };
+    await expect(bob.runs.create(thread_id, "whoami", { input })).rejects.toThrow(/HTTP 403/);
+  });
+});
+
+describe("a cron", () => {
+  /** Its time has come. */
+  async function fire(cronId: string): Promise<void> {
+    const { sql } = database.database;
+    await raw`update crons set next_run_date = now() where cron_id = ${cronId}`.execute(sql);
+    await raw`select pg_notify('treadle_crons', '')`.execute(sql);
+  }
+
+  test("runs as the one who made it, on threads of theirs", async () => {
+    const cron = (await ada.crons.create("whoami", {
+      schedule: "0 0 1 1 *",
+      input: {},
+      metadata: { kind: "yearly" },
+      onRunCompleted: "keep",
+    })) as unknown as { cron_id: string; user_id: string };
+    expect(cron.user_id).toBe("ada");
+    expect(JSON.stringify(cron)).not.toContain("everything");
+    await fire(cron.cron_id);
+    const values = await vi.waitUntil(
+      async () => {
+        const [thread] = await ada.threads.search({ metadata: { cron_id: cron.cron_id }, status: "idle" });
+        return thread?.values;
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+    expect(values).toMatchObject({ user: "ada", permissions: ["ada:everything"], asked: "by ada" });
+    expect(await bob.threads.search({ metadata: { cron_id: cron.cron_id } })).toEqual([]);
+  });
+});
+
 describe("the project's own routes", () => {
   const token = "token-of-ada";
 
@@ -236,7 +288,7 @@ describe("the project's own routes", () => {
   test("stream through", async () => {
     const events: string[] = [];
     for await (const event of ada.runs.stream(null, "whoami", { input: {} })) events.push(event.event);
-    expect(events).toEqual(["metadata", "values"]);
+    expect(events).toEqual(["metadata", "values", "values"]);
   });
 
   test("under the prefix, and without what the project switches off", async () => {

@@ -138,7 +138,11 @@ describe("a process that dies", () => {
     const lease = { TREADLE_RUN_LEASE_SECONDS: "4" };
     const first = await startHere(lease);
     const thread = await first.client.threads.create();
-    const run = await first.client.runs.create(thread.thread_id, "journal", { input: { file, gate } });
+    // So that the first node's checkpoint is there when the second one begins.
+    const run = await first.client.runs.create(thread.thread_id, "journal", {
+      input: { file, gate },
+      durability: "sync",
+    });
     await waitUntil(async () => (await readText(file)).includes("second"), {
       what: "the second node to begin",
       timeoutMs: 20_000,

@@ -70,6 +70,7 @@ beforeAll(async () => {
     "langgraph.json": JSON.stringify({
       graphs: { echo: "./graph.js:graph" },
       auth: { path: "./auth.js:auth" },
+      http: { cors: { allow_origins: ["https://app.example.com"] } },
     }),
   });
 });
@@ -223,6 +224,51 @@ describe("what passes", () => {
     });
     expect(status).toBe(413);
     expect((await get("/teapot")).status).toBe(418);
+  });
+});
+
+describe("pages of other sites", () => {
+  const origin = "https://app.example.com";
+
+  it("are judged by a project that brings its own authentication, also before they ask", async () => {
+    const preflight = await fetch(`${guarded.url}/threads`, {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, origin]);
+    const answer = await fetch(`${guarded.url}/threads`, {
+      method: "POST",
+      headers: { origin, authorization: "Bearer somebody", "content-type": "application/json" },
+      body: "{}",
+    });
+    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
+  });
+
+  it("are judged by the platform for the others, whose code still learns of them", async () => {
+    const answer = await get("/headers", { headers: { origin } });
+    expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+    const seen = (await answer.json()) as Record<string, string>;
+    expect([seen.origin, seen["x-forwarded-origin"]]).toEqual([undefined, origin]);
+    const local = await get("/headers", { headers: { origin: "http://localhost:5173" } });
+    expect(await local.json()).toMatchObject({ origin: "http://localhost:5173" });
+  });
+});
+
+describe("paths that could be read in two ways", () => {
+  it("are refused", async () => {
+    const status = (path: string) =>
+      new Promise<number>((resolve, reject) => {
+        const { hostname, port } = new URL(plain.url);
+        const headers = { "x-api-key": plane.apiKey, "x-tenant-id": plane.workspaceId };
+        const outgoing = request({ hostname, port, path, method: "POST", headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        });
+        outgoing.once("error", reject);
+        outgoing.end();
+      });
+    expect(await status(`/d/${plain.slug}/echo/%2e%2e/search`)).toBe(400);
+    expect(await status(`/d/${plain.slug}/echo`)).toBe(200);
   });
 });
 

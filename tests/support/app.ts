@@ -3,7 +3,7 @@ import { type App, createApp } from "../../src/app.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { createLogger } from "../../src/platform/logger.ts";
+import { createLogger, type Logger } from "../../src/platform/logger.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
 import { createTestDatabase } from "./database.ts";
 
@@ -35,7 +35,7 @@ export type TestApp = {
  */
 export async function createTestApp(
   overrides: Partial<Config> = {},
-  options: { clock?: Clock } = {},
+  options: { clock?: Clock; logger?: Logger; consoleFolder?: string } = {},
 ): Promise<TestApp> {
   const { database, url: databaseUrl, drop } = await createTestDatabase({ poolSize: 3 });
   const folder = await createTempFolder("app");

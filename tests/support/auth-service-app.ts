@@ -88,8 +88,14 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
       },
     });
 
-  const workspaces = createWorkspaces({ database, secretBox, clock, logger });
   const service = build(database);
+  const workspaces = createWorkspaces({
+    database,
+    secretBox,
+    clock,
+    logger,
+    onDeparture: (tx, departure) => service.leave(tx, departure),
+  });
   const http = createHttpApp({
     routes: [...workspaces.routes, ...service.routes],
     authenticator: workspaces.authenticator,

@@ -20,11 +20,31 @@ export async function openChatPages() {
     }),
   ]);
   const opened: Page[] = [];
+  const newPage = async (options: BrowserContextOptions) => {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options });
+    opened.push(page);
+    return page;
+  };
   return {
     pageFolder: folder.path,
     async open(url: string, options: BrowserContextOptions = {}) {
-      const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options });
-      opened.push(page);
+      return new ChatPage(await newPage(options)).goto(url);
+    },
+    /** On a whole server, which serves the page as it was last built: with this one in its place. */
+    async openOn(url: string, options: BrowserContextOptions & { apiKey?: string } = {}) {
+      const { apiKey, ...context } = options;
+      const page = await newPage(context);
+      await page
+        .context()
+        .route(`${url}/chat`, (route) => route.fulfill({ path: `${folder.path}/index.html` }));
+      await page.context().route(`${url}/chat/assets/*`, (route) => {
+        const file = new URL(route.request().url()).pathname.split("/").at(-1);
+        return route.fulfill({ path: `${folder.path}/assets/${file}` });
+      });
+      if (apiKey !== undefined) {
+        await page.goto(`${url}/chat`);
+        await page.evaluate((key) => sessionStorage.setItem("treadle.chat.api-key", key), apiKey);
+      }
       return new ChatPage(page).goto(url);
     },
     /** With their tabs, cookies and storage. */

@@ -21,6 +21,8 @@ import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
+/** How deployed servers are started. */
+export const treadleCommand = [process.execPath, "--max-semi-space-size=16", treadle] as const;
 
 export type ControlPlaneServerOptions = {
   databaseUrl: string;
@@ -56,9 +58,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
-    runtime:
-      options.runtime ??
-      createProcessRuntime({ command: [process.execPath, "--max-semi-space-size=16", treadle], logger }),
+    runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, logger }),
     settings: { ...readConfig({}).deployments, edition, allowRedirects: true, ...options.settings },
     folder: options.folder,
     publicUrl: () => server?.url ?? "http://127.0.0.1",
@@ -90,6 +90,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   server = await listen(http, {
     ...{ host: "127.0.0.1", port: 0, logger },
     onUpgrade: plane.onUpgrade((_request, socket) => socket.destroy()),
+    onRequest: plane.onRequest(http.raw),
   });
   await plane.start();
   await jobs.start();

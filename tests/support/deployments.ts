@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { GitFiles } from "./components/git-repository.ts";
 import { waitUntil } from "./components/wait-until.ts";
-import type { ControlPlaneServer } from "./control-plane.ts";
+import type { Answer } from "./control-plane.ts";
+
+/** Whatever answers the control plane's paths. */
+export type PlaneCalls = {
+  call<Body>(method: string, path: string, body?: unknown): Promise<Pick<Answer<Body>, "status" | "body">>;
+};
 
 export type RevisionBody = {
   id: string;
@@ -45,7 +50,7 @@ const open = new Set(["CREATING", "QUEUED", "AWAITING_BUILD", "BUILDING", "AWAIT
 
 /** The revision once it is done, whatever became of it. */
 export async function revisionDone(
-  plane: ControlPlaneServer,
+  plane: PlaneCalls,
   deploymentId: string,
   revisionId: string,
   timeoutMs = 120_000,
@@ -78,7 +83,7 @@ export function gitDeployment(name: string, repoUrl: string, more: Record<string
 }
 
 /** Creates a deployment and waits for its first revision. */
-export async function deploy(plane: ControlPlaneServer, body: unknown) {
+export async function deploy(plane: PlaneCalls, body: unknown) {
   const created = await plane.call<DeploymentBody>("POST", "/v2/deployments", body);
   if (created.status !== 201)
     throw new Error(`POST answered ${created.status}: ${JSON.stringify(created.body)}`);

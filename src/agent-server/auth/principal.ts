@@ -1,5 +1,6 @@
 import type { Principal } from "../../platform/http/caller.ts";
 import { isPlain } from "./auth-filter.ts";
+import { platformUserKey } from "./platform-user.ts";
 
 /** The user the studio's pages act as; handlers recognise it by this name. */
 export const studioPrincipal: Principal = {
@@ -28,7 +29,12 @@ export function toPrincipal(returned: unknown): Principal | null {
   };
 }
 
-const authKeys = ["langgraph_auth_user", "langgraph_auth_user_id", "langgraph_auth_permissions"];
+const authKeys = [
+  "langgraph_auth_user",
+  "langgraph_auth_user_id",
+  "langgraph_auth_permissions",
+  platformUserKey,
+];
 
 /** What graphs read about the caller from `configurable`. */
 export function principalConfigurable(principal: Principal): Record<string, unknown> {

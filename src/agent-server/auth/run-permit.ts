@@ -19,6 +19,8 @@ export type RunDraft = {
 export type RunPermit = {
   /** Of the run, with what the handlers added. */
   metadata: Record<string, unknown>;
+  /** Of the run, as the handlers left them. */
+  kwargs: Record<string, unknown>;
   /** What a thread that is made with the run must carry, so that its maker finds it again. */
   threadMetadata: Record<string, unknown>;
 };
@@ -43,10 +45,11 @@ export async function permitRun(
   };
   const filter = await guard.check(caller, "threads", "create_run", value);
   const metadata = isPlain(value.metadata) ? value.metadata : {};
+  const kwargs = isPlain(value.kwargs) ? value.kwargs : draft.kwargs;
   if (!draft.createThread) {
     const options = { database, assistantIdOf: (id: string) => id };
     await requireRow(caller, { kind: "thread", id: draft.threadId }, filter, options);
-    return { metadata, threadMetadata: {} };
+    return { metadata, kwargs, threadMetadata: {} };
   }
   const made: Record<string, unknown> = {
     thread_id: draft.threadId,
@@ -56,6 +59,7 @@ export async function permitRun(
   await guard.check(caller, "threads", "create", made);
   return {
     metadata,
+    kwargs,
     threadMetadata: {
       ...addedTo(draft.metadata, metadata),
       ...(isPlain(made.metadata) ? made.metadata : {}),

@@ -4,7 +4,15 @@ import type {
   CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
 import type { GraphKit } from "../graphs/graph-kit.ts";
-import { type CheckpointInput, type Fence, nextVersion, type Payload, writeIndex } from "./checkpoint.ts";
+import {
+  type CheckpointInput,
+  type Fence,
+  nextVersion,
+  noTaskId,
+  type Payload,
+  type StoredCheckpoint,
+  writeIndex,
+} from "./checkpoint.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import {
   configOf,
@@ -17,6 +25,7 @@ import {
   settleAll,
 } from "./checkpoint-tuple.ts";
 import { createMessageCodec, createWireCodec } from "./message-codec.ts";
+import { wireTexts } from "./wire-text.ts";
 
 export type SaverKit = Pick<GraphKit, "BaseCheckpointSaver" | "serde" | "messages">;
 
@@ -29,6 +38,8 @@ export type SaverOptions = {
   newThread?: boolean;
   /** Gives values as wire JSON instead of message objects: for reading only. */
   wire?: boolean;
+  /** Channels whose values `list` gives as the text of that JSON where it can: see `WireText`. */
+  texts?: ReadonlySet<string>;
 };
 
 export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { fence: Fence };
@@ -37,6 +48,8 @@ export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { f
 export type CheckpointSaver = BaseCheckpointSaver & {
   /** The same saver for one attempt of a run. */
   forRun(options: RunSaverOptions): CheckpointSaver;
+  /** The same saver, listing the values of these channels as text. */
+  withTexts(channels: ReadonlySet<string>): CheckpointSaver;
 };
 
 /** Make one per kit and use `forRun` for each run: the class and its table of messages are built here. */
@@ -62,6 +75,10 @@ export function createCheckpointSaver(
       return new TreadleCheckpointSaver(runOptions);
     }
 
+    withTexts(channels: ReadonlySet<string>): TreadleCheckpointSaver {
+      return new TreadleCheckpointSaver({ ...this.#options, texts: channels });
+    }
+
     override getNextVersion(current: number | undefined): number {
       return nextVersion(current, Math.random());
     }
@@ -81,7 +98,12 @@ export function createCheckpointSaver(
       const before = options.before === undefined ? undefined : placeOf(options.before).checkpointId;
       for await (const page of store.list({ ...placeOf(config), before, limit, filter })) {
         const revived = new Map<Payload, unknown>();
-        for (const stored of page) yield await readTuple(store, codec, stored, revived);
+        const texts = textsOf(page, this.#options.texts);
+        for (const stored of page) {
+          // A write that no task made is applied to the values by the graph, which then looks inside.
+          const isApplied = stored.writes.some(({ taskId }) => taskId === noTaskId);
+          yield await readTuple(store, codec, stored, isApplied ? revived : texts);
+        }
       }
     }
 
@@ -131,4 +153,17 @@ export function createCheckpointSaver(
   }
 
   return new TreadleCheckpointSaver(options);
+}
+
+/** What `readTuple` need not revive: the values of these channels in all the checkpoints, as text. */
+function textsOf(
+  page: readonly StoredCheckpoint[],
+  channels: ReadonlySet<string> = new Set(),
+): Map<Payload, unknown> {
+  const texts = new Map<Payload, unknown>();
+  for (const channel of channels) {
+    const versions = new Set(page.flatMap(({ blobs }) => blobs.get(channel) ?? []));
+    for (const [payload, text] of wireTexts(versions)) texts.set(payload, text);
+  }
+  return texts;
 }

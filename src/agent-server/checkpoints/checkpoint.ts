@@ -59,6 +59,9 @@ export type CheckpointQuery = {
 
 export const tasksChannel = "__pregel_tasks";
 
+/** Under this task the graph library keeps writes that come from a command, not from a node. */
+export const noTaskId = "00000000-0000-0000-0000-000000000000";
+
 /** Writes that replace each other have fixed places below zero; the graph library counts on them. */
 const specialWriteIndex: Readonly<Record<string, number>> = {
   __error__: -1,

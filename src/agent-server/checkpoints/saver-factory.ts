@@ -35,6 +35,11 @@ export class SaverFactory {
     return saver;
   }
 
+  /** For lists of states that go out as text: the values of these channels come as `WireText` where they can. */
+  forTexts(kit: GraphKit, channels: ReadonlySet<string>): CheckpointSaver {
+    return this.forReading(kit).withTexts(channels);
+  }
+
   /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */
   forRun(kit: GraphKit, run: RunLease, metadata: Record<string, unknown>): CheckpointSaver {
     return this.forKit(kit).forRun({

@@ -39,7 +39,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
       },
       async ({ caller, body }) => {
         const request = { ...changeOf(body), assistant_id: body.assistant_id, schedule: body.schedule };
-        return json(200, toCronView(await service.create(ownerOf(caller), null, request)));
+        return json(200, toCronView(await service.create(caller, null, request)));
       },
     ),
     route(
@@ -58,7 +58,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
       },
       async ({ caller, params, body }) => {
         const request = { ...changeOf(body), assistant_id: body.assistant_id, schedule: body.schedule };
-        return json(200, toCronView(await service.create(ownerOf(caller), params.thread_id, request)));
+        return json(200, toCronView(await service.create(caller, params.thread_id, request)));
       },
     ),
     route(
@@ -158,10 +158,6 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
       },
     ),
   ];
-}
-
-function ownerOf(caller: Caller): { workspaceId: string; userId: string } {
-  return { workspaceId: caller.workspaceId, userId: caller.principal?.identity ?? caller.userId };
 }
 
 /** Null means "as it is" where a field cannot be empty. */

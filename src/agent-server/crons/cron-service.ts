@@ -1,11 +1,12 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { assistantNotFound } from "../assistants/assistant.ts";
 import { threadNotFound } from "../runs/run-service.ts";
-import { type Cron, type Firing, type OnRunCompleted, payloadPart } from "./cron.ts";
+import { type Cron, type Firing, type OnRunCompleted, payloadPart, toCronCaller } from "./cron.ts";
 import { isFault, nextDue, parseSchedule, type Schedule } from "./cron-schedule.ts";
 import {
   announceChange,
@@ -57,11 +58,7 @@ export class CronService {
     this.#options = options;
   }
 
-  async create(
-    caller: { workspaceId: string; userId: string },
-    threadId: string | null,
-    request: CronRequest,
-  ): Promise<Cron> {
+  async create(caller: Caller, threadId: string | null, request: CronRequest): Promise<Cron> {
     const { database, clock, resolveAssistant } = this.#options;
     const now = clock.now();
     const endTime = request.end_time ?? null;
@@ -79,7 +76,8 @@ export class CronService {
         workspace_id: caller.workspaceId,
         assistant_id: assistantId,
         thread_id: threadId,
-        user_id: caller.userId,
+        user_id: caller.principal?.identity ?? caller.userId,
+        caller: toCronCaller(caller),
         schedule: request.schedule,
         timezone: request.timezone ?? null,
         end_time: endTime,

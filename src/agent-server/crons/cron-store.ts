@@ -4,13 +4,14 @@ import type { Cron, CronSortField, Firing } from "./cron.ts";
 
 export const cronChannel = "treadle_crons";
 
-type CronRow = Omit<Cron, "payload"> & { payload_json: string };
+type CronRow = Omit<Cron, "payload" | "caller"> & { payload_json: string; caller_json: string | null };
 
 const columns = raw`c.cron_id, c.workspace_id, c.assistant_id, c.thread_id, c.user_id, c.schedule, c.timezone, c.end_time,
-  c.on_run_completed, c.enabled, c.payload_json, c.metadata, c.next_run_date, c.created_at, c.updated_at`;
+  c.on_run_completed, c.enabled, c.payload_json, c.caller_json, c.metadata, c.next_run_date, c.created_at, c.updated_at`;
 
-function toCron({ payload_json, ...row }: CronRow): Cron {
-  return { ...row, payload: JSON.parse(payload_json) };
+function toCron({ payload_json, caller_json, ...row }: CronRow): Cron {
+  const caller = caller_json === null ? null : (JSON.parse(caller_json) as Cron["caller"]);
+  return { ...row, payload: JSON.parse(payload_json), caller };
 }
 
 export type NewCron = Omit<Cron, "updated_at">;
@@ -19,10 +20,11 @@ export type NewCron = Omit<Cron, "updated_at">;
 export async function insertCron(sql: Sql, cron: NewCron): Promise<Cron | undefined> {
   const { rows } = await raw<CronRow>`insert into crons as c
       (cron_id, workspace_id, assistant_id, thread_id, user_id, schedule, timezone, end_time, on_run_completed, enabled,
-       payload_json, metadata, next_run_date, created_at, updated_at)
+       payload_json, caller_json, metadata, next_run_date, created_at, updated_at)
     select ${cron.cron_id}::uuid, ${cron.workspace_id}::uuid, ${cron.assistant_id}::uuid, ${cron.thread_id}::uuid,
       ${cron.user_id}, ${cron.schedule}, ${cron.timezone}, ${cron.end_time}::timestamptz, ${cron.on_run_completed},
-      ${cron.enabled}::boolean, ${JSON.stringify(cron.payload)}, ${JSON.stringify(cron.metadata)}::jsonb,
+      ${cron.enabled}::boolean, ${JSON.stringify(cron.payload)},
+      ${cron.caller === null ? null : JSON.stringify(cron.caller)}::text, ${JSON.stringify(cron.metadata)}::jsonb,
       ${cron.next_run_date}::timestamptz, ${cron.created_at}::timestamptz, ${cron.created_at}::timestamptz
     where ${cron.thread_id}::uuid is null
       or exists (select from threads where thread_id = ${cron.thread_id} and workspace_id = ${cron.workspace_id})

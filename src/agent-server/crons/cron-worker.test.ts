@@ -5,8 +5,10 @@ import type { Database } from "../../platform/db/database.ts";
 import { openDatabase } from "../../platform/db/open-database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/logger.ts";
+import type { RunRequest } from "../runs/run-request.ts";
 import { type CronRequest, CronService, firingLeaseMs } from "./cron-service.ts";
 import { CronWorker, type StartRun } from "./cron-worker.ts";
 
@@ -69,13 +71,22 @@ function openProcess(startRun: StartRun = insertRun, database = testDatabase.dat
   return { service, worker };
 }
 
+const editor = (): Caller => ({
+  organizationId: workspaceId,
+  workspaceId,
+  userId: "u",
+  role: "editor",
+  via: "api_key",
+});
+
 function createCron(
   service: CronService,
   request: Partial<CronRequest> = {},
   threadId: string | null = null,
+  who: Partial<Caller> = {},
 ) {
   const whole = { assistant_id: assistantId, schedule: "*/5 * * * *", ...request };
-  return service.create({ workspaceId, userId: "u" }, threadId, whole as CronRequest);
+  return service.create({ ...editor(), ...who }, threadId, whole as CronRequest);
 }
 
 type RunRow = {
@@ -179,6 +190,20 @@ describe("a due cron", () => {
     await worker.fireDue();
     expect(await runs()).toEqual([]);
   });
+});
+
+it("starts its runs as the caller who made it", async () => {
+  const started: RunRequest[] = [];
+  const { service, worker } = openProcess(async (workspace, threadId, request) => {
+    started.push(request);
+    await insertRun(workspace, threadId, request);
+  });
+  const principal = { identity: "ada", permissions: ["read"], fields: { identity: "ada", team: "blue" } };
+  const cron = await createCron(service, {}, null, { principal, rowFilter: { owner: "ada" } });
+  expect(cron.user_id).toBe("ada");
+  clock.advance(5 * minuteMs);
+  await worker.fireDue();
+  expect(started.map(({ caller }) => caller)).toEqual([{ ...editor(), principal }]);
 });
 
 describe("several processes", () => {

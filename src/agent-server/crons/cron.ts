@@ -1,7 +1,15 @@
+import type { Caller } from "../../platform/http/caller.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 
 export type OnRunCompleted = "delete" | "keep";
+
+/** Without what holds for one request only. */
+export type CronCaller = Omit<Caller, "rowFilter">;
+
+export function toCronCaller({ rowFilter: _rowFilter, ...caller }: Caller): CronCaller {
+  return caller;
+}
 
 /** A schedule that starts runs: on its thread, or each on a thread of its own. */
 export type Cron = {
@@ -10,6 +18,8 @@ export type Cron = {
   assistant_id: string;
   thread_id: string | null;
   user_id: string | null;
+  /** Who made it: its runs are that caller's. Null where that was not kept. */
+  caller: CronCaller | null;
   schedule: string;
   timezone: string | null;
   end_time: Date | null;
@@ -63,6 +73,7 @@ export function toFiredRequest({ cron, firing_id }: Firing): RunRequest {
     metadata: { ...cron.payload.metadata, cron_id: cron.cron_id, cron_firing_id: firing_id },
     if_not_exists: ownThread ? "create" : "reject",
     temporary: ownThread && cron.on_run_completed === "delete",
+    ...(cron.caller ? { caller: cron.caller } : {}),
     ...(ownThread ? { threadMetadata: { ...cron.metadata, cron_id: cron.cron_id } } : {}),
   };
 }

@@ -82,10 +82,12 @@ async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
+    const isFolder = (error as NodeJS.ErrnoException).code === "EISDIR";
+    const problem = isFolder ? "is a folder" : `cannot be read (${errorMessage(error)})`;
     throw new AppError({
       code: "graph.config_missing",
       kind: "invalid",
-      message: `The project file ${path} cannot be read (${errorMessage(error)}). Give the path of a langgraph.json.`,
+      message: `The project file ${path} ${problem}. Give the path of a langgraph.json.`,
       cause: error,
     });
   }

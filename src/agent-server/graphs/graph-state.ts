@@ -28,6 +28,20 @@ function stateConfig(saver: StateReader["saver"], threadId: string, address: Sta
   };
 }
 
+/**
+ * The graph whose checkpoints the address names: the subgraph, for a namespace within the graph. The library
+ * would look for it only if the checkpointer were the graph's own. One that a node calls by itself cannot be found.
+ */
+export async function graphAt(graph: CompiledGraph, address: StateAddress = {}): Promise<CompiledGraph> {
+  const steps = (address.checkpoint_ns ?? "").split("|").filter((step) => step !== "" && !/^\d+$/.test(step));
+  if (steps.length === 0) return graph;
+  const wanted = steps.map((step) => step.split(":")[0]).join("|");
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(wanted, true)) {
+    if (name === wanted) return subgraph as CompiledGraph;
+  }
+  return graph;
+}
+
 export async function readThreadState(
   reader: StateReader,
   threadId: string,
@@ -35,7 +49,17 @@ export async function readThreadState(
 ): Promise<StateSnapshot> {
   const config = stateConfig(reader.saver, threadId, options.address);
   const snapshot = await reader.graph.getState(config as never, { subgraphs: options.subgraphs ?? false });
-  return snapshot as unknown as StateSnapshot;
+  return withWaitingTasks(snapshot as unknown as StateSnapshot);
+}
+
+/**
+ * A task that was answered and asked again has its answer kept, which the library takes for work that is done: it
+ * then says that nothing is next. A step that is really done leaves no tasks behind.
+ */
+function withWaitingTasks(snapshot: StateSnapshot): StateSnapshot {
+  const asking = snapshot.tasks.filter((task) => task.interrupts?.length);
+  if (snapshot.next.length > 0 || asking.length === 0) return snapshot;
+  return { ...snapshot, next: asking.map((task) => task.name) };
 }
 
 export async function readThreadHistory(
@@ -57,6 +81,26 @@ export async function readThreadHistory(
   }
   return snapshots;
 }
+
+/** Kinds of channels that hand out the value they were given, whatever it is. */
+const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
+
+/** The channels whose values the graph does not look into while it tells a state. */
+export function carriedChannels(graph: CompiledGraph): Set<string> {
+  const looksInside = Object.values(graph.nodes as Record<string, NodeLike>).some(
+    // The mappers of graphs built from nodes and edges only pick fields; others are their author's.
+    (node) => node.cachePolicy?.keyFunc !== undefined || (node.mapper !== undefined && !("builder" in graph)),
+  );
+  if (looksInside) return new Set();
+  const channels = Object.entries(graph.channels as Record<string, { lc_graph_name?: string }>);
+  return new Set(
+    channels
+      .filter(([, { lc_graph_name }]) => carryingChannels.has(lc_graph_name ?? ""))
+      .map(([name]) => name),
+  );
+}
+
+type NodeLike = { cachePolicy?: { keyFunc?: unknown } | undefined; mapper?: unknown };
 
 type Configurable = { configurable?: Record<string, unknown> };
 

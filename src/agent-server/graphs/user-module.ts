@@ -60,9 +60,22 @@ async function importUserFile(file: string): Promise<ModuleNamespace> {
   try {
     return await importModule(pathToFileURL(file).href);
   } catch (error) {
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw new UserModuleError(`loading the file failed: ${text}`, { cause: error });
+    const text = error instanceof Error ? `${error.name}: ${withoutStack(error.message)}` : String(error);
+    const hint = isMissingPackage(error) ? "; install the packages of the project (npm install)" : "";
+    throw new UserModuleError(`loading the file failed: ${text}${hint}`, { cause: error });
   }
+}
+
+/** Which file asked for it is told anyway. */
+function withoutStack(message: string): string {
+  return message.replace(/\nRequire stack:[\s\S]*$/, "");
+}
+
+/** A package, not a file of the project, whose import names where it should be. */
+function isMissingPackage(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isMissing = code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND";
+  return isMissing && /Cannot find (package|module) '[^./]/.test(String(message));
 }
 
 /** A CommonJS file's `default` is its whole `module.exports`; the export people mean is inside. */

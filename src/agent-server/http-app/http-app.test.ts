@@ -1,8 +1,10 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { withCustomApp } from "./custom-app.ts";
+import { behindAuth, guardedPaths } from "./custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./mount-prefix.ts";
 import { servedRoutes } from "./served-routes.ts";
 
@@ -27,6 +29,38 @@ describe("an application of Hono in front of the server", () => {
 
   test("may read a body that the server needs as well", async () => {
     expect(await (await fetch(post("/read/it", "c"))).text()).toBe("own /read/it c");
+  });
+});
+
+describe("which comes first", () => {
+  const seen: string[] = [];
+  const app = new Hono();
+  app.use("*", async (c, next) => {
+    seen.push(c.req.path);
+    await next();
+  });
+  app.get("/mine", (c) => c.text("mine"));
+  const mixed = withCustomApp({ custom: app, own, logger });
+  const refuse = async () => {
+    throw new AppError({ code: "auth.unauthenticated", kind: "unauthenticated", message: "Who are you?" });
+  };
+
+  test.each([
+    [{}, "/threads", 200],
+    [{ middleware_order: "middleware_first" }, "/threads", 200],
+    [{ middleware_order: "auth_first" }, "/threads", 401],
+    [{ middleware_order: "auth_first" }, "/threads/1/runs", 401],
+    [{ middleware_order: "auth_first" }, "/mine", 200],
+    [{ middleware_order: "auth_first" }, "/ok", 200],
+    [{ enable_custom_route_auth: true }, "/mine", 401],
+    [{ enable_custom_route_auth: true, middleware_order: "middleware_first" }, "/threads", 401],
+    [{ enable_custom_route_auth: true }, "/ok", 200],
+  ] as const)("with %j a stranger asks for %s: %i", async (http, path, status) => {
+    seen.length = 0;
+    const guarded = guardedPaths(http);
+    const fetch = guarded ? behindAuth(mixed, { authorize: refuse, logger, guarded }) : mixed;
+    expect((await fetch(new Request(`http://localhost${path}`))).status).toBe(status);
+    expect(seen).toEqual(status === 401 ? [] : [path]);
   });
 });
 

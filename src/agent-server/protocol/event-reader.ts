@@ -17,18 +17,25 @@ export class EventReader {
     this.#access = options.access;
   }
 
-  /** Pages of protocol events after `afterSeq`, until the signal fires. `seq` is how far the log was read. */
+  /** Call before telling a client of a thread that does not exist that it is listened to; the result ends it. */
+  expect(threadId: string): Promise<() => void> {
+    return this.#feed.awaited.add(threadId);
+  }
+
+  /**
+   * Pages of protocol events after `afterSeq`, until the signal fires. `seq` is how far the log was read.
+   * `admitted`: there was such a thread when the reader came, and it was the caller's.
+   */
   async *follow(
     caller: Caller,
-    threadId: string,
-    afterSeq: number,
+    { threadId, afterSeq, ...given }: { threadId: string; afterSeq: number; admitted: boolean },
     signal: AbortSignal,
   ): AsyncGenerator<{ events: ThreadEvent[]; seq: number }> {
-    let admitted = false;
+    let { admitted } = given;
     for await (const page of this.#feed.read(threadId, afterSeq, signal)) {
       if (page.length === 0) continue;
-      // The thread may have been made, by whomever, after this reader came.
-      if (!admitted) await this.#access.find(caller, threadId);
+      // The thread has been made, by whomever, after this reader came.
+      if (!admitted) await this.#access.open(caller, threadId);
       admitted = true;
       yield { events: protocolEvents(page), seq: page.at(-1)!.seq };
     }

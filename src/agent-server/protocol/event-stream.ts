@@ -4,6 +4,7 @@ import type { ThreadEvent } from "../streaming/thread-event.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { gapEnvelope } from "./protocol-error.ts";
 import { methodOf, toWireText } from "./protocol-event.ts";
+import type { ProtocolThread } from "./protocol-store.ts";
 import type { EventFilter } from "./subscription-filter.ts";
 
 export type EventStreamOptions = {
@@ -13,18 +14,26 @@ export type EventStreamOptions = {
   filter: EventFilter;
   /** Absent: everything the log still holds. */
   since: number | undefined;
-  prunedSeq: number;
+  /** Undefined while there is no such thread. */
+  thread: ProtocolThread | undefined;
   signal: AbortSignal;
 };
 
 /** The frames of one subscription over SSE: replay, then live, for as long as the connection lasts. */
 export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<SseFrame[]> {
-  const { reader, caller, threadId, filter, since, prunedSeq, signal } = options;
-  // The first, empty batch sends the headers: a client that subscribes before any run must not wait for one.
-  yield since !== undefined && since < prunedSeq ? [gapFrame(since, prunedSeq)] : [];
-  for await (const { events } of reader.follow(caller, threadId, since ?? 0, signal)) {
-    const frames = selectEvents(events, [filter]).map(toFrame);
-    if (frames.length > 0) yield frames;
+  const { reader, caller, threadId, filter, since, thread, signal } = options;
+  const prunedSeq = thread?.pruned_seq ?? 0;
+  const from = { threadId, afterSeq: since ?? 0, admitted: thread !== undefined };
+  const release = thread ? undefined : await reader.expect(threadId);
+  try {
+    // The first, empty batch sends the headers: a client that subscribes before any run must not wait for one.
+    yield since !== undefined && since < prunedSeq ? [gapFrame(since, prunedSeq)] : [];
+    for await (const { events } of reader.follow(caller, from, signal)) {
+      const frames = selectEvents(events, [filter]).map(toFrame);
+      if (frames.length > 0) yield frames;
+    }
+  } finally {
+    release?.();
   }
 }
 

@@ -126,7 +126,7 @@ export class ProtocolConnection {
     try {
       const params = readParams("subscription.subscribe", given);
       const thread = await access.open(context.caller, context.threadId);
-      const through = await this.#startLive();
+      const through = await this.#startLive(thread !== undefined);
       const filter: EventFilter = {
         channels: params.channels,
         ...(params.namespaces ? { namespaces: params.namespaces } : {}),
@@ -164,7 +164,7 @@ export class ProtocolConnection {
       if (!filter) throw noSuchSubscription(subscriptionId);
       return [subscriptionId, filter] as const;
     });
-    const through = await this.#startLive();
+    const through = await this.#startLive(thread !== undefined);
     const result: ReconnectResult = {
       restored: since >= (thread?.pruned_seq ?? 0),
       missed_events: await countEventsAfter(database, context.threadId, run.run_id, since),
@@ -180,19 +180,25 @@ export class ProtocolConnection {
   }
 
   /** Live events begin with the first subscription. Answers how far what was said before them goes. */
-  async #startLive(): Promise<number> {
+  async #startLive(admitted: boolean): Promise<number> {
     if (this.#cursor !== undefined) return this.#cursor;
-    const { database, context } = this.#options;
+    const { database, context, reader, signal } = this.#options;
+    if (!admitted) {
+      const release = await reader.expect(context.threadId);
+      if (signal.aborted) release();
+      else signal.addEventListener("abort", release, { once: true });
+    }
     const cursor = await lastSeqOf(database, context.threadId);
     this.#cursor = cursor;
-    void this.#follow(cursor);
+    void this.#follow(cursor, admitted);
     return cursor;
   }
 
-  async #follow(afterSeq: number): Promise<void> {
+  async #follow(afterSeq: number, admitted: boolean): Promise<void> {
     const { reader, context, signal } = this.#options;
+    const from = { threadId: context.threadId, afterSeq, admitted };
     try {
-      for await (const { events, seq } of reader.follow(context.caller, context.threadId, afterSeq, signal)) {
+      for await (const { events, seq } of reader.follow(context.caller, from, signal)) {
         // Waiting here is the back-pressure: the log is read no further than the client keeps up.
         await this.#queue(async () => {
           await this.#send(selectEvents(events, [...this.#filters.values()]));

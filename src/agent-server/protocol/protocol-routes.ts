@@ -121,9 +121,8 @@ function eventRoute(
         depth: body.depth ?? undefined,
       };
       const since = body.since ?? undefined;
-      const prunedSeq = thread?.pruned_seq ?? 0;
       return sseResponse(
-        (signal) => eventFrames({ reader, caller, threadId, filter, since, prunedSeq, signal }),
+        (signal) => eventFrames({ reader, caller, threadId, filter, since, thread, signal }),
         { signal: c.get("shutdown") },
       );
     },

@@ -68,7 +68,13 @@ async function admit(
   }
   const host = request.headers.host ?? "";
   const asked = new Request(`http://${host || "localhost"}${request.url ?? "/"}`, { headers });
-  const caller = await authorize({ kind: "agent", role: "viewer" }, headers, host, asked);
+  const caller = await authorize(
+    { kind: "agent", role: "viewer" },
+    headers,
+    host,
+    asked,
+    request.socket.remoteAddress,
+  );
   const threadId = found.toLowerCase();
   if (!caller || !isUuid(threadId)) {
     throw new AppError({

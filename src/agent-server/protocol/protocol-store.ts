@@ -8,27 +8,55 @@ export type ProtocolThread = {
   metadata: Record<string, unknown>;
   interrupts_json: string;
   pruned_seq: number;
+  /** Whether every run on it speaks the streaming protocol. */
+  protocol: boolean;
 };
 
 /** Whose thread it is: `other` also when a project's authorization hides it from the caller. */
 export type Ownership = { kind: "own"; thread: ProtocolThread } | { kind: "other" } | { kind: "unknown" };
 
+export type OwnershipQuery = { workspaceId: string; threadId: string };
+type OwnershipRow = ProtocolThread & { own: boolean | null };
+
+const findMany: Statement = {
+  name: "protocol_find_threads_1",
+  text: `select q.ordinal::int as ordinal, t.thread_id, t.status, t.metadata, t.interrupts_json, t.pruned_seq,
+      t.protocol, t.workspace_id = q.workspace_id as own
+    from unnest($1::uuid[], $2::uuid[]) with ordinality as q(thread_id, workspace_id, ordinal)
+    left join threads t on t.thread_id = q.thread_id
+    order by q.ordinal`,
+};
+
+/** For many callers at once, in their order. */
+export async function findOwnerships(
+  database: Database,
+  queries: readonly OwnershipQuery[],
+): Promise<Ownership[]> {
+  const rows = await database.query<Nullable<OwnershipRow>>(findMany, [
+    queries.map((query) => query.threadId),
+    queries.map((query) => query.workspaceId),
+  ]);
+  return rows.map((row) => (row.thread_id === null ? { kind: "unknown" } : toOwnership(row as OwnershipRow)));
+}
+
+/** For a caller whom a project's authorization shows only some threads. */
 export async function findOwnership(
   sql: Sql,
-  workspaceId: string,
-  threadId: string,
-  condition: RawBuilder<unknown> | undefined,
+  { workspaceId, threadId }: OwnershipQuery,
+  condition: RawBuilder<unknown>,
 ): Promise<Ownership> {
-  const { rows } = await raw<ProtocolThread & { own: boolean | null }>`
-    select thread_id, status, metadata, interrupts_json, pruned_seq,
-      workspace_id = ${workspaceId} and ${condition ?? raw`true`} as own
+  const { rows } = await raw<OwnershipRow>`
+    select thread_id, status, metadata, interrupts_json, pruned_seq, protocol,
+      workspace_id = ${workspaceId} and ${condition} as own
     from threads where thread_id = ${threadId}`.execute(sql);
-  const [row] = rows;
-  if (!row) return { kind: "unknown" };
-  const { own, ...thread } = row;
-  return own === true
-    ? { kind: "own", thread: { ...thread, pruned_seq: Number(thread.pruned_seq) } }
-    : { kind: "other" };
+  return rows[0] ? toOwnership(rows[0]) : { kind: "unknown" };
+}
+
+type Nullable<T> = { [K in keyof T]: T[K] | null };
+
+function toOwnership({ own, ...thread }: OwnershipRow): Ownership {
+  if (own !== true) return { kind: "other" };
+  return { kind: "own", thread: { ...thread, pruned_seq: Number(thread.pruned_seq) } };
 }
 
 /** From now on every run on the thread also speaks the streaming protocol. */

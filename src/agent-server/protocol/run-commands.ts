@@ -126,14 +126,13 @@ export class RunCommands {
   async #create(context: CommandContext, request: RunRequest): Promise<CreatedRun> {
     const { caller, threadId, callerConfigurable } = context;
     const protocol = { protocol: true, stream_subgraphs: false } as const;
-    const created = await this.#options.runs.create(caller.workspaceId, threadId, {
+    // A thread that is made with the run is marked by that: whatever runs on it later speaks the protocol too.
+    return this.#options.runs.create(caller.workspaceId, threadId, {
       ...request,
       ...protocol,
       callerConfigurable,
       caller,
     });
-    await this.#options.access.open(caller, threadId);
-    return created;
   }
 
   async #requireThread({ caller, threadId }: CommandContext): Promise<ProtocolThread> {

@@ -1,21 +1,40 @@
 import type { Database } from "../../platform/db/database.ts";
+import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { threadNotFound } from "../runs/run-service.ts";
-import { findOwnership, markProtocolThread, type ProtocolThread } from "./protocol-store.ts";
+import {
+  findOwnership,
+  findOwnerships,
+  markProtocolThread,
+  type Ownership,
+  type OwnershipQuery,
+  type ProtocolThread,
+} from "./protocol-store.ts";
 
 /** Which threads a caller may speak about. One that does not exist yet may be: its first run makes it. */
 export class ThreadAccess {
   readonly #database: Database;
+  /** Together, because the words of runs under way wait for the same few connections. */
+  readonly #lookups: WriteBatcher<OwnershipQuery, Ownership>;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#lookups = new WriteBatcher<OwnershipQuery, Ownership>({
+      name: "protocol_threads",
+      lanes: 1,
+      maxRows: 200,
+      write: (queries) => findOwnerships(database, queries),
+    });
   }
 
   /** Undefined while there is no such thread; somebody else's is not found. */
   async find(caller: Caller, threadId: string): Promise<ProtocolThread | undefined> {
     const condition = metadataCondition(caller.rowFilter);
-    const owner = await findOwnership(this.#database.sql, caller.workspaceId, threadId, condition);
+    const query = { workspaceId: caller.workspaceId, threadId };
+    const owner = condition
+      ? await findOwnership(this.#database.sql, query, condition)
+      : await this.#lookups.add(query);
     if (owner.kind === "other") throw threadNotFound(threadId);
     return owner.kind === "own" ? owner.thread : undefined;
   }
@@ -23,7 +42,7 @@ export class ThreadAccess {
   /** `find`, and whatever runs on the thread from now on is told to clients of the protocol. */
   async open(caller: Caller, threadId: string): Promise<ProtocolThread | undefined> {
     const thread = await this.find(caller, threadId);
-    if (thread) await markProtocolThread(this.#database.sql, threadId);
+    if (thread && !thread.protocol) await markProtocolThread(this.#database.sql, threadId);
     return thread;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callerConfigurable } from "./caller-configurable.ts";
+import { callerConfigurable, headersToLog } from "./caller-configurable.ts";
 
 const headers = new Headers({
   "x-mood": "calm",
@@ -22,4 +22,13 @@ test.each([
   [{ includes: ["x-m.od"] }, []],
 ])("with %j graphs read %j", (rule, names) => {
   expect(Object.keys(callerConfigurable(headers, rule)).sort()).toEqual(names);
+});
+
+test.each([
+  [{}, ["accept", "user-agent", "x-mood", "x-user-id"]],
+  [{ includes: ["x-*"], excludes: ["x-user-id"] }, ["x-mood"]],
+  [{ excludes: ["accept", "x-*"] }, ["user-agent"]],
+  [{ includes: ["authorization"] }, ["authorization"]],
+])("with %j the log tells %j", (rule, names) => {
+  expect(Object.keys(headersToLog(headers, rule)).sort()).toEqual(names);
 });

@@ -24,6 +24,12 @@ export function callerConfigurable(headers: Headers, rule: HeaderRule = {}): Rec
   return configurable;
 }
 
+/** Request headers the log tells, from `http.logging_headers`: those it names, or all but those it leaves out. */
+export function headersToLog(headers: Headers, rule: HeaderRule): Record<string, string> {
+  const shown = { ...rule, includes: rule.includes ?? ["*"] };
+  return Object.fromEntries([...headers].filter(([name]) => isShown(name, shown)));
+}
+
 /** A credential is shown only when it is named, never because a pattern happens to cover it. */
 function isShown(name: string, { includes, excludes }: HeaderRule): boolean {
   if (excludes?.some((pattern) => matches(pattern, name))) return false;

@@ -8,6 +8,7 @@ import { type ProtocolRow, toProtocolRow } from "../protocol/protocol-event.ts";
 import { ProtocolEventMapper } from "../protocol/protocol-events.ts";
 import { lifecycleOf, speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import type { StoreFactory } from "../store/graph-store.ts";
+import { CheckpointWrites } from "../streaming/checkpoint-writes.ts";
 import type { EventLog } from "../streaming/event-log.ts";
 import { forStreamModes, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
@@ -98,7 +99,7 @@ export class RunExecutor {
     const { protocol } = progress;
     if (protocol) writer.writeRow("protocol", toProtocolRow(protocol.start()));
     const loaded = this.#options.graphs.get(run.graph_id);
-    const graphRun = await this.#prepare(run, loaded, signal);
+    const graphRun = await this.#prepare(run, loaded, signal, progress);
     progress.graphRun = graphRun;
     protocol?.attach((graphRun.graph.streamTransformers ?? []) as never);
     if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
@@ -118,7 +119,12 @@ export class RunExecutor {
     return this.#succeeded(run, graphRun, progress);
   }
 
-  async #prepare(run: ClaimedRun, loaded: LoadedGraph, signal: AbortSignal): Promise<GraphRun> {
+  async #prepare(
+    run: ClaimedRun,
+    loaded: LoadedGraph,
+    signal: AbortSignal,
+    progress: Progress,
+  ): Promise<GraphRun> {
     const { kit } = loaded;
     const metadata = { ...run.metadata, ...this.#options.serverMetadata, run_attempt: run.attempt };
     const graph: CompiledGraph = await loaded.resolve(
@@ -127,6 +133,7 @@ export class RunExecutor {
       run.kwargs.context,
     );
     const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...metadata });
+    progress.writes = new CheckpointWrites(saver);
     const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
     return {
       graph,
@@ -201,6 +208,7 @@ export class RunExecutor {
   ): Promise<RunOutcome> {
     const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
     if (reason === "lease_lost" || reason === "shutdown") throw error;
+    await progress.writes?.settled();
     if (reason === "interrupt" || reason === "rollback") {
       const outcome = progress.graphRun
         ? await this.#fromState(run, progress.graphRun, progress)
@@ -244,6 +252,7 @@ type Progress = {
   resultJson?: string;
   interrupted: boolean;
   graphRun?: GraphRun;
+  writes?: CheckpointWrites;
   /** Present while clients of the streaming protocol listen. */
   protocol: ProtocolEventMapper | undefined;
 };

@@ -1,4 +1,5 @@
 import type { Caller } from "../../platform/http/caller.ts";
+import { platformUserConfigurable } from "../auth/platform-user.ts";
 import { principalConfigurable, withoutAuthKeys } from "../auth/principal.ts";
 import {
   type CheckpointRef,
@@ -53,11 +54,12 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
     request.callerConfigurable ? { configurable: request.callerConfigurable } : undefined,
     request.config,
   );
-  const { principal } = request.caller ?? {};
+  const { caller } = request;
   config.configurable = {
     ...withoutAuthKeys(config.configurable ?? {}),
     ...ids,
-    ...(principal ? principalConfigurable(principal) : {}),
+    ...(caller ? platformUserConfigurable(caller) : {}),
+    ...(caller?.principal ? principalConfigurable(caller.principal) : {}),
   };
   return {
     input: request.input,
@@ -76,6 +78,39 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
     checkpoint: request.checkpoint,
     ...(request.protocol ? { protocol: true } : {}),
   };
+}
+
+/** What a project's authorization may change about a run; how its caller hears of it is the caller's matter. */
+const permittedFields = [
+  "input",
+  "command",
+  "config",
+  "context",
+  "interrupt_before",
+  "interrupt_after",
+  "webhook",
+  "feedback_keys",
+] as const satisfies (keyof RunKwargs)[];
+
+/** The kwargs with what authorization made of them; the ids and who the caller is stay as they are. */
+export function withPermitted(kwargs: RunKwargs, permitted: Record<string, unknown>): RunKwargs {
+  const changes = Object.fromEntries(permittedFields.map((name) => [name, permitted[name]]));
+  const { configurable: given } = kwargs.config;
+  const config = (changes.config ?? {}) as RunConfig;
+  const own = Object.fromEntries(Object.entries(given ?? {}).filter(([key]) => isServerKey(key)));
+  const configurable = { ...withoutAuthKeys(config.configurable ?? {}), ...own };
+  return { ...kwargs, ...changes, config: { ...config, configurable } } as RunKwargs;
+}
+
+const idKeys: readonly string[] = [
+  "run_id",
+  "thread_id",
+  "graph_id",
+  "assistant_id",
+] satisfies (keyof RunIds)[];
+
+function isServerKey(key: string): boolean {
+  return idKeys.includes(key) || !(key in withoutAuthKeys({ [key]: null }));
 }
 
 export function runMetadata(target: Target, request: RunRequest, ids: RunIds): JsonObject {

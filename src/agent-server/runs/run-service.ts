@@ -6,13 +6,14 @@ import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.t
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import { terminalRow } from "../protocol/terminal-event.ts";
 import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
-import { type CancelAction, type ClaimedRun, isActive, type Run } from "./run.ts";
+import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
 import type { RunResult } from "./run-executor.ts";
-import { buildKwargs, type RunRequest, runMetadata } from "./run-request.ts";
+import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
   type ActiveRunFilter,
   deleteRuns,
@@ -31,6 +32,7 @@ import {
   settleThread,
   type Target,
   type TargetQuery,
+  tellUnbegunEnd,
 } from "./run-store.ts";
 import { type RunWorker, runsChannel } from "./run-worker.ts";
 
@@ -112,6 +114,7 @@ export class RunService {
     const { guard, database } = this.#options;
     if (!guard || !request.caller?.principal) return;
     const given = request.metadata ?? {};
+    const kwargs = JSON.parse(run.kwargsJson) as RunKwargs;
     const permit = await permitRun(guard, database, request.caller, {
       threadId: run.threadId,
       createThread: run.createThread,
@@ -120,8 +123,13 @@ export class RunService {
       multitaskStrategy: request.multitask_strategy,
       ifNotExists: request.if_not_exists,
       afterSeconds: request.after_seconds,
-      kwargs: { input: request.input, command: request.command, config: request.config },
+      kwargs: structuredClone(kwargs),
     });
+    const permitted = withPermitted(kwargs, permit.kwargs);
+    if (permitted.webhook && permitted.webhook !== kwargs.webhook) {
+      await this.#options.webhooks.check(permitted.webhook);
+    }
+    run.kwargsJson = JSON.stringify(permitted);
     const ids = { graph_id: run.graphId, assistant_id: run.assistantId };
     run.metadata = { ...run.metadata, ...permit.metadata, ...ids };
     run.threadMetadata = { ...permit.threadMetadata, ...run.threadMetadata };
@@ -159,6 +167,7 @@ export class RunService {
         : {},
       threadConfig: {},
       threadTtl: createThread && !request.temporary ? this.#options.defaultTtl : null,
+      speaksProtocol: request.protocol === true,
     };
   }
 
@@ -221,6 +230,10 @@ export class RunService {
       if (interrupted === undefined) return false;
       if (action === "rollback") await deleteRuns(tx, [run.run_id]);
       else await this.#options.webhooks.announceCancelled(tx, run.run_id);
+      await tellUnbegunEnd(tx, run, {
+        terminal: terminalRow(run, { status: "interrupted", error: null }, Date.now()),
+        endJson: JSON.stringify({ status: "interrupted", error: null }),
+      });
       return true;
     });
     if (ended) {

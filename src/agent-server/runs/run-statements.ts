@@ -28,18 +28,19 @@ export const findTargets: Statement = {
  * the index `runs_one_running`, and the loser's rows are tried again one by one.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_3",
+  name: "runs_insert_4",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[],
-        $17::float8[], $18::text[])
+        $17::float8[], $18::text[], $19::boolean[])
       with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
         temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ttl_minutes, ttl_strategy,
-        ordinal)
+        speaks_protocol, ordinal)
     ), made as (
-      insert into threads (thread_id, workspace_id, status, metadata, config, ttl_minutes, ttl_strategy, expires_at)
+      insert into threads (thread_id, workspace_id, status, metadata, config, ttl_minutes, ttl_strategy, expires_at,
+        protocol)
       select thread_id, workspace_id, 'busy', thread_metadata, thread_config, ttl_minutes, ttl_strategy,
-        now() + make_interval(secs => ttl_minutes * 60)
+        now() + make_interval(secs => ttl_minutes * 60), speaks_protocol
       from q where create_thread
       on conflict (thread_id) do nothing
       returning thread_id
@@ -83,9 +84,12 @@ export const insertRuns: Statement = {
     order by s.ordinal`,
 };
 
-/** Takes due runs whose thread is free, oldest first within each thread. */
+/**
+ * Takes due runs whose thread is free, oldest first within each thread. The thread's last number is read from the row
+ * as it was locked: the end of a run that was cancelled in the queue may have been numbered a moment ago.
+ */
 export const claimRuns: Statement = {
-  name: "runs_claim_1",
+  name: "runs_claim_2",
   text: `with due as (
       select r.run_id from runs r
       where r.status = 'pending' and r.available_at <= now() and r.graph_id = any($4::text[])
@@ -106,8 +110,9 @@ export const claimRuns: Statement = {
       update threads t set status = 'busy', updated_at = now(),
         metadata = t.metadata || jsonb_build_object('graph_id', c.graph_id, 'assistant_id', c.assistant_id::text)
       from claimed c where t.thread_id = c.thread_id
+      returning t.thread_id, t.protocol, t.last_seq
     )
-    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join threads t on t.thread_id = c.thread_id`,
+    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join marked t on t.thread_id = c.thread_id`,
 };
 
 /** When the next waiting run becomes due, so that nobody has to poll. */

@@ -68,6 +68,8 @@ export type NewRun = {
   threadMetadata: Record<string, unknown>;
   threadConfig: Record<string, unknown>;
   threadTtl: ThreadTtl | null;
+  /** Started by a client of the streaming protocol: a thread that is made with it is marked as one with such clients. */
+  speaksProtocol: boolean;
 };
 
 export type InsertedRun = {
@@ -107,6 +109,7 @@ export async function insertNewRuns(
     leaseSeconds,
     rows.map((row) => row.threadTtl?.minutes ?? null),
     rows.map((row) => row.threadTtl?.strategy ?? null),
+    rows.map((row) => row.speaksProtocol),
   ]);
 }
 
@@ -194,6 +197,38 @@ export async function endRolledBackRun(
   await raw`insert into thread_events (thread_id, seq, run_id, family, name, data)
     values (${run.thread_id}, ${end.lastSeq - 1}, ${run.run_id}, 'protocol', ${end.terminal.name},
       ${end.terminal.data})`.execute(sql);
+}
+
+/**
+ * Tells the end of a run that never began, numbered after everything said on its thread. Says nothing, and answers
+ * false, while another run of the thread is running: that one alone gives out numbers, and the end of a run does not
+ * name it, so that its readers would take this end for its own. Keeps the thread locked until the transaction ends.
+ */
+export async function tellUnbegunEnd(
+  sql: Sql,
+  run: Pick<Run, "run_id" | "thread_id">,
+  last: { terminal: { name: string; data: string }; endJson: string },
+): Promise<boolean> {
+  const { rows: threads } = await raw<{ protocol: boolean; last_seq: number }>`select protocol, last_seq
+    from threads where thread_id = ${run.thread_id} for update`.execute(sql);
+  const [thread] = threads;
+  if (!thread) return false;
+  const { rows: seen } = await raw<{ running: boolean; seq: number }>`select
+      exists (select 1 from runs where thread_id = ${run.thread_id} and status = 'running') as running,
+      coalesce((select max(seq) from thread_events where thread_id = ${run.thread_id}), 0) as seq`.execute(
+    sql,
+  );
+  if (seen[0]!.running) return false;
+  let seq = Math.max(Number(thread.last_seq), Number(seen[0]!.seq));
+  const write = (family: string, name: string, data: string) => {
+    seq += 1;
+    return raw`insert into thread_events (thread_id, seq, run_id, family, name, data)
+      values (${run.thread_id}, ${seq}, ${run.run_id}, ${family}, ${name}, ${data})`.execute(sql);
+  };
+  if (thread.protocol) await write("protocol", last.terminal.name, last.terminal.data);
+  await write("control", "end", last.endJson);
+  await raw`update threads set last_seq = ${seq} where thread_id = ${run.thread_id}`.execute(sql);
+  return true;
 }
 
 /** Whoever wrote for the run so far holds it no more. */

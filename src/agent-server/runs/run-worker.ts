@@ -17,6 +17,7 @@ import {
   releaseLeases,
   requeueExpired,
 } from "./run-store.ts";
+import { StartGate } from "./start-gate.ts";
 
 export const runsChannel = "treadle_runs";
 
@@ -50,6 +51,7 @@ export class RunWorker {
   readonly #active = new Map<string, ActiveRun>();
   readonly #following = new Set<Promise<unknown>>();
   readonly #finishes: WriteBatcher<FinishedRun, Finish>;
+  readonly #gate: StartGate;
   #unlisten: Unlisten | undefined;
   #beat: NodeJS.Timeout | undefined;
   #dueTimer: NodeJS.Timeout | undefined;
@@ -62,6 +64,7 @@ export class RunWorker {
 
   constructor(options: RunWorkerOptions) {
     this.#options = options;
+    this.#gate = new StartGate(() => options.feed.isHeard);
     this.#finishes = new WriteBatcher<FinishedRun, Finish>({
       name: "run_finish",
       lanes: 2,
@@ -108,7 +111,9 @@ export class RunWorker {
   }
 
   /** Starts a run this process holds the lease of. */
-  begin(run: ClaimedRun): Promise<RunResult | null> {
+  begin(claimed: ClaimedRun): Promise<RunResult | null> {
+    // The thread did not exist yet when somebody began to listen, so its row does not tell.
+    const run = this.#options.feed.awaited.has(claimed.thread_id) ? { ...claimed, protocol: true } : claimed;
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), this.#options.runTimeoutMs);
     timer.unref();
@@ -194,6 +199,7 @@ export class RunWorker {
   async #execute(run: ClaimedRun, stop: AbortController): Promise<RunResult | null> {
     const { logger, executor } = this.#options;
     try {
+      await this.#gate.enter();
       const result = await executor.execute(run, stop);
       if (stop.signal.reason === "rollback") {
         await this.#options.onRollback(run, result);

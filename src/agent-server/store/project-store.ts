@@ -3,6 +3,7 @@ import { type ProjectConfig, type ProjectFile, parseModuleReference } from "../g
 import { loadUserExport } from "../graphs/user-module.ts";
 import type { StoreTtl } from "./item.ts";
 import type { EmbedText, StoreIndex } from "./item-embedder.ts";
+import { providerEmbedder } from "./provider-embedder.ts";
 
 /** `store.ttl` of the project file. */
 export function readStoreTtl({ store }: Pick<ProjectFile, "store">): StoreTtl {
@@ -15,17 +16,25 @@ export function readStoreTtl({ store }: Pick<ProjectFile, "store">): StoreTtl {
 }
 
 /**
- * `store.index` of the project file. `embed` names a function of the project (texts in, vectors out) or an
- * object with `embedDocuments`; names of providers are refused, because no provider comes with the server.
+ * `store.index` of the project file. `embed` names a function of the project (texts in, vectors out), an object
+ * with `embedDocuments`, or a model of a provider, which is asked over HTTP with the key in the environment.
  */
-export async function loadStoreIndex(config: ProjectConfig): Promise<StoreIndex | undefined> {
+export async function loadStoreIndex(
+  config: ProjectConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<StoreIndex | undefined> {
   const index = config.file.store?.index;
   if (!index?.embed) return undefined;
   const { embed, dims, fields } = index;
-  if (!/\.[cm]?[jt]sx?(:|$)/.test(embed)) {
-    throw unusable(config, `"${embed}" is no file; name a function of the project, such as ./embed.ts:embed`);
-  }
   if (!dims) throw unusable(config, "store.index.dims is missing: how many numbers does a vector have?");
+  const shape = { dims, ...(fields ? { fields } : {}) };
+  if (!/\.[cm]?[jt]sx?(:|$)/.test(embed)) {
+    try {
+      return { embed: providerEmbedder(embed, dims, environment), ...shape };
+    } catch (error) {
+      throw unusable(config, errorMessage(error), error);
+    }
+  }
   const reference = parseModuleReference(embed);
   let value: unknown;
   try {
@@ -36,7 +45,7 @@ export async function loadStoreIndex(config: ProjectConfig): Promise<StoreIndex 
   const embedText = embedderOf(value);
   if (!embedText)
     throw unusable(config, "the export is neither a function nor an object with embedDocuments");
-  return { embed: embedText, dims, ...(fields ? { fields } : {}) };
+  return { embed: embedText, ...shape };
 }
 
 function embedderOf(value: unknown): EmbedText | undefined {

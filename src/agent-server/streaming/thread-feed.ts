@@ -1,4 +1,6 @@
 import type { Database, Unlisten } from "../../platform/db/database.ts";
+import { AwaitedThreads } from "./awaited-threads.ts";
+import { Bell } from "./bell.ts";
 import { readEvents } from "./event-store.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 
@@ -17,8 +19,9 @@ type Channel = {
   ringAfter: number;
   /** Whether a run of this process writes here: then nobody else does. */
   local: boolean;
-  readers: number;
-  wake: Set<() => void>;
+  /** How many of those with a bell want to hear what is said, and not only that something happened. */
+  listeners: number;
+  bells: Set<Bell>;
 };
 
 /**
@@ -26,16 +29,21 @@ type Channel = {
  * the buffer, so a slow reader costs no memory. The ring only saves the fast ones a query.
  */
 export class ThreadFeed {
+  readonly awaited: AwaitedThreads;
   readonly #database: Database;
   readonly #channels = new Map<string, Channel>();
   #unlisten: Unlisten | undefined;
   #othersListen = false;
+  /** Threads on which a run of this process is heard by somebody. */
+  #heard = 0;
 
   constructor(database: Database) {
     this.#database = database;
+    this.awaited = new AwaitedThreads(database);
   }
 
   async start(): Promise<void> {
+    await this.awaited.start();
     this.#unlisten = await this.#database.listen(
       channelName,
       (payload) => {
@@ -48,6 +56,7 @@ export class ThreadFeed {
   }
 
   async stop(): Promise<void> {
+    await this.awaited.stop();
     await this.#unlisten?.();
     for (const channel of this.#channels.values()) wakeAll(channel);
   }
@@ -55,16 +64,24 @@ export class ThreadFeed {
   /** Announcements cost every commit, so they are made only while another process is alive. */
   setOthersListen(othersListen: boolean): void {
     this.#othersListen = othersListen;
+    this.awaited.setOthersListen(othersListen);
   }
 
   get othersListen(): boolean {
     return this.#othersListen;
   }
 
+  /** Whether somebody listens to a run of this process. */
+  get isHeard(): boolean {
+    return this.#heard > 0;
+  }
+
   /** A run of this process begins to write after `seq`. */
   open(threadId: string, seq: number): void {
     const channel = this.#channel(threadId);
-    channel.local = true;
+    this.#change(channel, () => {
+      channel.local = true;
+    });
     channel.ring = [];
     channel.ringAfter = seq;
   }
@@ -72,7 +89,9 @@ export class ThreadFeed {
   close(threadId: string): void {
     const channel = this.#channels.get(threadId);
     if (!channel) return;
-    channel.local = false;
+    this.#change(channel, () => {
+      channel.local = false;
+    });
     this.#release(threadId, channel);
     // Another process may have gone on with the thread while its announcements did not matter here.
     wakeAll(channel);
@@ -103,43 +122,35 @@ export class ThreadFeed {
    * fires or the consumer stops. An empty page means: something happened that is not an event.
    */
   async *read(threadId: string, afterSeq: number, signal: AbortSignal): AsyncGenerator<ThreadEvent[]> {
-    const channel = this.#channel(threadId);
-    channel.readers += 1;
+    const { channel, bell, leave } = this.#join(threadId, signal, 1);
     let cursor = afterSeq;
-    let woken = false;
     try {
       while (!signal.aborted) {
-        const wait = this.#waiter(channel, signal);
-        const page = await this.#page(threadId, channel, cursor);
-        if (page.length > 0 || woken) {
-          wait.forget();
-          woken = false;
-          cursor = page.at(-1)?.seq ?? cursor;
-          yield page;
+        const rang = bell.take();
+        const page = this.#recent(channel, cursor) ?? (await this.page(threadId, cursor));
+        if (page.length === 0 && !rang) {
+          await bell.rings();
           continue;
         }
-        await wait.woken;
-        woken = true;
+        cursor = page.at(-1)?.seq ?? cursor;
+        yield page;
       }
     } finally {
-      channel.readers -= 1;
-      this.#release(threadId, channel);
+      leave();
     }
   }
 
   /** Yields at once and then whenever something may have happened on the thread, until the signal fires. */
   async *changes(threadId: string, signal: AbortSignal): AsyncGenerator<void> {
-    const channel = this.#channel(threadId);
-    channel.readers += 1;
+    const { bell, leave } = this.#join(threadId, signal, 0);
     try {
       while (!signal.aborted) {
-        const wait = this.#waiter(channel, signal);
+        bell.take();
         yield;
-        await wait.woken;
+        await bell.rings();
       }
     } finally {
-      channel.readers -= 1;
-      this.#release(threadId, channel);
+      leave();
     }
   }
 
@@ -155,35 +166,58 @@ export class ThreadFeed {
     return readEvents(this.#database, threadId, afterSeq, pageSize);
   }
 
-  async #page(threadId: string, channel: Channel, cursor: number): Promise<ThreadEvent[]> {
-    if (channel.local && cursor >= channel.ringAfter) {
-      const { ring } = channel;
-      let first = ring.length;
-      while (first > 0 && ring[first - 1]!.seq > cursor) first -= 1;
-      return ring.slice(first);
-    }
-    return this.page(threadId, cursor);
+  /** What this process itself wrote after the cursor; undefined when only the log can tell. */
+  #recent(channel: Channel, cursor: number): ThreadEvent[] | undefined {
+    if (!channel.local || cursor < channel.ringAfter) return undefined;
+    const { ring } = channel;
+    let first = ring.length;
+    while (first > 0 && ring[first - 1]!.seq > cursor) first -= 1;
+    return ring.slice(first);
   }
 
-  #waiter(channel: Channel, signal: AbortSignal): { woken: Promise<void>; forget(): void } {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => finish(), safetyMs);
-    timer.unref();
-    const finish = () => {
-      clearTimeout(timer);
-      channel.wake.delete(finish);
-      signal.removeEventListener("abort", finish);
-      resolve();
+  #join(
+    threadId: string,
+    signal: AbortSignal,
+    listeners: 0 | 1,
+  ): { channel: Channel; bell: Bell; leave(): void } {
+    const channel = this.#channel(threadId);
+    const bell = new Bell();
+    this.#change(channel, () => {
+      channel.listeners += listeners;
+    });
+    channel.bells.add(bell);
+    signal.addEventListener("abort", bell.ring, { once: true });
+    const safety = setInterval(bell.ring, safetyMs);
+    safety.unref();
+    const leave = () => {
+      clearInterval(safety);
+      signal.removeEventListener("abort", bell.ring);
+      channel.bells.delete(bell);
+      this.#change(channel, () => {
+        channel.listeners -= listeners;
+      });
+      this.#release(threadId, channel);
     };
-    channel.wake.add(finish);
-    signal.addEventListener("abort", finish, { once: true });
-    return { woken: promise, forget: finish };
+    return { channel, bell, leave };
+  }
+
+  #change(channel: Channel, change: () => void): void {
+    const before = channel.local && channel.listeners > 0;
+    change();
+    const after = channel.local && channel.listeners > 0;
+    this.#heard += Number(after) - Number(before);
   }
 
   #channel(threadId: string): Channel {
     let channel = this.#channels.get(threadId);
     if (!channel) {
-      channel = { ring: [], ringAfter: Number.MAX_SAFE_INTEGER, local: false, readers: 0, wake: new Set() };
+      channel = {
+        ring: [],
+        ringAfter: Number.MAX_SAFE_INTEGER,
+        local: false,
+        listeners: 0,
+        bells: new Set(),
+      };
       this.#channels.set(threadId, channel);
     }
     return channel;
@@ -193,7 +227,7 @@ export class ThreadFeed {
     if (!channel.local) {
       channel.ring = [];
       channel.ringAfter = Number.MAX_SAFE_INTEGER;
-      if (channel.readers === 0) this.#channels.delete(threadId);
+      if (channel.bells.size === 0) this.#channels.delete(threadId);
     }
   }
 
@@ -212,5 +246,5 @@ export class ThreadFeed {
 }
 
 function wakeAll(channel: Channel): void {
-  for (const wake of [...channel.wake]) wake();
+  for (const bell of channel.bells) bell.ring();
 }

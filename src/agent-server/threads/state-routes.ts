@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import type { StateAddress } from "../graphs/graph-state.ts";
 import { checkpointRef, jsonObject } from "../runs/run-schemas.ts";
 import { addressOf, type StateService } from "./state-service.ts";
@@ -135,9 +135,9 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         errors: [404],
       },
       async ({ caller, params: { thread_id }, query }) =>
-        json(
+        jsonText(
           200,
-          await states.history(caller.workspaceId, thread_id, {
+          await states.historyJson(caller.workspaceId, thread_id, {
             limit: query.limit,
             ...(query.before ? { before: { checkpoint_id: query.before } } : {}),
           }),
@@ -157,9 +157,9 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         errors: [404],
       },
       async ({ caller, params: { thread_id }, body }) =>
-        json(
+        jsonText(
           200,
-          await states.history(caller.workspaceId, thread_id, {
+          await states.historyJson(caller.workspaceId, thread_id, {
             limit: body.limit,
             ...(body.before ? { before: asAddress(body.before) } : {}),
             ...(body.checkpoint ? { address: body.checkpoint } : {}),

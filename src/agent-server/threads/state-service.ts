@@ -7,6 +7,8 @@ import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import {
   bulkUpdateState,
+  carriedChannels,
+  graphAt,
   readThreadHistory,
   readThreadState,
   type StateAddress,
@@ -16,8 +18,21 @@ import {
 import type { AccessContext, CompiledGraph } from "../graphs/loaded-graph.ts";
 import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow } from "./thread.ts";
-import { emptyThreadState, interruptsByTask, type ThreadState, toThreadState } from "./thread-state.ts";
+import {
+  emptyThreadState,
+  interruptsByTask,
+  type ThreadState,
+  toThreadState,
+  toThreadStateJson,
+} from "./thread-state.ts";
 import { findThreadById, hasActiveRun, saveThreadState } from "./thread-store.ts";
+
+export type HistoryQuery = {
+  limit: number;
+  before?: StateAddress;
+  address?: StateAddress;
+  filter?: Record<string, unknown>;
+};
 
 export type StateServiceOptions = { database: Database; graphs: GraphRegistry; savers: SaverFactory };
 
@@ -36,7 +51,7 @@ export class StateService {
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<ThreadState> {
     const thread = await this.#thread(workspaceId, threadId);
-    const reader = await this.#reader(thread, "threads.read");
+    const reader = await this.#reader(thread, "threads.read", options.address);
     if (!reader) return emptyThreadState;
     const snapshot = await readThreadState(reader, threadId, options);
     const wanted = options.address?.checkpoint_id;
@@ -50,15 +65,28 @@ export class StateService {
     return toThreadState(snapshot);
   }
 
-  async history(
-    workspaceId: string,
-    threadId: string,
-    query: { limit: number; before?: StateAddress; address?: StateAddress; filter?: Record<string, unknown> },
-  ): Promise<ThreadState[]> {
+  async history(workspaceId: string, threadId: string, query: HistoryQuery): Promise<ThreadState[]> {
     const thread = await this.#thread(workspaceId, threadId);
-    const reader = await this.#reader(thread, "threads.read");
+    const reader = await this.#reader(thread, "threads.read", query.address);
     if (!reader) return [];
     return (await readThreadHistory(reader, threadId, query)).map(toThreadState);
+  }
+
+  /** `history` as JSON text: most of it is stored as such, and a long one has megabytes of it. */
+  async historyJson(
+    workspaceId: string,
+    threadId: string,
+    query: HistoryQuery,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const thread = await this.#thread(workspaceId, threadId);
+    const reader = await this.#reader(thread, "threads.read", query.address);
+    if (!reader) return Buffer.from("[]");
+    const saver = this.#options.savers.forTexts(reader.kit, carriedChannels(reader.graph));
+    const states = await readThreadHistory({ ...reader, saver }, threadId, query);
+    const pieces = states.flatMap((state, index) => [index === 0 ? "" : ",", ...toThreadStateJson(state)]);
+    return Buffer.concat(
+      ["[", ...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
+    );
   }
 
   async update(
@@ -73,7 +101,8 @@ export class StateService {
       if (await hasActiveRun(this.#options.database.sql, threadId)) throw threadBusy(threadId);
       const reader = await this.#reader(thread, "threads.update");
       if (!reader) throw threadWithoutGraph(threadId);
-      const config = await changing(() => updateThreadState(reader, threadId, update));
+      const graph = await graphAt(reader.graph, update.address);
+      const config = await changing(() => updateThreadState({ ...reader, graph }, threadId, update));
       await this.#save(thread, reader);
       const { checkpoint_id, checkpoint_ns } = config.configurable ?? {};
       return {
@@ -112,7 +141,11 @@ export class StateService {
   }
 
   /** The graph that last ran on the thread; undefined when none ever did. */
-  async #reader(thread: ThreadRow, access: AccessContext): Promise<Reader | undefined> {
+  async #reader(
+    thread: ThreadRow,
+    access: AccessContext,
+    address?: StateAddress,
+  ): Promise<Reader | undefined> {
     const graphId = thread.metadata.graph_id;
     if (typeof graphId !== "string") return undefined;
     const loaded = this.#options.graphs.get(graphId);
@@ -122,7 +155,7 @@ export class StateService {
     );
     const { savers } = this.#options;
     const saver = access === "threads.read" ? savers.forReading(loaded.kit) : savers.forKit(loaded.kit);
-    return { graph, kit: loaded.kit, saver };
+    return { graph: await graphAt(graph, address), kit: loaded.kit, saver };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type CheckpointView, checkpointOf } from "../checkpoints/checkpoint-view.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
+import { WireText } from "../checkpoints/wire-text.ts";
 
 /** The graph library's snapshot of a thread, as far as we read it. */
 export type StateSnapshot = {
@@ -70,6 +71,24 @@ export function toThreadState(snapshot: StateSnapshot): ThreadState {
     parent_checkpoint: snapshot.parentConfig ? checkpointOf(snapshot.parentConfig) : null,
     interrupts: tasks.flatMap((task) => task.interrupts),
   };
+}
+
+/** `toThreadState` as pieces of JSON; values that are text already go in as they are. */
+export function toThreadStateJson(snapshot: StateSnapshot): (string | Buffer)[] {
+  const { values: _values, ...rest } = toThreadState({ ...snapshot, values: {} });
+  return ['{"values":', ...valuesJson(snapshot.values ?? {}), `,${JSON.stringify(rest).slice(1)}`];
+}
+
+function valuesJson(values: unknown): readonly (string | Buffer)[] {
+  if (values instanceof WireText) return values.pieces;
+  const channels = typeof values === "object" && values !== null ? Object.entries(values) : [];
+  if (!channels.some(([, value]) => value instanceof WireText)) return [JSON.stringify(toWire(values))];
+  const fields = channels.flatMap(([name, value]) => {
+    if (value instanceof WireText) return [`,${JSON.stringify(name)}:`, ...value.pieces];
+    const field = JSON.stringify(toWire({ [name]: value }));
+    return field === "{}" ? [] : [`,${field.slice(1, -1)}`];
+  });
+  return ["{", String(fields[0]).slice(1), ...fields.slice(1), "}"];
 }
 
 function toTask(task: SnapshotTask): ThreadTask {

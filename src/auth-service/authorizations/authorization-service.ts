@@ -8,12 +8,12 @@ import type { SecretBox } from "../../platform/secret-box.ts";
 import { defaultRedirectUri, mayRedirectTo, type Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { scopesToRequest } from "../providers/provider-templates.ts";
-import { codeVerifierContext } from "../sealed-columns.ts";
+import { codeVerifierContext, consentUrlContext } from "../sealed-columns.ts";
 import { coversScopes, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "../tokens/token.ts";
 import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
 import { findCandidates, findToken, identityOf } from "../tokens/token-store.ts";
 import { authorizationLifeMs, formatState, hashState } from "./authorization.ts";
-import { insertAuthorization } from "./authorization-store.ts";
+import { findSameAuthorization, insertAuthorization, type NewAuthorization } from "./authorization-store.ts";
 import { authorizationUrl } from "./authorization-url.ts";
 
 export type AuthenticateRequest = {
@@ -27,7 +27,12 @@ export type AuthenticateRequest = {
   redirect_uri?: string | null | undefined;
   is_default: boolean;
   check_only: boolean;
+  /** Hand out a consent that was asked for and not given yet again: a graph asks anew each time it is resumed. */
+  reuse_pending?: boolean;
 };
+
+/** All that counts of a caller here. */
+export type TokenUser = Pick<Caller, "workspaceId" | "userId">;
 
 export type AuthenticateOutcome =
   | { status: "completed"; token: string; details: Token }
@@ -36,7 +41,7 @@ export type AuthenticateOutcome =
 
 export type AuthorizationService = {
   /** A token that is there and covers the scopes, or the address of a consent. */
-  authenticate(caller: Caller, request: AuthenticateRequest): Promise<AuthenticateOutcome>;
+  authenticate(caller: TokenUser, request: AuthenticateRequest): Promise<AuthenticateOutcome>;
 };
 
 export function createAuthorizationService(options: {
@@ -52,7 +57,7 @@ export function createAuthorizationService(options: {
 
   /** The token the request names or would use; undefined when there is none. */
   async function chooseToken(
-    caller: Caller,
+    caller: TokenUser,
     request: AuthenticateRequest,
     who: { subject: string; agentId: string },
   ): Promise<Token | undefined> {
@@ -75,7 +80,7 @@ export function createAuthorizationService(options: {
   }
 
   async function startConsent(
-    caller: Caller,
+    caller: TokenUser,
     request: AuthenticateRequest,
     consent: { provider: Provider; identity: TokenIdentity; renews: Token | undefined },
   ): Promise<{ url: string; authId: string }> {
@@ -98,7 +103,10 @@ export function createAuthorizationService(options: {
     // Together with what it had: two agents that want different scopes must not take them from each other.
     const wanted = [...new Set([...request.scopes, ...(isOwn ? renews.scopes : [])])];
     const scopes = scopesToRequest(provider, wanted);
-    await insertAuthorization(database.sql, {
+    const state = formatState(authId, secret);
+    const codeChallenge = codeVerifier && (await oauth.calculatePKCECodeChallenge(codeVerifier));
+    const url = authorizationUrl(provider, { state, redirectUri, scopes, codeChallenge });
+    const authorization: NewAuthorization = {
       id: authId,
       workspace_id: caller.workspaceId,
       provider: provider.id,
@@ -109,16 +117,24 @@ export function createAuthorizationService(options: {
       state_hash: hashState(secret),
       code_verifier_sealed:
         codeVerifier === null ? null : secretBox.seal(codeVerifier, codeVerifierContext(authId)),
+      url_sealed: secretBox.seal(url, consentUrlContext(authId)),
       redirect_uri: redirectUri,
       scopes,
       is_default: request.is_default,
       renews_token_id: isOwn ? renews.id : null,
       created_at: now,
       expires_at: new Date(now.getTime() + authorizationLifeMs),
-    });
-    const codeChallenge = codeVerifier && (await oauth.calculatePKCECodeChallenge(codeVerifier));
-    const state = formatState(authId, secret);
-    return { url: authorizationUrl(provider, { state, redirectUri, scopes, codeChallenge }), authId };
+    };
+    const pending = request.reuse_pending ? await findPending(authorization) : undefined;
+    if (pending) return pending;
+    await insertAuthorization(database.sql, authorization);
+    return { url, authId };
+  }
+
+  async function findPending(wanted: NewAuthorization): Promise<{ url: string; authId: string } | undefined> {
+    const openUntil = new Date(wanted.created_at.getTime() + authorizationLifeMs / 2);
+    const same = await findSameAuthorization(database.sql, wanted, openUntil);
+    return same && { url: secretBox.open(same.url_sealed!, consentUrlContext(same.id)), authId: same.id };
   }
 
   return {
@@ -144,7 +160,7 @@ export function createAuthorizationService(options: {
 }
 
 /** Nobody else named means the owner. */
-function subjectOf(caller: Caller, request: AuthenticateRequest): string {
+function subjectOf(caller: TokenUser, request: AuthenticateRequest): string {
   const named = request.user_id ?? request.ls_user_id ?? "";
   return named === caller.userId ? "" : named;
 }

@@ -18,6 +18,8 @@ export type Authorization = {
   agent_id: string;
   state_hash: string;
   code_verifier_sealed: string | null;
+  /** Where the person gives consent; null once the consent came to an end. */
+  url_sealed: string | null;
   redirect_uri: string;
   scopes: string[];
   is_default: boolean;
@@ -30,6 +32,9 @@ export type Authorization = {
 };
 
 export const authorizationLifeMs = 60 * 60_000;
+
+/** What is kept about a consent that somebody put off. */
+export const declined = "declined";
 
 /** `state` names the request and proves, by its random part, that it comes from whoever got the consent URL. */
 export function formatState(authId: string, secret: string): string {
@@ -78,6 +83,14 @@ export function stateRefused(): AppError {
     kind: "invalid",
     message:
       "This consent is not known, has expired or was finished already. Start it again from where you came.",
+  });
+}
+
+export function consentNotFound(authId: string): AppError {
+  return new AppError({
+    code: "authorization.not_found",
+    kind: "not_found",
+    message: `Consent ${authId.slice(0, 100)} not found. It may have expired, or was started by another user.`,
   });
 }
 

@@ -75,18 +75,30 @@ export const callbackScript = `"use strict";
       ? parts[0] + "/v2/auth/callback/" + parts[1]
       : location.pathname.replace("/v2/auth/setup/", "/v2/auth/callback/");
   };
-  const storedKey = () => {
-    for (const name of sharedKeyNames) {
-      const key = sessionStorage.getItem(name);
-      if (key) return key;
+  const stored = (names) => {
+    for (const name of names) {
+      const value = sessionStorage.getItem(name);
+      if (value) return value;
     }
     return null;
+  };
+  // Who stays signed in to the console has the key there. It is not taken away here, should it be of no use.
+  const stayed = (name) => (refusedOnce ? null : localStorage.getItem(name));
+  let refusedOnce = false;
+  const storedKey = () => stored(sharedKeyNames) || stayed("treadle.console.api-key");
+  const storedWorkspace = () =>
+    stored([workspaceName, "treadle.console.workspace"]) || stayed("treadle.console.workspace");
+  const forget = () => {
+    refusedOnce = true;
+    for (const name of [...sharedKeyNames, workspaceName, "treadle.console.workspace"]) {
+      sessionStorage.removeItem(name);
+    }
   };
 
   const finish = async () => {
     const headers = { "content-type": "application/json" };
     const key = storedKey();
-    const workspace = sessionStorage.getItem(workspaceName);
+    const workspace = storedWorkspace();
     if (key) headers["x-api-key"] = key;
     if (key && workspace) headers["x-tenant-id"] = workspace;
     show("Connecting your account", "One moment.");
@@ -106,10 +118,10 @@ export const callbackScript = `"use strict";
     if (response.ok) {
       show("Account connected", "You can close this page and go back to where you came from.");
     } else if (response.status === 401) {
-      if (key) for (const name of sharedKeyNames) sessionStorage.removeItem(name);
+      if (key) forget();
       askForKey(key ? "That key is not known here. Enter another one." : "Enter your API key to finish the connection.");
     } else if (response.status === 403) {
-      if (key) for (const name of sharedKeyNames) sessionStorage.removeItem(name);
+      if (key) forget();
       askForKey("This connection was started by another user, or the key belongs to several workspaces. Enter the key of the user who started it.");
     } else if (response.status === 400 && answer.error === "access_denied") {
       show("Not connected", "You did not give your consent, so nothing was connected. You can close this page.");

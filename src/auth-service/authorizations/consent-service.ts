@@ -12,7 +12,7 @@ import { OAuthFailure } from "../providers/oauth-failure.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { knownRevocation } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
-import { codeVerifierContext } from "../sealed-columns.ts";
+import { codeVerifierContext, consentUrlContext } from "../sealed-columns.ts";
 import type { ConnectionService } from "../tokens/connection-service.ts";
 import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
 import type { TokenService } from "../tokens/token-service.ts";
@@ -20,12 +20,15 @@ import { findToken } from "../tokens/token-store.ts";
 import {
   type Authorization,
   consentFailed,
+  consentNotFound,
+  declined,
   failureOf,
   isStateOf,
   notTheInitiator,
   parseState,
   stateRefused,
 } from "./authorization.ts";
+import type { TokenUser } from "./authorization-service.ts";
 import * as store from "./authorization-store.ts";
 
 export const findRevocationJobKind = "auth.find_revocation";
@@ -45,12 +48,26 @@ export type WaitOutcome =
   | { status: "pending" | "timeout" }
   | { status: "not_found"; detail: string };
 
+/** How a consent stands, for pages: they need no token, so they get none. */
+export type ConsentView = {
+  authorization: Authorization;
+  status: "pending" | "completed" | "failed" | "expired";
+};
+
+export type OpenConsent = { authorization: Authorization; url: string };
+
 export type ConsentService = {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Turns the provider's answer into a token, once, for the user who asked for it. */
   finish(caller: Caller, providerId: string, answer: CallbackAnswer): Promise<{ tokenId: string }>;
   wait(caller: Caller, authId: string, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome>;
+  /** Answers when the consent came to an end, at the latest after the time given. */
+  view(caller: TokenUser, authId: string, timeoutMs: number, signal: AbortSignal): Promise<ConsentView>;
+  /** What waits for the caller, newest first. */
+  listOpen(caller: TokenUser): Promise<OpenConsent[]>;
+  /** Puts it off: whoever waits for it hears so. */
+  decline(caller: TokenUser, authId: string): Promise<void>;
   /** The job that looks for a revocation endpoint while the provider is known to be up. */
   findRevocation(context: JobContext): Promise<void>;
   prune(): Promise<void>;
@@ -119,6 +136,43 @@ export function createConsentService(options: {
     });
   }
 
+  /** To anybody else it does not exist: an auth_id alone opens nothing. */
+  async function findFor(caller: TokenUser, authId: string): Promise<Authorization> {
+    const found = isUuid(authId)
+      ? await store.findAuthorization(database.sql, caller.workspaceId, authId)
+      : undefined;
+    if (!found || (found.subject_kind === "user" && found.initiator_id !== caller.userId)) {
+      throw consentNotFound(authId);
+    }
+    return found;
+  }
+
+  function viewOf(authorization: Authorization): ConsentView {
+    const { status, expires_at } = authorization;
+    if (status === "completed" || status === "failed") return { authorization, status };
+    return { authorization, status: expires_at <= clock.now() ? "expired" : "pending" };
+  }
+
+  /** Looks until there is something to say, or the time is over; null then. */
+  async function follow<Outcome>(
+    authId: string,
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+    look: () => Promise<Outcome | null>,
+  ): Promise<Outcome | null> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const change = news.listen(authId);
+      try {
+        const outcome = await look();
+        const leftMs = deadline - performance.now();
+        if (outcome !== null || leftMs <= 0 || signal.aborted) return outcome;
+        await change.until(Math.min(leftMs, lookAgainMs), signal);
+      } finally {
+        change.end();
+      }
+    }
+  }
+
   /** What there is to say now; null while the consent is on its way. */
   async function look(caller: Caller, authId: string): Promise<WaitOutcome | null> {
     const found = isUuid(authId)
@@ -163,19 +217,31 @@ export function createConsentService(options: {
     },
 
     async wait(caller, authId, timeoutMs, signal) {
-      const deadline = performance.now() + timeoutMs;
-      for (;;) {
-        const change = news.listen(authId);
-        try {
-          const outcome = await look(caller, authId);
-          if (outcome) return outcome;
-          if (timeoutMs === 0) return { status: "pending" };
-          const leftMs = deadline - performance.now();
-          if (leftMs <= 0 || signal.aborted) return { status: "timeout" };
-          await change.until(Math.min(leftMs, lookAgainMs), signal);
-        } finally {
-          change.end();
-        }
+      const outcome = await follow(authId, { timeoutMs, signal }, () => look(caller, authId));
+      return outcome ?? { status: timeoutMs === 0 ? "pending" : "timeout" };
+    },
+
+    async view(caller, authId, timeoutMs, signal) {
+      const ended = await follow(authId, { timeoutMs, signal }, async () => {
+        const now = viewOf(await findFor(caller, authId));
+        return now.status === "pending" ? null : now;
+      });
+      return ended ?? viewOf(await findFor(caller, authId));
+    },
+
+    async listOpen(caller) {
+      const open = await store.listOpenAuthorizations(database.sql, { ...caller, now: clock.now() });
+      return open.flatMap((authorization) => {
+        const { id, url_sealed: sealed } = authorization;
+        return sealed === null ? [] : [{ authorization, url: secretBox.open(sealed, consentUrlContext(id)) }];
+      });
+    },
+
+    async decline(caller, authId) {
+      const { id } = await findFor(caller, authId);
+      // Claimed first: a person who is just giving the consent wins.
+      if (await store.claimAuthorization(database.sql, id, clock.now())) {
+        await store.failAuthorization(database.sql, id, declined);
       }
     },
 

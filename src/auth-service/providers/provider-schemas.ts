@@ -133,6 +133,9 @@ export const templateView = z
       .describe("Added to every consent; without them there is no refresh token."),
     example_scopes: z.array(z.string()),
     setup_url: z.string().describe("Where to make the client id and secret."),
+    default_redirect_uri: z
+      .string()
+      .describe("What to enter there, for a provider_id that is the template's id."),
     notes: z.array(z.string()),
   })
   .meta({ id: "OAuthProviderTemplate" });
@@ -161,12 +164,24 @@ export function toProviderView(provider: Provider, publicUrl: string): z.input<t
   };
 }
 
-export function toTemplateView(template: ProviderTemplate): z.input<typeof templateView> {
-  const { revocation, issuer, scope_separator, assumed_life_seconds, ...rest } = template;
+export function toTemplateView(
+  template: ProviderTemplate,
+  publicUrl: string,
+): z.input<typeof templateView> {
+  const {
+    revocation,
+    issuer,
+    scope_separator,
+    assumed_life_seconds,
+    userinfo_url,
+    identity_scopes,
+    ...rest
+  } = template;
   return {
     ...rest,
     revocation_url: revocation?.url ?? null,
     revocation_style: revocation?.style ?? null,
+    default_redirect_uri: defaultRedirectUri(publicUrl, template.id),
   };
 }
 

@@ -26,7 +26,7 @@ export const removeProviderJobKind = "auth.remove_provider";
 const askAgainMs = 24 * 60 * 60_000;
 
 export type ProviderService = {
-  list(caller: Caller): Promise<Provider[]>;
+  list(caller: Pick<Caller, "workspaceId">): Promise<Provider[]>;
   get(caller: Caller, providerId: string): Promise<Provider>;
   listPlatform(): Promise<Provider[]>;
   getPlatform(providerId: string): Promise<Provider>;

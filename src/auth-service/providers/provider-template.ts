@@ -30,6 +30,10 @@ export type ProviderTemplate = {
   /** For providers that do not say how long a token lives. */
   assumed_life_seconds: number | null;
   example_scopes: string[];
+  /** Who the account belongs to, asked with the token as Bearer; null where that takes more than a GET. */
+  userinfo_url: string | null;
+  /** What must be granted to ask that. */
+  identity_scopes: string[];
   /** Where a person makes the client id and secret. */
   setup_url: string;
   notes: string[];
@@ -51,6 +55,8 @@ export function defineTemplate(given: TemplateDefaults): ProviderTemplate {
     scope_separator: " ",
     assumed_life_seconds: null,
     example_scopes: [],
+    userinfo_url: null,
+    identity_scopes: given.example_scopes ?? [],
     notes: [],
     ...given,
   };

@@ -12,6 +12,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     token_url: "https://app.asana.com/-/oauth_token",
     revocation: rfc7009("https://app.asana.com/-/oauth_revoke"),
     example_scopes: ["default"],
+    userinfo_url: "https://app.asana.com/api/1.0/users/me",
     setup_url: "https://app.asana.com/0/my-apps",
   }),
   defineTemplate({
@@ -23,6 +24,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     authorization_params: { audience: "api.atlassian.com", prompt: "consent" },
     extra_scopes: ["offline_access"],
     example_scopes: ["read:jira-work"],
+    userinfo_url: "https://api.atlassian.com/me",
+    identity_scopes: ["read:me"],
     setup_url: "https://developer.atlassian.com/console/myapps/",
     notes: ["Refresh tokens rotate. There is no revocation endpoint: people remove access in their account."],
   }),
@@ -34,6 +37,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     revocation: rfc7009("https://api.box.com/oauth2/revoke"),
     uses_pkce: false,
     example_scopes: ["root_readonly"],
+    userinfo_url: "https://api.box.com/2.0/users/me",
     setup_url: "https://app.box.com/developers/console",
     notes: ["Refresh tokens work once and rotate."],
   }),
@@ -44,6 +48,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     token_url: "https://discord.com/api/oauth2/token",
     revocation: rfc7009("https://discord.com/api/oauth2/token/revoke"),
     example_scopes: ["identify", "email"],
+    userinfo_url: "https://discord.com/api/users/@me",
+    identity_scopes: ["identify"],
     setup_url: "https://discord.com/developers/applications",
   }),
   defineTemplate({
@@ -63,6 +69,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     token_url: "https://github.com/login/oauth/access_token",
     revocation: { url: "https://api.github.com/applications/{client_id}/grant", style: "github" },
     example_scopes: ["repo", "read:user"],
+    userinfo_url: "https://api.github.com/user",
+    identity_scopes: ["read:user"],
     setup_url: "https://github.com/settings/developers",
     notes: [
       "Scopes come back separated by commas, errors with status 200.",
@@ -77,6 +85,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     issuer: "https://gitlab.com",
     revocation: rfc7009("https://gitlab.com/oauth/revoke"),
     example_scopes: ["read_api"],
+    userinfo_url: "https://gitlab.com/oauth/userinfo",
+    identity_scopes: ["openid", "profile"],
     setup_url: "https://gitlab.com/-/user_settings/applications",
   }),
   defineTemplate({
@@ -89,6 +99,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     authorization_params: { access_type: "offline", prompt: "consent", include_granted_scopes: "true" },
     extra_scopes: ["openid", "email"],
     example_scopes: ["https://www.googleapis.com/auth/calendar.readonly"],
+    userinfo_url: "https://openidconnect.googleapis.com/v1/userinfo",
+    identity_scopes: ["openid", "email", "profile"],
     setup_url: "https://console.cloud.google.com/apis/credentials",
     notes: ["Without access_type=offline and prompt=consent there is no refresh token."],
   }),
@@ -120,6 +132,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     revocation: rfc7009("https://www.linkedin.com/oauth/v2/revoke"),
     uses_pkce: false,
     example_scopes: ["openid", "profile", "email"],
+    userinfo_url: "https://api.linkedin.com/v2/userinfo",
     setup_url: "https://www.linkedin.com/developers/apps",
   }),
   defineTemplate({
@@ -130,6 +143,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     provider_type: "microsoft",
     extra_scopes: ["offline_access"],
     example_scopes: ["User.Read", "Mail.Read"],
+    userinfo_url: "https://graph.microsoft.com/v1.0/me",
+    identity_scopes: ["User.Read"],
     setup_url: "https://entra.microsoft.com/",
     notes: [
       "There is no revocation endpoint: a token is deleted here and ends at Microsoft when it expires.",
@@ -157,6 +172,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     extra_scopes: ["refresh_token"],
     assumed_life_seconds: 3600,
     example_scopes: ["api"],
+    userinfo_url: "https://login.salesforce.com/services/oauth2/userinfo",
+    identity_scopes: ["openid"],
     setup_url: "https://login.salesforce.com/",
     notes: ["Sends no lifetime; a token is taken to live an hour. metadata.instance_url names the API host."],
   }),
@@ -170,6 +187,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     provider_type: "slack",
     scope_separator: ",",
     example_scopes: ["chat:write", "channels:read"],
+    userinfo_url: "https://slack.com/api/auth.test",
+    identity_scopes: ["users:read"],
     setup_url: "https://api.slack.com/apps",
     notes: ["Answers with status 200 and ok: false on errors. Tokens refresh only where rotation is on."],
   }),
@@ -180,6 +199,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     token_url: "https://accounts.spotify.com/api/token",
     token_endpoint_auth_method: "client_secret_basic",
     example_scopes: ["user-read-email"],
+    userinfo_url: "https://api.spotify.com/v1/me",
     setup_url: "https://developer.spotify.com/dashboard",
     notes: ["There is no revocation endpoint: people remove access in their account."],
   }),
@@ -193,6 +213,8 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     provider_type: "x",
     extra_scopes: ["offline.access"],
     example_scopes: ["tweet.read", "users.read"],
+    userinfo_url: "https://api.x.com/2/users/me",
+    identity_scopes: ["users.read", "tweet.read"],
     setup_url: "https://developer.x.com/en/portal/dashboard",
     notes: ["PKCE is required. Refresh tokens rotate."],
   }),
@@ -204,6 +226,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     revocation: rfc7009("https://zoom.us/oauth/revoke"),
     token_endpoint_auth_method: "client_secret_basic",
     example_scopes: ["user:read:user"],
+    userinfo_url: "https://api.zoom.us/v2/users/me",
     setup_url: "https://marketplace.zoom.us/",
   }),
 ];
@@ -237,6 +260,12 @@ export function knownRevocation(provider: Provider): { url: string; style: Revoc
   return provider.found_revocation_url === null
     ? null
     : { url: provider.found_revocation_url, style: "rfc7009" };
+}
+
+/** Where to ask whose account it is, as far as is known without asking; only ever the server that issued the token. */
+export function knownUserinfo(provider: Provider): string | null {
+  const template = templateOf(provider);
+  return template && isServedBy(provider, template) ? template.userinfo_url : null;
 }
 
 function isServedBy(provider: Provider, template: ProviderTemplate): boolean {

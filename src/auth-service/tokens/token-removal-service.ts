@@ -24,6 +24,8 @@ export type TokenRemoval = {
   /** Of everybody in the workspace. */
   removeOfType(caller: Caller, providerType: string): Promise<number>;
   hasOfType(caller: Caller, providerType: string): Promise<boolean>;
+  /** Whoever's it is; one that is gone already is fine. */
+  removeStored(id: string, request: { force: boolean; source: string }): Promise<void>;
   /** The job behind a deleted provider. */
   removeProvider(context: JobContext): Promise<void>;
 };
@@ -63,6 +65,16 @@ export function createTokenRemoval(options: {
       await releaseToken(database.sql, id, lease);
       await announceToken(database.sql, id);
       throw error;
+    }
+  }
+
+  async function removeStored(id: string, request: { force: boolean; source: string }): Promise<void> {
+    const token = await store.findTokenById(database, id);
+    if (!token) return;
+    try {
+      await removeToken(token, request);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== "not_found") throw error;
     }
   }
 
@@ -122,17 +134,12 @@ export function createTokenRemoval(options: {
       return all.some((token) => token.status === "active");
     },
 
+    removeStored,
     async removeProvider({ job, signal }) {
       const { provider } = job.payload as { provider: string };
       for (const id of await store.listProviderTokenIds(database.sql, provider)) {
         signal.throwIfAborted();
-        const token = await store.findTokenById(database, id);
-        if (!token) continue;
-        try {
-          await removeToken(token, { force: true, source: "provider deleted" });
-        } catch (error) {
-          if (!(error instanceof AppError) || error.kind !== "not_found") throw error;
-        }
+        await removeStored(id, { force: true, source: "provider deleted" });
       }
       await deleteProviderRow(database.sql, provider);
     },

@@ -21,6 +21,7 @@ export const tokenSummary = z
     created_at: time,
     updated_at: time,
     status: z.enum(["active", "dead"]).describe("dead: the provider accepts it no more; connect again."),
+    refreshes: z.boolean().describe("Whether it renews itself; otherwise it is used until it ends."),
     agent_id: z.string().nullable(),
     user_id: z.string().nullable().describe("The end user on whose behalf it was granted."),
   })
@@ -82,6 +83,7 @@ export function toTokenSummary(token: Token): z.input<typeof tokenSummary> {
     created_at: token.created_at.toISOString(),
     updated_at: token.updated_at.toISOString(),
     status: token.status,
+    refreshes: token.refresh_token_sealed !== null,
     agent_id: token.agent_id === "" ? null : token.agent_id,
     user_id: token.subject === "" ? null : token.subject,
   };

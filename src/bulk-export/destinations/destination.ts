@@ -87,6 +87,7 @@ export function bucketSettings(
     addressingStyle: config.config_kwargs_s3?.addressing_style ?? "auto",
     accelerate: config.config_kwargs_s3?.use_accelerate_endpoint ?? false,
     checksumMode: config.request_checksum_calculation,
+    signBodies: config.config_kwargs_s3?.payload_signing_enabled ?? false,
     credentials: credentials === null ? null : blobCredentials(credentials),
     putArguments: config.s3_additional_kwargs ?? {},
   };

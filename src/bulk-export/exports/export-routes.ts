@@ -22,7 +22,11 @@ export function exportRoutes(service: ExportService): Route[] {
         responses: { 200: { description: "The exports, newest first", schema: z.array(exportBody) } },
       },
       async ({ caller, query }) => {
-        const page = { limit: query.limit ?? null, offset: query.offset };
+        const page = {
+          limit: query.limit ?? null,
+          offset: query.offset,
+          sourceId: query.source_bulk_export_id ?? null,
+        };
         return json(200, (await service.list(caller.workspaceId, page)).map(toWire));
       },
     ),

@@ -29,47 +29,68 @@ const fields = z
   .min(1)
   .transform((names) => [...new Set(names)]);
 
+/** Which runs: what an export and its preview have in common. */
+const selection = {
+  session_id: z.guid().nullish().describe("The project; exactly one of this and all_experiments."),
+  all_experiments: z
+    .boolean()
+    .nullish()
+    .describe("Every experiment of the workspace, found when the export starts."),
+  start_time: exactTime.describe("Inclusive. Without a zone it is UTC."),
+  end_time: exactTime.nullish().describe("Exclusive. Required, unless interval_hours is given."),
+  interval_hours: z
+    .int()
+    .min(1)
+    .max(168)
+    .nullish()
+    .describe("Makes it a schedule: one export per window of so many hours, 10 minutes after its end."),
+  filter: z.string().max(50_000).nullish().describe("Filter query; when unset all runs are exported."),
+};
+
+type Selection = z.output<z.ZodObject<typeof selection>>;
+
+function checkSelection(body: Selection, context: z.core.$RefinementCtx): void {
+  const fault = (field: string, message: string) =>
+    context.addIssue({ code: "custom", path: [field], message });
+  const all = body.all_experiments === true;
+  if (body.session_id != null && all) fault("all_experiments", "must not be set together with session_id");
+  if (body.session_id == null && !all) fault("session_id", "is required, unless all_experiments is true");
+  if (body.interval_hours != null && body.end_time != null) {
+    fault("end_time", "must be omitted when interval_hours is set");
+  }
+  if (body.interval_hours == null && body.end_time == null) {
+    fault("end_time", "is required, unless interval_hours is set");
+  }
+  if (body.end_time == null) return;
+  const length = parseMicros(body.end_time)! - parseMicros(body.start_time)!;
+  if (length <= 0n) fault("end_time", "must be after start_time");
+  if (length > maxWindowMicros)
+    fault("start_time", `must be at most ${maxWindowYears} years before end_time`);
+}
+
 export const createExportBody = z
   .object({
     bulk_export_destination_id: z.guid(),
-    session_id: z.guid().nullish().describe("The project; exactly one of this and all_experiments."),
-    all_experiments: z
-      .boolean()
-      .nullish()
-      .describe("Every experiment of the workspace, found when the export starts."),
-    start_time: exactTime.describe("Inclusive. Without a zone it is UTC."),
-    end_time: exactTime.nullish().describe("Exclusive. Required, unless interval_hours is given."),
-    interval_hours: z
-      .int()
-      .min(1)
-      .max(168)
-      .nullish()
-      .describe("Makes it a schedule: one export per window of so many hours, 10 minutes after its end."),
-    filter: z.string().max(50_000).nullish().describe("Filter query; when unset all runs are exported."),
+    ...selection,
     export_fields: fields.nullish().describe("Columns to write; when omitted, all but feedbacks."),
     format: oneOf(["Parquet"]).default("Parquet"),
     format_version: oneOf(["v1", "v2_beta"]).default("v1"),
     compression: oneOf(compressions).default("zstandard"),
   })
-  .superRefine((body, context) => {
-    const fault = (field: string, message: string) =>
-      context.addIssue({ code: "custom", path: [field], message });
-    const all = body.all_experiments === true;
-    if (body.session_id != null && all) fault("all_experiments", "must not be set together with session_id");
-    if (body.session_id == null && !all) fault("session_id", "is required, unless all_experiments is true");
-    if (body.interval_hours != null && body.end_time != null) {
-      fault("end_time", "must be omitted when interval_hours is set");
-    }
-    if (body.interval_hours == null && body.end_time == null) {
-      fault("end_time", "is required, unless interval_hours is set");
-    }
-    if (body.end_time == null) return;
-    const length = parseMicros(body.end_time)! - parseMicros(body.start_time)!;
-    if (length <= 0n) fault("end_time", "must be after start_time");
-    if (length > maxWindowMicros)
-      fault("start_time", `must be at most ${maxWindowYears} years before end_time`);
-  });
+  .superRefine(checkSelection);
 export type CreateExport = z.output<typeof createExportBody>;
+
+export const previewExportBody = z.object(selection).superRefine(checkSelection);
+export type PreviewExport = z.output<typeof previewExportBody>;
+
+export const previewBody = z.object({
+  rows: z
+    .int()
+    .min(0)
+    .describe("Runs the export would hold now; for a schedule those from start_time to now."),
+  estimate: z.boolean().describe("Counting would have taken too long: rows is the database's guess."),
+  projects: z.int().min(0).describe("Projects the runs are in."),
+});
 
 export const cancelExportBody = z.object({
   status: oneOf(["CANCELLED"]).default("CANCELLED").describe("Only CANCELLED, in any case."),
@@ -149,4 +170,5 @@ export const exportRunBody = z.object({
 export const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).optional(),
   offset: z.coerce.number().int().min(0).default(0),
+  source_bulk_export_id: z.guid().optional().describe("Only what this schedule has created."),
 });

@@ -7,7 +7,14 @@ import { type Destination, destinationNotFound } from "../destinations/destinati
 import { findDestination, holdDestination } from "../destinations/destination-store.ts";
 import type { ExportLimits } from "../export-limits.ts";
 import type { RunSource } from "../pipeline/run-source.ts";
-import { type BulkExport, type ExportRun, exportNotFound, exportRunNotFound, isFinished } from "./export.ts";
+import {
+  type BulkExport,
+  type ExportRun,
+  exportNotFound,
+  exportRunNotFound,
+  isFinished,
+  projectNotFound,
+} from "./export.ts";
 import { requireHourlyRoom, requireScheduleRoom } from "./export-caps.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import type { CreateExport } from "./export-schemas.ts";
@@ -19,7 +26,7 @@ export type RunView = { run: ExportRun; destination: Destination };
 
 export type ExportService = {
   create(caller: Caller, input: CreateExport): Promise<ExportView>;
-  list(workspaceId: string, page: { limit: number | null; offset: number }): Promise<ExportView[]>;
+  list(workspaceId: string, page: store.ExportPage): Promise<ExportView[]>;
   get(workspaceId: string, id: string): Promise<ExportView>;
   cancel(workspaceId: string, id: string): Promise<ExportView>;
   listRuns(workspaceId: string, id: string): Promise<RunView[]>;
@@ -151,14 +158,6 @@ export function createExportService(options: ExportServiceOptions): ExportServic
       return found.map((run) => ({ run, destination }));
     },
   };
-}
-
-function projectNotFound(id: string): AppError {
-  return new AppError({
-    code: "bulk_export.project_not_found",
-    kind: "not_found",
-    message: `Project ID ${id} not found.`,
-  });
 }
 
 function alreadyFinished(row: BulkExport): AppError {

@@ -64,13 +64,17 @@ export async function lockExport(sql: Sql, id: string): Promise<BulkExport | und
   return rows[0];
 }
 
-export async function listExports(
-  sql: Sql,
-  workspaceId: string,
-  page: { limit: number | null; offset: number },
-): Promise<BulkExport[]> {
+export type ExportPage = {
+  limit: number | null;
+  offset: number;
+  /** Only what this schedule has created. */
+  sourceId: string | null;
+};
+
+export async function listExports(sql: Sql, workspaceId: string, page: ExportPage): Promise<BulkExport[]> {
+  const ofSchedule = page.sourceId === null ? raw`` : raw`and e.source_bulk_export_id = ${page.sourceId}`;
   const { rows } = await raw<BulkExport>`select ${columns} from bulk_exports e
-    where e.workspace_id = ${workspaceId} order by e.created_at desc, e.id desc
+    where e.workspace_id = ${workspaceId} ${ofSchedule} order by e.created_at desc, e.id desc
     limit ${page.limit} offset ${page.offset}`.execute(sql);
   return rows;
 }

@@ -164,3 +164,11 @@ export function exportRunNotFound(id: string): AppError {
     message: `Bulk export run ID ${id} not found.`,
   });
 }
+
+export function projectNotFound(id: string): AppError {
+  return new AppError({
+    code: "bulk_export.project_not_found",
+    kind: "not_found",
+    message: `Project ID ${id} not found.`,
+  });
+}

@@ -72,12 +72,12 @@ export class ByteBuffer {
     return Buffer.from(this.view());
   }
 
-  /** Hands the memory over and starts anew. */
-  take(nextCapacity: number): Buffer {
-    const taken = this.view();
-    this.#bytes = Buffer.allocUnsafeSlow(nextCapacity);
-    this.#view = new DataView(this.#bytes.buffer);
-    this.length = 0;
+  /** Hands the whole memory over, and goes on in another, from a place in it. */
+  exchange(next: Buffer, length: number): Buffer {
+    const taken = this.#bytes;
+    this.#bytes = next;
+    this.#view = new DataView(next.buffer, next.byteOffset, next.length);
+    this.length = length;
     return taken;
   }
 }

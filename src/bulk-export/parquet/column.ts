@@ -1,3 +1,5 @@
+import type { PageMemory } from "./page-memory.ts";
+
 /** What a column holds, and how the database sends it: each kind has one fixed Parquet type. */
 export const columnKinds = [
   "text",
@@ -50,3 +52,5 @@ export type Column = {
 };
 
 export type Compress = (page: Buffer) => Promise<Buffer> | Buffer;
+
+export type ColumnOptions = { pageBytes: number; compress: Compress; memory: PageMemory };

@@ -2,8 +2,8 @@ import { ByteBuffer } from "./byte-buffer.ts";
 import {
   type Column,
   type ColumnChunk,
+  type ColumnOptions,
   type ColumnSpec,
-  type Compress,
   encodings,
   type Page,
 } from "./column.ts";
@@ -21,13 +21,13 @@ const maxEntryBytes = 256;
  */
 export class DictionaryColumn implements Column {
   readonly spec: ColumnSpec;
-  readonly #options: { pageBytes: number; compress: Compress };
+  readonly #options: ColumnOptions;
   readonly #present = new Levels();
   readonly #indexes = new Levels({ wide: true });
   readonly #numbers = new TextNumbers(maxEntries);
   #plain: FlatColumn | undefined;
 
-  constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
+  constructor(spec: ColumnSpec, options: ColumnOptions) {
     this.spec = spec;
     this.#options = options;
   }

@@ -2,12 +2,13 @@ import { ByteBuffer } from "./byte-buffer.ts";
 import {
   type Column,
   type ColumnChunk,
+  type ColumnOptions,
   type ColumnSpec,
-  type Compress,
   encodings,
   type Page,
 } from "./column.ts";
 import { Levels } from "./levels.ts";
+import { levelsRoom } from "./page-memory.ts";
 import { uuidText, uuidTextBytes } from "./uuid-text.ts";
 import { BoolRange, DoubleRange, Int64Range, type Range, TextRange } from "./value-range.ts";
 
@@ -17,11 +18,14 @@ const twoTo32 = 4_294_967_296;
 const epochHalves = { high: Math.floor(databaseEpoch / twoTo32), low: databaseEpoch % twoTo32 };
 const noOffset = { high: 0, low: 0 };
 
+/** Smaller pages are copied, so that columns of few bytes do not hold memory made for large ones. */
+const largePageBytes = 65_536;
+
 /** A page of raw bytes is compressed and kept; its levels say which rows are null. */
 export class FlatColumn implements Column {
   readonly spec: ColumnSpec;
-  readonly #compress: Compress;
-  readonly #pageBytes: number;
+  readonly #options: ColumnOptions;
+  /** With room in front, where the levels go when the page is full. */
   readonly #values: ByteBuffer;
   readonly #levels = new Levels();
   readonly #write: ValueWriter;
@@ -29,11 +33,11 @@ export class FlatColumn implements Column {
   #rows = 0;
   #nulls = 0;
 
-  constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
+  constructor(spec: ColumnSpec, options: ColumnOptions) {
     this.spec = spec;
-    this.#compress = options.compress;
-    this.#pageBytes = options.pageBytes;
-    this.#values = new ByteBuffer(4096);
+    this.#options = options;
+    this.#values = new ByteBuffer(levelsRoom + 4096);
+    this.#values.length = levelsRoom;
     this.#write = valueWriter(spec.kind, this.#values);
   }
 
@@ -41,7 +45,7 @@ export class FlatColumn implements Column {
     this.#levels.push(1);
     this.#rows++;
     this.#write.append(source, start, length);
-    if (this.#values.length >= this.#pageBytes) this.#finishPage();
+    if (this.#values.length >= levelsRoom + this.#options.pageBytes) this.#finishPage();
   }
 
   appendNull(): void {
@@ -70,18 +74,35 @@ export class FlatColumn implements Column {
 
   #finishPage(): void {
     this.#write.flush();
-    const page = new ByteBuffer(this.#values.length + 32 + Math.ceil(this.#levels.count / 8));
-    this.#levels.encodeSized(page, 1);
-    page.bytes(this.#values.view(), 0, this.#values.length);
+    const levels = new ByteBuffer(32 + Math.ceil(this.#levels.count / 8));
+    this.#levels.encodeSized(levels, 1);
+    const { page, body } = this.#compressPage(levels.view());
     this.#pages.push({
       kind: "data",
       values: this.#levels.count,
       encoding: encodings.plain,
-      rawBytes: page.length,
-      body: this.#compress(page.view()),
+      rawBytes: page,
+      body,
     });
     this.#levels.clear();
-    this.#values.length = 0;
+  }
+
+  /** A large page is compressed where it is, its levels put in front of its values. */
+  #compressPage(levels: Buffer): { page: number; body: Promise<Buffer> | Buffer } {
+    const { memory, compress } = this.#options;
+    const values = this.#values;
+    const end = values.length;
+    if (end < largePageBytes || levels.length > levelsRoom) {
+      const page = Buffer.concat([levels, values.view().subarray(levelsRoom)]);
+      values.length = levelsRoom;
+      return { page: page.length, body: compress(page) };
+    }
+    const taken = values.exchange(memory.take(), levelsRoom);
+    const start = levelsRoom - levels.length;
+    levels.copy(taken, start);
+    const body = compress(taken.subarray(start, end));
+    memory.giveBackAfter(taken, body);
+    return { page: end - start, body };
   }
 }
 

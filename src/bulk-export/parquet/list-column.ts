@@ -2,8 +2,8 @@ import { ByteBuffer } from "./byte-buffer.ts";
 import {
   type Column,
   type ColumnChunk,
+  type ColumnOptions,
   type ColumnSpec,
-  type Compress,
   encodings,
   type Page,
 } from "./column.ts";
@@ -17,7 +17,7 @@ const level = { nullList: 0, emptyList: 1, nullElement: 2, element: 3 } as const
 /** A native list of texts, from the database's one-dimensional array of texts or uuids. */
 export class ListColumn implements Column {
   readonly spec: ColumnSpec;
-  readonly #compress: Compress;
+  readonly #compress: ColumnOptions["compress"];
   readonly #pageBytes: number;
   readonly #values = new ByteBuffer(4096);
   readonly #definitions = new Levels();
@@ -27,7 +27,7 @@ export class ListColumn implements Column {
   #count = 0;
   #nulls = 0;
 
-  constructor(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }) {
+  constructor(spec: ColumnSpec, options: ColumnOptions) {
     this.spec = spec;
     this.#compress = options.compress;
     this.#pageBytes = options.pageBytes;

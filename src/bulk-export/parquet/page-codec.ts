@@ -13,10 +13,10 @@ const gzipPage = promisify(gzip);
 const zstdParameters = { [constants.ZSTD_c_compressionLevel]: 2 };
 
 /**
- * One piece of output per page: by default every 16 KB of it is a round trip to the pool of threads, which cost the
- * reading thread more than everything else. The result is copied out of a buffer that is far too large for it.
+ * Mostly one piece of output per page: by default every 16 KB of it is a round trip to the pool of threads, which cost
+ * the reading thread more than everything else. The result is copied out of a buffer that is too large for it.
  */
-const whole = (page: Buffer) => ({ chunkSize: Math.max(1_024, page.length) });
+const mostlyWhole = (page: Buffer) => ({ chunkSize: Math.max(4_096, Math.ceil(page.length / 2)) });
 
 /** Parquet's codec numbers, and what compresses a page. The asynchronous ones run beside the caller's thread. */
 export function pageCodec(compression: Compression): PageCodec {
@@ -26,13 +26,17 @@ export function pageCodec(compression: Compression): PageCodec {
     case "snappy":
       return { id: 1, compress: snappyCompress };
     case "gzip":
-      return { id: 2, compress: async (page) => Buffer.from(await gzipPage(page, whole(page))) };
+      return { id: 2, compress: async (page) => Buffer.from(await gzipPage(page, mostlyWhole(page))) };
     case "zstandard":
       return {
         id: 6,
         compress: async (page) =>
           Buffer.from(
-            await zstdPage(page, { ...whole(page), pledgedSrcSize: page.length, params: zstdParameters }),
+            await zstdPage(page, {
+              ...mostlyWhole(page),
+              pledgedSrcSize: page.length,
+              params: zstdParameters,
+            }),
           ),
       };
   }

@@ -1,7 +1,8 @@
-import { type Column, type ColumnChunk, type ColumnSpec, type Compress, encodings } from "./column.ts";
+import { type Column, type ColumnChunk, type ColumnOptions, type ColumnSpec, encodings } from "./column.ts";
 import { DictionaryColumn } from "./dictionary-column.ts";
 import { FlatColumn } from "./flat-column.ts";
 import { ListColumn } from "./list-column.ts";
+import { PageMemory } from "./page-memory.ts";
 
 export type RowGroup = { rows: number; rawBytes: number; chunks: ColumnChunk[] };
 
@@ -18,12 +19,9 @@ export class RowGroupBuffer {
   #rawBytes = 0;
 
   /** `fields` names what each field of a row is; columns without a field must be constants. */
-  constructor(
-    specs: readonly ColumnSpec[],
-    fields: readonly string[],
-    options: { pageBytes: number; compress: Compress },
-  ) {
+  constructor(specs: readonly ColumnSpec[], fields: readonly string[], pages: Omit<ColumnOptions, "memory">) {
     this.#specs = specs;
+    const options = { ...pages, memory: new PageMemory(pages.pageBytes) };
     const byName = new Map<string, Column>();
     for (const spec of specs) {
       const column = createColumn(spec, options);
@@ -84,7 +82,7 @@ export class RowGroupBuffer {
   }
 }
 
-function createColumn(spec: ColumnSpec, options: { pageBytes: number; compress: Compress }): Column {
+function createColumn(spec: ColumnSpec, options: ColumnOptions): Column {
   if (spec.kind === "text_list" || spec.kind === "uuid_list") return new ListColumn(spec, options);
   if (spec.kind === "text" && (spec.dictionary || spec.constant !== undefined)) {
     return new DictionaryColumn(spec, options);

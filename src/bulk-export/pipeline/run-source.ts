@@ -10,11 +10,23 @@ export type RunSource = {
   listExperiments(sql: Sql, workspaceId: string): Promise<string[]>;
   /** The UTC days (`YYYY-MM-DD`) within the window that have runs of the project, in order. */
   listDays(sql: Sql, input: { projectId: string; from: string; to: string }): Promise<string[]>;
+  /** How many runs there are; the planner's guess when counting them takes longer than `timeoutMs`. */
+  countRuns(input: CountRuns): Promise<{ rows: number; estimate: boolean }>;
   /**
    * A select without parameters, for a binary COPY: the runs of a project in the order of (start_time, id). Its
    * first two fields are always start_time and id; the rest are those asked for and no others.
    */
   selectRuns(input: SelectRuns): SelectedRuns;
+};
+
+export type CountRuns = {
+  workspaceId: string;
+  projectIds: readonly string[];
+  /** UTC texts with microseconds; the first inclusive, the second exclusive. */
+  from: string;
+  to: string;
+  filter: string | null;
+  timeoutMs: number;
 };
 
 export type SelectRuns = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commandProblem, splitCommand } from "./command-guard.ts";
-import { foldersUp, planInstall } from "./package-manager.ts";
+import { foldersUp, managerPackage, parsePackageManager, planInstall } from "./package-manager.ts";
 import { configPathProblem, parseRepoUrl, refProblem } from "./repo-url.ts";
 
 describe("commands", () => {
@@ -105,5 +105,29 @@ describe("installing", () => {
       args: ["install"],
     });
     expect(planInstall([folder("", "langgraph.json", "yarn.lock")])).toBeNull();
+  });
+
+  it("takes the package manager, and its version, that the project names", () => {
+    const folder = (files: string[], more: object = {}) => ({ folder: "", files: new Set(files), ...more });
+    const pnpm = folder(["package.json", "pnpm-lock.yaml"], { packageManager: "pnpm@9.1.0+sha512.abc" });
+    expect(planInstall([pnpm])).toMatchObject({ command: "pnpm", version: "9.1.0" });
+    const yarn = ["package.json", "yarn.lock"];
+    expect(planInstall([folder(yarn)])).toMatchObject({
+      args: ["install", "--frozen-lockfile", "--non-interactive"],
+    });
+    expect(planInstall([folder(yarn, { modernYarn: true })])).toMatchObject({
+      args: ["install", "--immutable"],
+      version: "4",
+    });
+    const bare = folder(["package.json"], { packageManager: "yarn@4.5.0" });
+    expect(planInstall([bare])).toMatchObject({ command: "yarn", args: ["install"], version: "4.5.0" });
+    expect(parsePackageManager("pnpm@latest")).toBeNull();
+    expect(parsePackageManager("sh@1.0.0")).toBeNull();
+  });
+
+  it("knows where a package manager comes from", () => {
+    expect(managerPackage("pnpm", null).spec).toBe("pnpm@10");
+    expect(managerPackage("yarn", "1.22.19").spec).toBe("yarn@1.22.19");
+    expect(managerPackage("yarn", "4.5.0").spec).toBe("@yarnpkg/cli-dist@4.5.0");
   });
 });

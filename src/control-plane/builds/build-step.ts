@@ -16,6 +16,8 @@ export type StepOptions = {
   signal: AbortSignal;
   onLine(line: string): void;
   input?: string;
+  /** Somebody other than the platform's own user. */
+  user?: { uid: number; gid: number } | undefined;
 };
 
 /** The note about the running step of a build. */
@@ -29,6 +31,7 @@ export async function runStep(options: StepOptions): Promise<string[]> {
     env: options.env,
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
+    ...options.user,
   });
   const { pid } = child;
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -7,10 +7,14 @@ import { AppError } from "../../platform/errors.ts";
 import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
 import { openToReaders } from "../runtimes/server-user.ts";
 import { deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
+import { stepEnvironment } from "./build-environment.ts";
 import { runStep, StepFailed } from "./build-step.ts";
+import { createBuildUsers } from "./build-user.ts";
 import { splitCommand } from "./command-guard.ts";
-import type { GitCredentials, GitSource } from "./git-source.ts";
-import { foldersUp, planInstall } from "./package-manager.ts";
+import { type GitCredentials, type GitSource, sshKeyFile } from "./git-source.ts";
+import { createManagerTools } from "./manager-tools.ts";
+import { readPackageFolders } from "./package-folders.ts";
+import { managers, planInstall } from "./package-manager.ts";
 import { configPathProblem } from "./repo-url.ts";
 import { isInside, refuseForeignLinks, sizeOf } from "./source-tree.ts";
 import { unpackTarball } from "./tarball.ts";
@@ -30,6 +34,7 @@ export type BuildSource =
 
 export type BuildRequest = {
   revisionId: string;
+  workspaceId: string;
   source: BuildSource;
   revisionConfig: SourceRevisionConfig;
   buildConfig: BuildConfig;
@@ -59,15 +64,40 @@ export type BuilderOptions = {
   maxBytes: number;
 };
 
+type PlaceOf = () => {
+  workFolder: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  onLine(line: string): void;
+};
+
+/** Where and as whom a project's commands run. */
+type Workshop = {
+  tree: string;
+  home: string;
+  cache: string;
+  user: { uid: number; gid: number } | undefined;
+  request: BuildRequest;
+  place: PlaceOf;
+  /** Folders of package managers that were fetched for it. */
+  bins: string[];
+};
+
 export function createBuilder(options: BuilderOptions) {
   const artifacts = join(options.folder, "artifacts");
+  const users = createBuildUsers();
+  const tools = createManagerTools({
+    folder: join(options.folder, "tools"),
+    environment: options.environment,
+  });
   const workFolderOf = (revisionId: string) => join(options.folder, "builds", revisionId);
 
   async function build(request: BuildRequest): Promise<Built> {
     const workFolder = workFolderOf(request.revisionId);
     try {
       await rm(workFolder, { recursive: true, force: true });
-      await mkdir(workFolder, { recursive: true, mode: 0o700 });
+      // Passable, for the user whose folders are in it; only the platform writes into it.
+      await mkdir(workFolder, { recursive: true, mode: 0o711 });
       return await buildIn(workFolder, request);
     } catch (error) {
       throw explain(error);
@@ -109,21 +139,21 @@ export function createBuilder(options: BuilderOptions) {
       await request.note(`Fetching ${commitSha!.slice(0, 12)}`, 18);
       await options.git.checkOut({ ...source, commit: commitSha! }, tree, place());
       await rm(join(tree, ".git"), { recursive: true, force: true });
+      // No command of the project may find the key its repository was read with.
+      await rm(join(workFolder, sshKeyFile), { force: true });
     } else await unpackTarball(source.file, tree, { maxBytes: options.maxBytes, maxEntries: 200_000 });
     await refuseForeignLinks(tree);
     await request.note(`Checking ${configPath}`, 25);
     const project = await checkConfig(tree, configPath);
     if (project.nodeVersion)
       onLine(`node_version ${project.nodeVersion} asked for; this runtime uses ${process.versions.node}.`);
-    await install(tree, configPath, request, place);
-    await runBuildCommand(tree, configPath, request, place);
+    await runCommands(tree, configPath, request, place);
     await missingFiles(tree, configPath, project);
     const bytes = await checkSize(tree);
     await request.note("Storing the result", 60);
     const path = join(artifacts, key);
     // Passable but not listed: the names are known only to those who may read them.
     await mkdir(artifacts, { recursive: true, mode: 0o711 });
-    if (process.getuid?.() === 0) await openToReaders(tree);
     await moveInto(tree, path);
     // The row is the commit point: a folder without one is not trusted.
     await insertArtifact(
@@ -133,6 +163,28 @@ export function createBuilder(options: BuilderOptions) {
     );
     onLine(`Built ${key.slice(0, 12)}, ${Math.round(bytes / 1024 / 1024)} MB.`);
     return { artifactKey: key, path, commitSha, usesOwnAuth: project.usesOwnAuth, cached: false };
+  }
+
+  /** Install and build, as somebody with no rights of the platform's where that is possible. */
+  async function runCommands(tree: string, configPath: string, request: BuildRequest, place: PlaceOf) {
+    const { workFolder } = place();
+    const home = join(workFolder, "home");
+    const cache = join(options.folder, "cache", request.workspaceId);
+    await mkdir(home, { recursive: true });
+    await mkdir(cache, { recursive: true });
+    const user = await users.take(request.workspaceId, [workFolder, cache, process.execPath]);
+    const isUser = "uid" in user;
+    const shop: Workshop = { tree, home, cache, user: isUser ? user : undefined, request, place, bins: [] };
+    if (!isUser) request.onLine(`Commands run as the platform's own user: ${user.reason}.`);
+    try {
+      if (isUser) await users.handOver(user, { tree, folders: [home, cache] }, place());
+      await install(shop, configPath);
+      await runBuildCommand(shop, configPath);
+      if (isUser) await users.takeBack(user, tree, place());
+      else if (process.getuid?.() === 0) await openToReaders(tree);
+    } finally {
+      if (isUser) await users.release(user);
+    }
   }
 
   async function findUsable(key: string) {
@@ -167,77 +219,46 @@ export function createBuilder(options: BuilderOptions) {
     throw refused(`${configPath} names files that do not exist: ${missing.join(", ")}. Correct the paths.`);
   }
 
-  type PlaceOf = () => {
-    workFolder: string;
-    timeoutMs: number;
-    signal: AbortSignal;
-    onLine(line: string): void;
-  };
-
-  async function install(
-    tree: string,
-    configPath: string,
-    request: BuildRequest,
-    place: PlaceOf,
-  ): Promise<void> {
+  async function install(shop: Workshop, configPath: string): Promise<void> {
+    const { request, tree, place } = shop;
     const { install_command: command } = request.buildConfig;
     if (command) {
       await request.note(`Installing: ${command}`, 30);
-      await runAll("install_command", command, tree, request, place);
+      await runAll("install_command", command, tree, shop);
       return;
     }
-    const folders = await Promise.all(
-      foldersUp(dirname(configPath)).map(async (folder) => ({
-        folder,
-        files: new Set(await readdir(join(tree, folder))),
-      })),
-    );
-    const plan = planInstall(folders);
+    const plan = planInstall(await readPackageFolders(tree, dirname(configPath)));
     if (!plan) {
       request.onLine("No package.json: nothing to install.");
       return;
     }
     const shown = [plan.command, ...plan.args].join(" ");
     await request.note(`Installing: ${shown} (${plan.because})`, 30);
-    await step("install", plan.command, plan.args, join(tree, plan.folder), request, place);
+    shop.bins.push(...(await tools.provide(plan.command, plan.version, place())));
+    await step("install", plan.command, plan.args, join(tree, plan.folder), shop);
   }
 
-  async function runBuildCommand(tree: string, configPath: string, request: BuildRequest, place: PlaceOf) {
-    const { build_command: command } = request.buildConfig;
+  async function runBuildCommand(shop: Workshop, configPath: string) {
+    const { build_command: command } = shop.request.buildConfig;
     if (!command) return;
-    await request.note(`Building: ${command}`, 50);
-    await runAll("build_command", command, join(tree, dirname(configPath)), request, place);
+    await shop.request.note(`Building: ${command}`, 50);
+    await runAll("build_command", command, join(shop.tree, dirname(configPath)), shop);
   }
 
-  async function runAll(name: string, command: string, cwd: string, request: BuildRequest, place: PlaceOf) {
+  async function runAll(name: string, command: string, cwd: string, shop: Workshop) {
     for (const [program, ...args] of splitCommand(command)) {
-      await step(name, program!, args, cwd, request, place);
+      const manager = managers.find((known) => known === program);
+      if (manager && shop.bins.length === 0)
+        shop.bins.push(...(await tools.provide(manager, null, shop.place())));
+      await step(name, program!, args, cwd, shop);
     }
   }
 
-  async function step(
-    name: string,
-    command: string,
-    args: string[],
-    cwd: string,
-    request: BuildRequest,
-    place: PlaceOf,
-  ) {
-    request.onLine(`$ ${[command, ...args].join(" ")}`);
-    const { workFolder } = place();
-    const env = {
-      ...options.environment,
-      HOME: workFolder,
-      CI: "1",
-      npm_config_cache: join(options.folder, "cache", "npm"),
-      npm_config_update_notifier: "false",
-      npm_config_audit: "false",
-      npm_config_fund: "false",
-      YARN_CACHE_FOLDER: join(options.folder, "cache", "yarn"),
-      npm_config_store_dir: join(options.folder, "cache", "pnpm"),
-    };
+  async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
+    shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
+    const env = stepEnvironment(options.environment, shop);
     try {
-      await runStep({ ...place(), command, args, cwd, env });
+      await runStep({ ...shop.place(), command, args, cwd, env, user: shop.user });
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();

@@ -19,6 +19,9 @@ export type GitSourceOptions = {
 type Place = { workFolder: string; timeoutMs: number; signal: AbortSignal; onLine(line: string): void };
 type Repository = { url: string; ref: string | null; credentials: GitCredentials };
 
+/** Where a private key lies while git reads a repository. */
+export const sshKeyFile = "ssh_key";
+
 const commitPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /** Reads repositories with git itself. Credentials travel in its environment, never in arguments. */
@@ -60,7 +63,7 @@ export function createGitSource(options: GitSourceOptions) {
     }
     if (parsed.kind === "ssh") {
       const known = join(place.workFolder, "known_hosts");
-      const key = join(place.workFolder, "ssh_key");
+      const key = join(place.workFolder, sshKeyFile);
       if (credentials && "privateKey" in credentials) {
         await writeFile(key, `${credentials.privateKey.trim()}\n`, { mode: 0o600 });
       }

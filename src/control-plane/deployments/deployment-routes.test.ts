@@ -194,6 +194,28 @@ describe("400", () => {
     expect(detail(answer)).toContain("reserved address");
   });
 
+  it("refuses secrets of a cluster, and a listener nobody made", async () => {
+    const secret_references = [{ name: "KEY", secret_name: "keys", secret_key: "openai" }];
+    const answer = await post(waiting("cluster-secrets", { secret_references }));
+    expect([answer.status, detail(answer)]).toEqual([400, expect.stringContaining("Kubernetes")]);
+    const { body } = await post(waiting("without-references"));
+    const change = await plane.call("PATCH", `/v2/deployments/${body.id}`, { secret_references });
+    expect(change.status).toBe(400);
+    const lost = await post(waiting("lost-listener", { source_config: { listener_id: unknown } }));
+    expect([lost.status, detail(lost)]).toEqual([400, expect.stringContaining("Listener ID")]);
+  });
+
+  it("has no app to install, and so nothing to pick", async () => {
+    for (const host of ["github", "forge-github"]) {
+      const link = await plane.call("POST", `/v2/integrations/${host}/installation-link`);
+      expect([link.status, detail(link)]).toEqual([400, expect.stringContaining("/v1/integrations/github")]);
+      const session = `/v2/integrations/${host}/picker-sessions/abc`;
+      expect((await plane.call("GET", session)).status).toBe(404);
+      expect((await plane.call("POST", `${session}/selection`)).status).toBe(404);
+      expect((await plane.call("GET", `/v2/integrations/${host}/installations`)).body).toEqual([]);
+    }
+  });
+
   it("has no registry to push to", async () => {
     const source = await post(waiting("tarball-only"));
     const wrong = await plane.call("POST", `/v2/deployments/${source.body.id}/push-token`);

@@ -151,14 +151,17 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         access: remove,
         params,
         query: z.object({
-          delete_tracing_project: z.stringbool().default(false),
+          delete_tracing_project: z.stringbool().default(false).describe("Delete its traces as well."),
           force: z.stringbool().default(false).describe("Purge one that was deleted before, now."),
         }),
         responses: { 204: { description: "Deleted" } },
         errors: [400, 404],
       },
       async ({ caller, params, query }) => {
-        await service.remove(caller, params.deployment_id, query.force);
+        await service.remove(caller, params.deployment_id, {
+          force: query.force,
+          deleteTracingProject: query.delete_tracing_project,
+        });
         return noContent();
       },
     ),

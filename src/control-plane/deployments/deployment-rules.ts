@@ -56,6 +56,19 @@ export function checkSecrets(secrets: readonly Secret[], settings: RuleSettings)
   if (first) throw invalidField(["body", "secrets", first.index, "name"], first.message);
 }
 
+/** Only a cluster has such secrets; the servers of this machine would start without them. */
+export function checkSecretReferences(
+  source: Source,
+  config: Pick<SourceConfig, "listener_id">,
+  references: readonly unknown[] | null | undefined,
+): void {
+  if (!references || references.length === 0) return;
+  if (source === "external_docker" && config.listener_id !== null) return;
+  throw refused(
+    "secret_references name secrets of a Kubernetes cluster: they need the source external_docker and a listener_id. Send the values as secrets instead.",
+  );
+}
+
 const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;
 
 export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>): void {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { sources } from "../revisions/revision.ts";
 import { id, time } from "../wire.ts";
 import { deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+import { healthStates } from "./health.ts";
 
 const text = (most: number) =>
   z
@@ -126,6 +127,12 @@ export const deployment = z.object({
   latest_revision_id: id.nullable(),
   active_revision_id: id.nullable(),
   url: z.string().describe("Where it is served."),
+  health: z.object({
+    state: z.enum(healthStates),
+    message: z.string().nullable().describe("Why it is not serving, with the last lines of its log."),
+    attempt: z.number().int().describe("Which start this is; counts up while it keeps dying."),
+    since: time.nullable(),
+  }),
   slug: z.string(),
   tracked_repo_ref: nullableText,
   tracer_session_id: nullableText,

@@ -5,10 +5,12 @@ import type { Caller } from "../../platform/http/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { findIntegration } from "../integrations/integration-store.ts";
+import { findListener } from "../listeners/listener-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
 import { announceDeployment, readRevisions } from "../revisions/revision-store.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
+import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { findUpload } from "../uploads/upload-store.ts";
 import {
   type Deployment,
@@ -23,6 +25,7 @@ import {
   slugOf,
 } from "./deployment.ts";
 import {
+  checkSecretReferences,
   checkSecrets,
   checkSource,
   deploymentNotFound,
@@ -32,6 +35,8 @@ import {
 } from "./deployment-rules.ts";
 import * as store from "./deployment-store.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
+import { healthOf } from "./health.ts";
+import { readHealth } from "./health-store.ts";
 import { keepMasked, type Secret, secretMask } from "./secret-rules.ts";
 
 export type DeploymentServiceOptions = {
@@ -43,6 +48,7 @@ export type DeploymentServiceOptions = {
   urlOf(deployment: Pick<Deployment, "slug">): string;
   /** Throws when a repository's address may not be used from here. */
   checkAddress(repoUrl: string): Promise<void>;
+  tracing: Pick<DeploymentTracing, "ensureProject" | "removeProject">;
   /** How long the data of a deleted deployment is kept. */
   purgeAfterMs: number;
 };
@@ -88,11 +94,17 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
   async function views(sql: Sql, deployments: Deployment[]): Promise<DeploymentView[]> {
     const ids = deployments.map((row) => row.latest_revision_id).filter((id) => id !== null);
     const latest = new Map((await readRevisions(sql, ids)).map((revision) => [revision.id, revision]));
+    const rows = await readHealth(
+      sql,
+      deployments.map((row) => row.id),
+    );
+    const health = new Map(rows.map((row) => [row.deployment_id, healthOf(row)]));
     return deployments.map((deployment) => ({
       deployment,
       latest: latest.get(deployment.latest_revision_id ?? ""),
       secrets: openSecrets(deployment),
       url: options.urlOf(deployment),
+      health: health.get(deployment.id) ?? healthOf(undefined),
     }));
   }
 
@@ -114,6 +126,9 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
         `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
       );
     }
+    if (config.listener_id && !(await findListener(sql, caller.workspaceId, config.listener_id))) {
+      throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);
+    }
     const { source_tarball_path: path } = revision;
     if (path && !(await findUpload(sql, deploymentId, path))) {
       throw refused(
@@ -132,11 +147,12 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     }
     if (config.repo_url) await options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
+    checkSecretReferences(input.source, config, input.secret_references);
     const masked = input.secrets.find(({ value }) => value === secretMask);
     if (masked)
       throw refused(`The value of the secret ${masked.name} is only the mask. Send the value itself.`);
     const now = clock.now();
-    return database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       await checkReferences(tx, caller, id, config, revisionConfig);
       const inserted = await store.insertDeployment(tx, {
         id,
@@ -167,8 +183,10 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       if (isBuildable(input.source, revisionConfig)) {
         await options.revisions.make(tx, deployment, { secrets: input.secrets, createdBy: caller.userId });
       }
-      return view(tx, await load(tx, caller, id));
     });
+    const projectId = await options.tracing.ensureProject(caller.workspaceId, input.name);
+    if (projectId !== null) await store.saveTracingProject(database.sql, id, projectId);
+    return view(database.sql, await load(database.sql, caller, id));
   }
 
   /** Changes the deployment; `always` makes a revision even where nothing that runs has changed. */
@@ -189,6 +207,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       );
       refuseImmutable(current.source_config, patch.source_config ?? {});
       checkSource(source, config, revisionConfig, rules);
+      checkSecretReferences(source, config, patch.secret_references);
       await checkReferences(tx, caller, id, config, revisionConfig);
       const secrets = nextSecrets(current, patch.secrets);
       await store.saveDeployment(
@@ -228,18 +247,28 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     throw refused(`The secret ${merged.unknown} has no value to keep. Send its value instead of the mask.`);
   }
 
-  async function remove(caller: Caller, id: string, force: boolean): Promise<void> {
+  async function remove(
+    caller: Caller,
+    id: string,
+    { force, deleteTracingProject }: { force: boolean; deleteTracingProject: boolean },
+  ): Promise<void> {
     const now = clock.now();
-    await database.transaction(async (tx) => {
+    const name = await database.transaction(async (tx) => {
       const row = await store.findDeployment(tx, caller.workspaceId, id, { deleted: true });
       if (!row || (row.deleted_at !== null && !force)) throw deploymentNotFound(id);
-      if (row.deleted_at !== null) return store.markPurgeable(tx, id, now);
+      if (row.deleted_at !== null) {
+        await store.markPurgeable(tx, id, now);
+        return row.name;
+      }
       if (force)
         throw refused("force is for a deployment that was deleted before. Delete it without force first.");
       const purgeAfter = new Date(now.getTime() + options.purgeAfterMs);
-      await store.markDeleted(tx, caller.workspaceId, id, { now, purgeAfter });
+      await store.markDeleted(tx, caller.workspaceId, id, { now, purgeAfter, deleteTracingProject });
       await announceDeployment(tx, id);
+      return row.name;
     });
+    // Gone for the caller now; once more when its servers have stopped, which may still send the last traces.
+    if (deleteTracingProject) await options.tracing.removeProject(caller.workspaceId, name);
   }
 
   return {
@@ -258,7 +287,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       const deleted: string[] = [];
       const missing: string[] = [];
       for (const id of new Set(ids)) {
-        const list = await remove(caller, id, false).then(
+        const list = await remove(caller, id, { force: false, deleteTracingProject: false }).then(
           () => deleted,
           (error: unknown) => {
             if (error instanceof AppError && error.kind === "not_found") return missing;

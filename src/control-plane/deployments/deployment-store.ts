@@ -141,15 +141,20 @@ export async function markLatest(tx: Sql, id: string, revisionId: string, now: D
   );
 }
 
+export async function saveTracingProject(sql: Sql, id: string, projectId: string): Promise<void> {
+  await raw`update deployments set tracer_session_id = ${projectId} where id = ${id}`.execute(sql);
+}
+
 /** False when it was gone already. */
 export async function markDeleted(
   tx: Sql,
   workspaceId: string,
   id: string,
-  times: { now: Date; purgeAfter: Date },
+  as: { now: Date; purgeAfter: Date; deleteTracingProject: boolean },
 ): Promise<boolean> {
   const { rows } = await raw`
-    update deployments set deleted_at = ${times.now}, purge_after = ${times.purgeAfter}, updated_at = ${times.now}
+    update deployments set deleted_at = ${as.now}, purge_after = ${as.purgeAfter}, updated_at = ${as.now},
+      delete_tracing_project = ${as.deleteTracingProject}
     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null returning id`.execute(tx);
   return rows.length > 0;
 }

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Revision, SourceRevisionConfig } from "../revisions/revision.ts";
 import { type Deployment, deploymentStatus } from "./deployment.ts";
 import type * as schemas from "./deployment-schemas.ts";
+import type { Health } from "./health.ts";
 import { maskSecrets, type Secret } from "./secret-rules.ts";
 
 export type DeploymentView = {
@@ -9,6 +10,7 @@ export type DeploymentView = {
   latest: Revision | undefined;
   secrets: Secret[];
   url: string;
+  health: Health;
 };
 
 export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.deployment> {
@@ -45,9 +47,10 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     latest_revision_id: deployment.latest_revision_id,
     active_revision_id: deployment.active_revision_id,
     url: view.url,
+    health: { ...view.health, since: view.health.since?.toISOString() ?? null },
     slug: deployment.slug,
     tracked_repo_ref: deployment.tracked_repo_ref,
-    tracer_session_id: null,
+    tracer_session_id: deployment.tracer_session_id,
     is_preview: false,
     image_version: null,
     deployment_tier: deployment.deployment_tier,

@@ -72,6 +72,8 @@ export type Deployment = {
   updated_at: Date;
   deleted_at: Date | null;
   purge_after: Date | null;
+  tracer_session_id: string | null;
+  delete_tracing_project: boolean;
 };
 
 /** READY means that it can serve; a deployment without a revision has nothing to wait for. */

@@ -12,14 +12,27 @@ const reading = /\/(search|count|history|batch\/get|list)$/;
  * the built-in agent server.
  */
 export async function admit(
-  input: { slug: string; method: string; path: string; headers: Headers; urlHost: string },
+  input: {
+    slug: string;
+    method: string;
+    path: string;
+    headers: () => Headers;
+    urlHost: string;
+    peer?: string | undefined;
+  },
   targets: Targets,
   authorize: Authorize,
 ): Promise<Target> {
   const target = await targets.find(input.slug);
   if (target?.usesOwnAuth) return target;
   // Asked before it is said whether there is such a deployment.
-  const caller = await authorize({ kind: "agent", role: "viewer" }, input.headers, input.urlHost);
+  const caller = await authorize(
+    { kind: "agent", role: "viewer" },
+    input.headers(),
+    input.urlHost,
+    undefined,
+    input.peer,
+  );
   if (!target || !mayEnter(caller, target)) throw notFound(input.slug);
   const isRead = input.method === "GET" || input.method === "HEAD" || reading.test(input.path);
   if (!isRead && !roleCovers(caller!.role, "editor")) {

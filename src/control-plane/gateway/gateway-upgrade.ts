@@ -6,7 +6,7 @@ import type { OnUpgrade } from "../../platform/http/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { requestHeaders } from "./forward-headers.ts";
 import { admit, notServing } from "./gateway-access.ts";
-import type { GatewayOptions } from "./gateway-routes.ts";
+import { type GatewayOptions, toHeaders } from "./gateway-listener.ts";
 
 const pattern = /^\/d\/([^/?]+)(\/[^?]*)?(\?.*)?$/;
 
@@ -34,13 +34,16 @@ async function connect(
   options: GatewayOptions & { logger: Logger },
 ): Promise<void> {
   const [, slug = "", path = "/", query = ""] = pattern.exec(request.url ?? "") ?? [];
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  }
   const host = request.headers.host ?? "127.0.0.1";
   const target = await admit(
-    { slug, method: "POST", path, headers, urlHost: host },
+    {
+      slug,
+      method: "POST",
+      path,
+      headers: () => toHeaders(request.headers),
+      urlHost: host,
+      peer: request.socket.remoteAddress,
+    },
     options.targets,
     options.authorize,
   );

@@ -1,29 +1,23 @@
-import { Agent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import type { Logger } from "../../platform/logger.ts";
+import { createUpstreams, type Instance, type UpstreamConnection } from "./upstream-connection.ts";
 
 export type ProxyRequest = {
-  instance: { id: string; port: number };
+  instance: Instance;
   method: string;
-  /** Path and query as the server behind sees them. */
-  path: string;
-  headers: OutgoingHttpHeaders;
-  /** Undefined when there is none. */
-  body: Readable | undefined;
+  /** The request line and the headers, as they go out. */
+  head: string;
+  body: "none" | "sized" | "chunked";
   maxBodyBytes: number;
-  /** The client went away. */
-  signal: AbortSignal;
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  /** Writes the head of the answer. */
+  onHead(status: number, headers: string[]): void;
 };
 
-export type ProxyBody = Buffer<ArrayBuffer> | ReadableStream<Uint8Array> | null;
-
-/** Small answers are handed over whole, which is cheaper than a stream. */
-const wholeBytes = 64 * 1024;
-
 /** Passes requests on and their answers back, as they come, and counts what is under way to each server. */
-export function createProxy(logger: Logger) {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 128, scheduling: "lifo" });
+export function createProxy() {
+  const upstreams = createUpstreams();
   const counts = new Map<string, number>();
 
   function begin(instanceId: string): () => void {
@@ -38,143 +32,142 @@ export function createProxy(logger: Logger) {
     };
   }
 
-  async function send(request: ProxyRequest): Promise<IncomingMessage> {
+  async function send(request: ProxyRequest): Promise<void> {
+    const connection = upstreams.take(request.instance);
     try {
-      return await exchange(request, agent);
+      await exchange(request, connection);
     } catch (error) {
       // The server had just closed this connection; a request without a body can simply be sent again.
-      const stale = error instanceof ConnectionLost && error.reused;
-      if (stale && request.body === undefined) return exchange(request, agent);
-      throw error;
+      const stale = error instanceof ConnectionLost && connection.reused && !connection.heard;
+      if (!stale || request.body !== "none") throw error;
+      await exchange(request, upstreams.open(request.instance));
     }
+  }
+
+  function exchange(request: ProxyRequest, connection: UpstreamConnection): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { outgoing } = request;
+      let begun = false;
+      let over = false;
+      const settle = (error?: Error) => {
+        if (over) return;
+        over = true;
+        outgoing.off("close", onClosed);
+        stopSending();
+        if (error) reject(error);
+        else resolve();
+      };
+      const fail = (error: Error) => {
+        connection.abandon();
+        if (begun) outgoing.destroy();
+        settle(begun ? undefined : error);
+      };
+      // The client left; the server behind hears of it.
+      const onClosed = () => {
+        connection.abandon();
+        settle();
+      };
+      outgoing.on("close", onClosed);
+      let ended = false;
+      connection.begin(request.method, {
+        onHead(status, headers) {
+          begun = true;
+          request.onHead(status, headers);
+        },
+        onBody(chunk, last) {
+          if (last) {
+            ended = true;
+            outgoing.end(chunk);
+          } else if (!outgoing.write(chunk) && !outgoing.destroyed && !connection.socket.isPaused()) {
+            connection.socket.pause();
+            outgoing.once("drain", () => connection.socket.resume());
+          }
+        },
+        onPause() {
+          if (begun) outgoing.flushHeaders();
+        },
+        onEnd() {
+          if (!ended) outgoing.end();
+          settle();
+          // In its own time: the reader is still in the middle of the bytes.
+          queueMicrotask(() => upstreams.giveBack(request.instance, connection));
+        },
+        onLost: (error) => fail(new ConnectionLost(error)),
+      });
+      const stopSending = sendRequest(request, connection, { fail, left: onClosed });
+    });
   }
 
   return {
     begin,
     inFlight: (instanceId: string) => counts.get(instanceId) ?? 0,
-    async forward(
-      request: ProxyRequest,
-    ): Promise<{ incoming: IncomingMessage; body: () => Promise<ProxyBody> }> {
+    /** Resolves when the answer was passed on, or nobody wants it any more; rejects when there is none. */
+    async forward(request: ProxyRequest): Promise<void> {
       const done = begin(request.instance.id);
-      let incoming: IncomingMessage;
       try {
-        incoming = await send(request);
+        await send(request);
       } catch (error) {
+        throw error instanceof ConnectionLost ? unreachable(error) : error;
+      } finally {
         done();
-        if (error instanceof ConnectionLost) throw unreachable(error);
-        throw error;
       }
-      incoming.once("close", done);
-      incoming.on("error", (error) =>
-        logger.debug({ err: error }, "an answer from a deployed server was cut off"),
-      );
-      return { incoming, body: () => bodyOf(incoming, request.method) };
     },
-    close: () => agent.destroy(),
+    close: () => upstreams.close(),
   };
 }
 
 export type RequestProxy = ReturnType<typeof createProxy>;
 
 class ConnectionLost extends Error {
-  readonly reused: boolean;
-
-  constructor(cause: Error, reused: boolean) {
+  constructor(cause: Error) {
     super(cause.message, { cause });
-    this.reused = reused;
   }
 }
 
-function exchange(request: ProxyRequest, agent: Agent): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({
-      host: "127.0.0.1",
-      port: request.instance.port,
-      method: request.method,
-      path: request.path,
-      headers: request.headers,
-      agent,
-    });
-    outgoing.setNoDelay(true);
-    const onAbort = () => outgoing.destroy(new Error("the client went away"));
-    request.signal.addEventListener("abort", onAbort, { once: true });
-    outgoing.once("close", () => request.signal.removeEventListener("abort", onAbort));
-    outgoing.once("response", resolve);
-    outgoing.once("error", (error) => reject(new ConnectionLost(error, outgoing.reusedSocket)));
-    if (request.body === undefined) outgoing.end();
-    else pipeBody(request.body, outgoing, request.maxBodyBytes, reject);
-  });
-}
-
-function pipeBody(
-  body: Readable,
-  outgoing: ReturnType<typeof httpRequest>,
-  maxBytes: number,
-  reject: (error: Error) => void,
-) {
+/** Writes the request, no faster than the server takes it. The result stops it. */
+function sendRequest(
+  { head, body, incoming, maxBodyBytes }: ProxyRequest,
+  connection: UpstreamConnection,
+  on: { fail(error: Error): void; left(): void },
+): () => void {
+  const { socket } = connection;
+  socket.write(head, "latin1");
+  connection.sent = body === "none";
+  if (body === "none") return () => undefined;
+  const chunked = body === "chunked";
   let seen = 0;
-  body.on("data", (chunk: Buffer) => {
+  const resume = () => incoming.resume();
+  const onData = (chunk: Buffer) => {
     seen += chunk.length;
-    if (seen > maxBytes) {
-      body.unpipe(outgoing);
-      reject(tooLarge(maxBytes));
-      outgoing.destroy();
+    if (seen > maxBodyBytes) {
+      on.fail(tooLarge(maxBodyBytes));
+      return;
     }
-  });
+    if (chunked) socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+    let taken = socket.write(chunk);
+    if (chunked) taken = socket.write("\r\n", "latin1");
+    if (!taken) {
+      incoming.pause();
+      socket.once("drain", resume);
+    }
+  };
+  const onEnd = () => {
+    if (chunked) socket.write("0\r\n\r\n", "latin1");
+    connection.sent = true;
+  };
   // A client that stops in the middle must not look like one that finished.
-  body.once("error", (error) => outgoing.destroy(error));
-  body.once("close", () => {
-    if (!(body as { readableEnded?: boolean }).readableEnded)
-      outgoing.destroy(new Error("the client went away"));
-  });
-  body.pipe(outgoing);
-}
-
-async function bodyOf(incoming: IncomingMessage, method: string): Promise<ProxyBody> {
-  const status = incoming.statusCode ?? 502;
-  if (method === "HEAD" || status === 204 || status === 304 || status === 205) {
+  incoming.on("data", onData);
+  incoming.on("end", onEnd);
+  incoming.on("error", on.left);
+  return () => {
+    incoming.off("data", onData);
+    incoming.off("end", onEnd);
+    incoming.off("error", on.left);
+    socket.off("drain", resume);
+    // What is left of it is read and dropped.
+    incoming.on("error", () => undefined);
     incoming.resume();
-    return null;
-  }
-  const length = Number(incoming.headers["content-length"] ?? Number.NaN);
-  if (length <= wholeBytes) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    return chunks.length === 1 ? (chunks[0] as Buffer<ArrayBuffer>) : Buffer.concat(chunks);
-  }
-  return streamOf(incoming);
-}
-
-/** Every piece as it arrives, no faster than the reader takes them. */
-function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let over = false;
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        incoming.on("data", (chunk: Buffer) => {
-          controller.enqueue(chunk);
-          if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
-        });
-        incoming.once("end", () => {
-          over = true;
-          controller.close();
-        });
-        incoming.once("close", () => {
-          if (over) return;
-          over = true;
-          controller.error(new Error("The deployed server ended its answer too early."));
-        });
-      },
-      pull() {
-        incoming.resume();
-      },
-      cancel() {
-        over = true;
-        incoming.destroy();
-      },
-    },
-    { highWaterMark: 16 },
-  );
+  };
 }
 
 function unreachable(cause: Error): AppError {
@@ -187,7 +180,7 @@ function unreachable(cause: Error): AppError {
   });
 }
 
-function tooLarge(maxBytes: number): AppError {
+export function tooLarge(maxBytes: number): AppError {
   return new AppError({
     code: "request.too_large",
     kind: "too_large",

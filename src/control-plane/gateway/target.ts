@@ -1,3 +1,4 @@
+import { isCrashLoop } from "../deployments/health.ts";
 import type { TargetRow } from "./target-store.ts";
 
 export type Target = {
@@ -25,6 +26,10 @@ function reasonOf(row: TargetRow): string {
   if (row.latest_number === null) return `${who} has no revision yet. Give it a source with PATCH.`;
   if (row.active_number === null) {
     return `${who} serves nothing yet: its revision ${row.latest_number} is ${row.latest_status}.`;
+  }
+  if (isCrashLoop(row)) {
+    const how = row.exit_reason ? ` (${row.exit_reason})` : "";
+    return `The server of ${row.name} (revision ${row.active_number}) keeps ending${how}: it is in a crash loop and is started again at growing intervals. Its log says why; deploy a revision that works, or an earlier one.`;
   }
   if (row.instance_state === "starting") return `${who} is starting. Ask again in a moment.`;
   const why = row.exit_reason && row.exit_reason !== "stopped" ? ` It ended: ${row.exit_reason}.` : "";

@@ -83,11 +83,16 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
     install("/v1/integrations/github/install", "list_github_integrations"),
     install("/v1/integrations/forge/github/install", "list_forge_github_integrations"),
     install("/v2/integrations/github/installations", "list_github_installations"),
+    install("/v2/integrations/forge-github/installations", "list_forge_github_installations"),
     repos("/v1/integrations/github/{integration_id}/repos", "list_github_repositories"),
     repos("/v1/integrations/forge/github/{integration_id}/repos", "list_forge_github_repositories"),
     repos(
       "/v2/integrations/github/installations/{integration_id}/repositories",
       "list_installation_repositories",
+    ),
+    repos(
+      "/v2/integrations/forge-github/installations/{integration_id}/repositories",
+      "list_forge_installation_repositories",
     ),
     route(
       {

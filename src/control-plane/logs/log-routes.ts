@@ -98,7 +98,7 @@ export function logRoutes(reader: LogReader): Route[] {
     // Also on a short page: more may come, and the place to go on from is known.
     const last = rows.at(-1)?.id ?? asked.offset ?? null;
     return {
-      rows: rows.map(toWire),
+      rows: rows.map(toLogWire),
       next: last === null ? null : String(last),
       full: rows.length === asked.limit,
     };
@@ -216,7 +216,7 @@ function placeOf(given: { deployment_id: string; revision_id?: string | undefine
   return { deploymentId: given.deployment_id, ...revision };
 }
 
-function toWire(row: LogRow): z.input<typeof line> {
+export function toLogWire(row: LogRow): z.input<typeof line> {
   return {
     id: String(row.id),
     timestamp: row.at.toISOString(),

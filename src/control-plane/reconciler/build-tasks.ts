@@ -65,6 +65,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
       hidden = credentialTexts(source);
       const built = await options.builder.build({
         revisionId: revision.id,
+        workspaceId: revision.workspace_id,
         source,
         revisionConfig: revision.source_revision_config,
         buildConfig: revision.build_config,

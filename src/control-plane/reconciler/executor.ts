@@ -12,12 +12,20 @@ import {
   noteProgress,
   readRevision,
 } from "../revisions/revision-store.ts";
+import { crashLoopAttempts } from "../runtimes/instance.ts";
 import { moveInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";
+import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import type { BuildTasks } from "./build-tasks.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
-import { markDatabaseReady, restorePrevious, switchActive } from "./observation-store.ts";
-import type { Operation } from "./plan.ts";
+import {
+  forgetTraces,
+  isNameTaken,
+  markDatabaseReady,
+  restorePrevious,
+  switchActive,
+} from "./observation-store.ts";
+import { crashLoopText, endedText, type Operation } from "./plan.ts";
 
 export type ExecutorOptions = {
   database: Database;
@@ -29,10 +37,10 @@ export type ExecutorOptions = {
   /** The gateway forgets where this deployment is served and looks again. */
   forgetRoute(deploymentId: string): void;
   urlOf(deployment: Deployment): string;
+  tracing: Pick<DeploymentTracing, "removeProject">;
 };
 
 const shownLines = 12;
-const crashLoopAttempts = 5;
 
 /** Performs what was planned. Each step checks in the database that it is still wanted. */
 export function createExecutor(options: ExecutorOptions) {
@@ -78,7 +86,18 @@ export function createExecutor(options: ExecutorOptions) {
         return options.forgetRoute(deployment.id);
       case "kill":
         return supervisor.kill(operation.instanceId);
+      case "recovered":
+        return note(operation.revisionId, "recovered", `Serving at ${options.urlOf(deployment)}`);
+      case "remove_traces":
+        return removeTraces(deployment);
     }
+  }
+
+  /** A new deployment may have taken the name, and the project with it. */
+  async function removeTraces({ id, workspace_id, name }: Deployment): Promise<void> {
+    if (!(await isNameTaken(database.sql, workspace_id, name)))
+      await options.tracing.removeProject(workspace_id, name);
+    await forgetTraces(database.sql, id);
   }
 
   async function move(
@@ -108,7 +127,7 @@ export function createExecutor(options: ExecutorOptions) {
     if (isRestart && attempt > 1) {
       const looping = attempt >= crashLoopAttempts;
       const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
-      const message = `${looping ? "Crash loop" : "The server ended"}: start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
+      const message = `${looping ? crashLoopText : endedText} Start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
       await note(revisionId, looping ? "crash_loop" : "restart", message);
     }
     try {

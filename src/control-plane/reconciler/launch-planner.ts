@@ -11,6 +11,7 @@ import { isBuilt, type Revision } from "../revisions/revision.ts";
 import { agentEnvironment, resourcesOf } from "../runtimes/agent-environment.ts";
 import type { LaunchSpec } from "../runtimes/supervisor.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../sealed-columns.ts";
+import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
 
 export type LaunchPlannerOptions = {
   database: Database;
@@ -21,7 +22,7 @@ export type LaunchPlannerOptions = {
   /** What of the machine's environment a server may see. */
   environment: Record<string, string>;
   urlOf(deployment: Deployment): string;
-  tracing(workspaceId: string): Promise<{ endpoint: string; apiKey: string } | null>;
+  tracing: Pick<DeploymentTracing, "target">;
 };
 
 /** Everything a start needs, gathered from the revision as it was made. */
@@ -46,7 +47,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
     const secrets = secretsOf(revision);
     const databaseUrl = databaseUrlOf(deployment);
-    const tracing = await options.tracing(deployment.workspace_id);
+    const tracing = await options.tracing.target(deployment.workspace_id);
     const config = revision.source_revision_config;
     return {
       deploymentId: deployment.id,
@@ -57,7 +58,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
       image: isBuilt(revision.source) ? null : config.image_uri,
       resources: resourcesOf(revision.build_config.resource_spec),
       databaseUrl,
-      secrets: hidden(deployment, secrets),
+      secrets: hidden(deployment, secrets, tracing),
       environment: (port, home) =>
         agentEnvironment(options.environment, secrets, {
           deploymentId: deployment.id,
@@ -90,9 +91,10 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   }
 
   /** Short values are words people use; cutting them out would garble the log and hide nothing. */
-  function hidden(deployment: Deployment, secrets: readonly Secret[]): string[] {
+  function hidden(deployment: Deployment, secrets: readonly Secret[], tracing: TraceTarget | null): string[] {
     return [
       ownDatabase(deployment).password,
+      ...(tracing ? [tracing.apiKey] : []),
       ...secrets.map(({ value }) => value).filter((value) => value.length >= 8),
     ];
   }
@@ -100,10 +102,13 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   return {
     plan,
     ownDatabase,
-    facts: (deployment: Deployment, revision: Revision) => ({
-      databaseUrl: databaseUrlOf(deployment),
-      secrets: hidden(deployment, secretsOf(revision)),
-    }),
+    async facts(deployment: Deployment, revision: Revision) {
+      const tracing = await options.tracing.target(deployment.workspace_id);
+      return {
+        databaseUrl: databaseUrlOf(deployment),
+        secrets: hidden(deployment, secretsOf(revision), tracing),
+      };
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { deleteArtifact, listUnusedArtifacts } from "../builds/artifact-store.ts";
 import { pruneLogs } from "../logs/log-store.ts";
+import { pruneMetrics } from "../metrics/metric-store.ts";
 import { pruneEvents } from "../revisions/revision-store.ts";
 import { pruneInstances } from "../runtimes/instance-store.ts";
 import { deleteExpiredUploads } from "../uploads/upload-store.ts";
@@ -58,6 +59,7 @@ export async function maintain(options: MaintenanceOptions, signal: AbortSignal)
     await rm(path, { force: true });
     await rm(`${path}.1`, { force: true });
   }
+  await pruneMetrics(database.sql, new Date(now.getTime() - dayMs));
   await pruneEvents(database.sql, keepEvents);
   await pruneLogs(database.sql, { before: new Date(now.getTime() - keepLogsMs), maxLines: keepLines });
 }

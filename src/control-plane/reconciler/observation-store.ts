@@ -25,6 +25,7 @@ export async function listBusyDeployments(sql: Sql): Promise<string[]> {
       (deleted_at is null and active_revision_id is not null)
       or exists (select 1 from revisions r where r.deployment_id = d.id and r.status in
         ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'))
+      or (deleted_at is not null and delete_tracing_project)
       or exists (select 1 from deployment_instances i where i.deployment_id = d.id and i.state <> 'exited')`.execute(
     sql,
   );
@@ -33,6 +34,18 @@ export async function listBusyDeployments(sql: Sql): Promise<string[]> {
 
 export async function markDatabaseReady(sql: Sql, id: string): Promise<void> {
   await raw`update deployments set database_ready = true where id = ${id}`.execute(sql);
+}
+
+export async function isNameTaken(sql: Sql, workspaceId: string, name: string): Promise<boolean> {
+  const { rows } = await raw`
+    select 1 from deployments where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null`.execute(
+    sql,
+  );
+  return rows.length > 0;
+}
+
+export async function forgetTraces(sql: Sql, id: string): Promise<void> {
+  await raw`update deployments set delete_tracing_project = false where id = ${id}`.execute(sql);
 }
 
 /** False when the deployment is gone or another revision took over meanwhile. */

@@ -46,9 +46,17 @@ export type Operation =
   | { kind: "drain"; instanceId: string }
   | { kind: "undrain"; instanceId: string }
   | { kind: "stop"; instanceId: string }
-  | { kind: "kill"; instanceId: string };
+  | { kind: "kill"; instanceId: string }
+  | { kind: "recovered"; revisionId: string }
+  | { kind: "remove_traces" };
 
 export type Plan = { operations: Operation[]; lookAgainMs: number | null };
+
+/** How the words about a revision begin whose server died. */
+export const endedText = "The server ended and is being started again.";
+export const crashLoopText = "Crash loop: the server keeps ending.";
+/** A server that stays this long has recovered. */
+const recoveredMs = 15_000;
 
 const firstBackoffMs = 500;
 const maxBackoffMs = 60_000;
@@ -88,7 +96,8 @@ class Steps {
 const live = (instance: Instance) => instance.state !== "exited";
 const serving = (instance: Instance) => instance.state === "starting" || instance.state === "ready";
 
-function planRemoval({ revisions, instances, building, now, limits }: Observed, steps: Steps): void {
+function planRemoval(observed: Observed, steps: Steps): void {
+  const { deployment, revisions, instances, building, now, limits } = observed;
   for (const revision of revisions) {
     if (building.has(revision.id)) steps.add({ kind: "cancel_build", revisionId: revision.id });
     else if (isOpen(revision.status)) {
@@ -97,6 +106,7 @@ function planRemoval({ revisions, instances, building, now, limits }: Observed, 
   }
   for (const instance of instances.filter(live))
     planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
+  if (deployment.delete_tracing_project && !instances.some(live)) steps.add({ kind: "remove_traces" });
 }
 
 function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps): void {
@@ -191,6 +201,7 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
     if (current.state === "starting" && waitedMs >= limits.healthMs)
       steps.add({ kind: "stop", instanceId: current.id });
     else if (current.state === "starting") steps.lookAgain(limits.healthMs - waitedMs);
+    else planRecovery(active, current, now, steps);
     return;
   }
   const draining = own.find((instance) => instance.state === "draining");
@@ -223,6 +234,15 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
   const waitMs = last.exited_at!.getTime() + backoffMs(attempt === 1 ? 1 : last.attempt) - now.getTime();
   if (waitMs <= 0) steps.add({ kind: "start", revisionId: active.id, attempt });
   else steps.lookAgain(waitMs);
+}
+
+/** What was said about its deaths stays until it has proven itself. */
+function planRecovery(revision: Revision, instance: Instance, now: Date, steps: Steps): void {
+  const said = revision.status_message ?? "";
+  if (!said.startsWith(endedText) && !said.startsWith(crashLoopText)) return;
+  const readyMs = now.getTime() - (instance.ready_at ?? instance.started_at).getTime();
+  if (readyMs >= recoveredMs) steps.add({ kind: "recovered", revisionId: revision.id });
+  else steps.lookAgain(recoveredMs - readyMs);
 }
 
 /** Servers that have no claim to traffic: replaced ones drain, others stop. */

@@ -54,17 +54,16 @@ export function agentEnvironment(
     ...(facts.commitSha ? { LANGSMITH_LANGGRAPH_GIT_REF_SHA: facts.commitSha } : {}),
   };
   const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
-  const tracing: Record<string, string> = facts.tracing
-    ? {
-        LANGSMITH_ENDPOINT: facts.tracing.endpoint,
-        LANGSMITH_API_KEY: facts.tracing.apiKey,
-        LANGSMITH_TRACING: "true",
-        LANGCHAIN_TRACING_V2: "true",
-      }
-    : {};
-  // A key of the owner's own sends the traces where the owner wants them.
-  const traced = own.LANGSMITH_API_KEY ? { LANGCHAIN_TRACING_V2: "true" } : tracing;
-  return { ...machine, ...defaults, ...traced, ...own, ...said };
+  return { ...machine, ...defaults, ...tracingOf(own, facts.tracing), ...own, ...said };
+}
+
+/** The owner's own words about tracing win, and the platform's key is for the platform alone. */
+function tracingOf(own: Record<string, string>, target: AgentFacts["tracing"]): Record<string, string> {
+  const on = { LANGSMITH_TRACING: "true", LANGCHAIN_TRACING_V2: "true" };
+  if (own.LANGSMITH_TRACING !== undefined && own.LANGSMITH_TRACING !== "true") return {};
+  if (own.LANGSMITH_API_KEY) return on;
+  if (own.LANGSMITH_ENDPOINT || target === null) return {};
+  return { ...on, LANGSMITH_ENDPOINT: target.endpoint, LANGSMITH_API_KEY: target.apiKey };
 }
 
 /** Limits from a resource specification; twice the request where only that is given. */

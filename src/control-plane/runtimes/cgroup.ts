@@ -1,77 +1,85 @@
-import { access, constants, mkdir, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Resources } from "./runtime.ts";
 
-const root = "/sys/fs/cgroup";
+const mountedAt = "/sys/fs/cgroup";
 const periodUs = 100_000;
 
-/** Limits a process where the machine's control groups are writable; elsewhere it says so once per start. */
+/** Control groups of one tree for everything, or, as older machines have it, a tree for each kind of limit. */
+export type Layout = { kind: "unified"; controllers: readonly string[] } | { kind: "separate" };
+
+/** A folder to make, and what to write into its files, in this order. */
+export type Group = { folder: string; settings: [file: string, value: string][] };
+
+/** What has to be set for a process to be limited; the process joins each group last. */
+export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: Resources): Group[] {
+  const quotaUs = cpus === null ? null : Math.max(1_000, Math.round(cpus * periodUs));
+  if (layout.kind === "separate") {
+    return [
+      ...(memoryBytes === null
+        ? []
+        : [group(`memory/treadle/${name}`, [["memory.limit_in_bytes", String(memoryBytes)]])]),
+      ...(quotaUs === null
+        ? []
+        : [
+            group(`cpu/treadle/${name}`, [
+              ["cpu.cfs_period_us", String(periodUs)],
+              ["cpu.cfs_quota_us", String(quotaUs)],
+            ]),
+          ]),
+    ];
+  }
+  const needed = [...(memoryBytes === null ? [] : ["memory"]), ...(quotaUs === null ? [] : ["cpu"])];
+  const missing = needed.filter((controller) => !layout.controllers.includes(controller));
+  if (missing.length > 0) throw new Error(`cgroup v2 has no ${missing.join(" and no ")} controller here`);
+  const handDown: [string, string] = ["cgroup.subtree_control", needed.map((name) => `+${name}`).join(" ")];
+  const own: [string, string][] = [];
+  if (memoryBytes !== null) own.push(["memory.max", String(memoryBytes)]);
+  if (quotaUs !== null) own.push(["cpu.max", `${quotaUs} ${periodUs}`]);
+  // A group may use only what the groups above it hand down.
+  return [group("", [handDown]), group("treadle", [handDown]), group(`treadle/${name}`, own)];
+}
+
+const group = (folder: string, settings: Group["settings"]): Group => ({ folder, settings });
+
+/** Limits a process where the machine's control groups are writable; elsewhere it says so at each start. */
 export async function limitProcess(
   name: string,
   pid: number,
   resources: Resources,
   logger: Logger,
+  root = mountedAt,
 ): Promise<void> {
-  const { memoryBytes, cpus } = resources;
-  if (memoryBytes === null && cpus === null) return;
+  if (resources.memoryBytes === null && resources.cpus === null) return;
   try {
-    if (await canWrite(join(root, "cgroup.controllers"))) await limitUnified(name, pid, resources);
-    else {
-      if (memoryBytes !== null) {
-        await limit("memory", name, pid, [["memory.limit_in_bytes", String(memoryBytes)]]);
-      }
-      if (cpus !== null) {
-        await limit("cpu", name, pid, [
-          ["cpu.cfs_period_us", String(periodUs)],
-          ["cpu.cfs_quota_us", String(Math.max(1_000, Math.round(cpus * periodUs)))],
-        ]);
-      }
+    for (const { folder, settings } of planGroups(await readLayout(root), name, resources)) {
+      await mkdir(join(root, folder), { recursive: true });
+      for (const [file, value] of settings) await writeFile(join(root, folder, file), value);
+      if (folder.endsWith(name)) await writeFile(join(root, folder, "cgroup.procs"), String(pid));
     }
   } catch (error) {
     logger.warn(
-      { instance: name, reason: errorMessage(error) },
-      "memory and CPU limits cannot be set on this machine",
+      { instance: name, reason: errorMessage(error), ...resources },
+      "memory and CPU limits cannot be set on this machine: the server runs without them",
     );
   }
 }
 
-async function limitUnified(name: string, pid: number, { memoryBytes, cpus }: Resources): Promise<void> {
-  const settings: [string, string][] = [];
-  // A group may use only what the groups above it hand down.
-  await mkdir(join(root, "treadle"), { recursive: true });
-  for (const above of [root, join(root, "treadle")]) {
-    await writeFile(join(above, "cgroup.subtree_control"), "+memory +cpu");
+async function readLayout(root: string): Promise<Layout> {
+  try {
+    const text = await readFile(join(root, "cgroup.controllers"), "utf8");
+    return { kind: "unified", controllers: text.trim().split(/\s+/) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { kind: "separate" };
+    throw error;
   }
-  if (memoryBytes !== null) settings.push(["memory.max", String(memoryBytes)]);
-  if (cpus !== null)
-    settings.push(["cpu.max", `${Math.max(1_000, Math.round(cpus * periodUs))} ${periodUs}`]);
-  await limit("", name, pid, settings);
-}
-
-async function limit(
-  controller: string,
-  name: string,
-  pid: number,
-  settings: [string, string][],
-): Promise<void> {
-  const folder = join(root, controller, "treadle", name);
-  await mkdir(folder, { recursive: true });
-  for (const [file, value] of settings) await writeFile(join(folder, file), value);
-  await writeFile(join(folder, "cgroup.procs"), String(pid));
 }
 
 /** Empty groups are only clutter, so a failure to remove one is not worth a word. */
 export async function releaseLimits(name: string): Promise<void> {
   for (const controller of ["", "memory", "cpu"]) {
-    await rmdir(join(root, controller, "treadle", name)).catch(() => undefined);
+    await rmdir(join(mountedAt, controller, "treadle", name)).catch(() => undefined);
   }
-}
-
-async function canWrite(path: string): Promise<boolean> {
-  return access(path, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
 }

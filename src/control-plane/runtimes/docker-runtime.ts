@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { Usage } from "../metrics/metric.ts";
 import { createDockerEngine } from "./docker-engine.ts";
 import { DockerLogSplitter } from "./docker-log.ts";
 import { portTaken } from "./instance.ts";
@@ -159,6 +160,16 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       await engine.call({ method: "POST", path: `/containers/${idOf(handle)}/kill` }).catch(alreadyEnded);
       await remove(idOf(handle));
     },
+    async usages(handles) {
+      const known = await Promise.all(
+        handles.map(async (handle) => {
+          const path = `/containers/${idOf(handle)}/stats?stream=false&one-shot=true`;
+          const stats = await engine.call<ContainerStats>({ method: "GET", path });
+          return stats?.cpu_stats ? ([handle, usageOf(stats)] as const) : null;
+        }),
+      );
+      return new Map(known.filter((entry) => entry !== null));
+    },
     async find(instanceId) {
       const path = `/containers/${nameOf(instanceId)}/json`;
       const found = await engine.call<{ Id: string; Config: { Labels: Record<string, string> } }>({
@@ -169,6 +180,20 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       const { [logLabel]: log_path, [announcesLabel]: announces } = found.Config.Labels;
       return { container: found.Id, log_path, announces: announces === "true" };
     },
+  };
+}
+
+type ContainerStats = {
+  cpu_stats?: { cpu_usage?: { total_usage?: number } };
+  memory_stats?: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
+};
+
+function usageOf({ cpu_stats, memory_stats }: ContainerStats): Usage {
+  // Files the kernel keeps at hand are not what the server needs.
+  const cached = memory_stats?.stats?.inactive_file ?? memory_stats?.stats?.total_inactive_file ?? 0;
+  return {
+    cpuSeconds: (cpu_stats?.cpu_usage?.total_usage ?? 0) / 1e9,
+    memoryBytes: Math.max(0, (memory_stats?.usage ?? 0) - cached),
   };
 }
 

@@ -26,5 +26,7 @@ export type Instance = {
 
 /** Ends we asked for; a server that ended so did nothing wrong. */
 export const stoppedByUs = "stopped";
+/** From this start on, a server that keeps dying is in a loop. */
+export const crashLoopAttempts = 5;
 /** Ends that another port would have prevented. */
 export const portTaken = "its port was taken by another process";

@@ -7,7 +7,14 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { limitProcess, releaseLimits } from "./cgroup.ts";
 import { portTaken } from "./instance.ts";
-import { identify, isAlive, killGroup, type ProcessIdentity, signalGroup } from "./process-table.ts";
+import {
+  groupUsages,
+  identify,
+  isAlive,
+  killGroup,
+  type ProcessIdentity,
+  signalGroup,
+} from "./process-table.ts";
 import type { Handle, Runtime, StartSpec } from "./runtime.ts";
 import { chooseServerUser, type ServerUser } from "./server-user.ts";
 
@@ -55,6 +62,14 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
     },
     async kill(handle) {
       await killGroup(identityOf(handle));
+    },
+    async usages(handles) {
+      const groups = await groupUsages();
+      const known = handles.flatMap((handle) => {
+        const usage = groups.get(identityOf(handle).pid);
+        return usage ? [[handle, usage] as const] : [];
+      });
+      return new Map(known);
     },
     find: findMarked,
   };

@@ -1,3 +1,5 @@
+import type { Usage } from "../metrics/metric.ts";
+
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
  * `announces: false` in it means that the server does not say on its log when it is ready.
@@ -33,6 +35,8 @@ export type Runtime = {
   stop(handle: Handle): Promise<void>;
   /** Ends it at once; returns when it is gone. */
   kill(handle: Handle): Promise<void>;
+  /** What these servers use, those that are gone left out. */
+  usages(handles: readonly Handle[]): Promise<Map<Handle, Usage>>;
   /** Finds a server that was started for this instance but whose handle was never kept. */
   find(instanceId: string): Promise<Handle | null>;
 };

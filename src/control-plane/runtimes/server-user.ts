@@ -17,15 +17,25 @@ export async function chooseServerUser(
   home: string,
   mustRead: readonly string[],
 ): Promise<ServerUser | { reason: string }> {
+  if (process.getuid?.() === 0) await mkdir(home, { recursive: true });
+  const user = await chooseUser(deploymentId, [...mustRead, dirname(home)]);
+  if (!("uid" in user)) return user;
+  await chown(home, user.uid, user.gid);
+  await chmod(home, 0o700);
+  return user;
+}
+
+/** The user that goes by this name, which needs no entry anywhere; or why nobody else can be used. */
+export async function chooseUser(
+  name: string,
+  mustRead: readonly string[],
+): Promise<ServerUser | { reason: string }> {
   if (process.getuid?.() !== 0) return { reason: "the platform does not run as root" };
-  await mkdir(home, { recursive: true });
-  for (const path of [...mustRead, dirname(home)]) {
+  for (const path of mustRead) {
     const closed = await findClosed(path);
     if (closed !== null) return { reason: `other users cannot pass ${closed}` };
   }
-  const uid = firstUid + (createHash("sha256").update(deploymentId).digest().readUInt32BE(0) % uids);
-  await chown(home, uid, uid);
-  await chmod(home, 0o700);
+  const uid = firstUid + (createHash("sha256").update(name).digest().readUInt32BE(0) % uids);
   return { uid, gid: uid };
 }
 

@@ -253,6 +253,15 @@ export function createSupervisor(options: SupervisorOptions) {
     stop,
     kill,
     stopAll,
+    /** What the servers watched here use now. */
+    async usages() {
+      const entries = [...watched.values()].filter(({ instance }) => instance.handle !== null);
+      const used = await runtime.usages(entries.map(({ instance }) => instance.handle!));
+      return entries.flatMap(({ instance }) => {
+        const usage = used.get(instance.handle!);
+        return usage ? [{ instanceId: instance.id, deploymentId: instance.deployment_id, usage }] : [];
+      });
+    },
     /** Why a starting server is not ready yet, in the words of its last probe. */
     lastProbe: (instanceId: string) => watched.get(instanceId)?.probe ?? "",
   };

@@ -42,6 +42,8 @@ export type BucketSettings = {
   accelerate: boolean;
   /** Null: checksums only where the protocol demands them, unless it is AWS. */
   checksumMode: ChecksumMode | null;
+  /** Over TLS bodies are not signed unless this says so: the connection protects them, and a hash costs time. */
+  signBodies: boolean;
   /** Null: those of the machine. */
   credentials: BlobCredentials | null;
   /** Sent with every object: encryption, storage class and the like. */

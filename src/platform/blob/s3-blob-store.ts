@@ -74,7 +74,7 @@ function createClient(options: S3Options): S3Client {
   const custom = settings.endpointUrl !== null;
   const agent = { keepAlive: true, maxSockets: parallel, lookup: network.lookup };
   const silence = options.silenceTimeoutMs ?? 60_000;
-  return new S3Client({
+  const client = new S3Client({
     region: settings.region ?? defaultRegion,
     ...(settings.endpointUrl !== null && !settings.bucketInEndpoint
       ? { endpoint: settings.endpointUrl }
@@ -105,6 +105,22 @@ function createClient(options: S3Options): S3Client {
       socketTimeout: silence,
     },
   });
+  if (!settings.signBodies) leaveBodiesUnsigned(client);
+  return client;
+}
+
+/** What other clients do: over TLS the signature covers the headers, and the connection protects the body. */
+function leaveBodiesUnsigned(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const request = args.request as { protocol?: string; headers?: Record<string, string>; body?: unknown };
+      if (request.protocol === "https:" && request.headers && Buffer.isBuffer(request.body)) {
+        request.headers["x-amz-content-sha256"] ??= "UNSIGNED-PAYLOAD";
+      }
+      return next(args);
+    },
+    { step: "build", name: "leaveBodiesUnsigned", priority: "low" },
+  );
 }
 
 function checksumMode(settings: BucketSettings): "WHEN_SUPPORTED" | "WHEN_REQUIRED" {

@@ -23,6 +23,8 @@ describe("what the storage said becomes what to change", () => {
     [{ name: "Unknown", ...status(301) }, "blob.wrong_region", false, "config.region"],
     [{ name: "AccessDenied", ...status(403) }, "blob.no_permission", false, "s3:PutObject"],
     [{ name: "Unknown", ...status(403) }, "blob.no_permission", false, "permission"],
+    [{ name: "QuotaExceeded", ...status(403) }, "blob.full", false, "raise the quota"],
+    [{ name: "Unknown", ...status(507) }, "blob.full", false, "no room left"],
     [{ name: "SlowDown", ...status(503) }, "blob.busy", true, "could not serve"],
     [{ name: "Unknown", ...status(500) }, "blob.busy", true, "status 500"],
     [{ name: "Error", code: "ECONNREFUSED" }, "blob.unreachable", true, "endpoint_url"],

@@ -9,6 +9,7 @@ export const blobFailureCodes = [
   "blob.bad_bucket_name",
   "blob.wrong_region",
   "blob.no_permission",
+  "blob.full",
   "blob.refused",
   "blob.unreachable",
   "blob.busy",
@@ -58,6 +59,7 @@ function classify(fault: S3Fault): BlobFailureCode {
   if (status === undefined) return "blob.unreachable";
   if (status === 301 || status === 307) return "blob.wrong_region";
   if (status === 401 || status === 403) return "blob.no_permission";
+  if (status === 507) return "blob.full";
   if (status === 408 || status === 429 || status >= 500) return "blob.busy";
   return "blob.refused";
 }
@@ -77,6 +79,10 @@ const byName: Record<string, BlobFailureCode> = {
   AllAccessDisabled: "blob.no_permission",
   AccountProblem: "blob.no_permission",
   UserSuspended: "blob.no_permission",
+  QuotaExceeded: "blob.full",
+  StorageFull: "blob.full",
+  XMinioStorageFull: "blob.full",
+  XMinioAdminBucketQuotaExceeded: "blob.full",
   SlowDown: "blob.busy",
   ServiceUnavailable: "blob.busy",
   InternalError: "blob.busy",
@@ -108,6 +114,8 @@ function words(code: BlobFailureCode, fault: S3Fault, { bucket, host }: FailureP
       return `The bucket ${bucket} is not in this region${regionOf(fault)}. Set config.region to the bucket's region.`;
     case "blob.no_permission":
       return `The credentials have no permission to write to the bucket ${bucket} ${at}. They need s3:PutObject under the prefix.`;
+    case "blob.full":
+      return `The storage ${at} has no room left for the bucket ${bucket}, or its quota is used up. Make room or raise the quota, then create the export again.`;
     case "blob.unreachable":
       return `The storage ${at} cannot be reached. Check endpoint_url, and that it can be reached from here.`;
     case "blob.busy":

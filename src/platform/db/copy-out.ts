@@ -1,4 +1,6 @@
+import { Socket } from "node:net";
 import pg from "pg";
+import { copySocket } from "./copy-socket.ts";
 import { describeDatabase, mapDatabaseError } from "./database-errors.ts";
 
 /** One row as the database sends it in binary COPY format; the bytes are valid during the call only. */
@@ -40,11 +42,15 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
   const { signal } = options;
   const where = describeDatabase(options.url);
   signal.throwIfAborted();
+  let take: CopyRow = () => {};
   const client = new pg.Client({
     connectionString: options.url,
     application_name: "treadle export",
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
+    // Its type names no argument, which is the connection's configuration.
+    stream: ((config?: { ssl?: unknown }) =>
+      config?.ssl ? new Socket() : copySocket((...data) => take(...data))) as () => Socket,
     options: "-c timezone=UTC -c jit=off -c statement_timeout=0 -c idle_in_transaction_session_timeout=0",
   });
   const failed = Promise.withResolvers<never>();
@@ -58,7 +64,12 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
   signal.addEventListener("abort", stop, { once: true });
   try {
     await Promise.race([client.connect(), failed.promise]);
-    const rows = await Promise.race([submit(client, options), failed.promise]);
+    const rows = await Promise.race([
+      submit(client, options, (onCopyData) => {
+        take = onCopyData;
+      }),
+      failed.promise,
+    ]);
     // Says goodbye; whether it is heard changes nothing.
     await client.end().catch(() => {});
     return rows;
@@ -72,31 +83,40 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
   }
 }
 
-function submit(client: pg.Client, options: CopyOutOptions): Promise<number> {
+function submit(
+  client: pg.Client,
+  options: CopyOutOptions,
+  listen: (onCopyData: CopyRow) => void,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = streamOf(client);
     let rows = 0;
     let announced = -1;
     let first = true;
     let failure: unknown;
+    const take: CopyRow = (source, messageStart, end) => {
+      if (failure !== undefined) return;
+      // The header comes with the first row, and every message holds exactly one row.
+      const start = first ? messageStart + headerBytes : messageStart;
+      first = false;
+      if (start >= end || source.readInt16BE(start) === trailer) return;
+      try {
+        options.onRow(source, start, end);
+        rows += 1;
+      } catch (error) {
+        failure = error;
+        reject(error);
+        stream.destroy();
+      }
+    };
+    listen(take);
     const query: Submittable = {
       submit(connection) {
         connection.query(`copy (${options.select}) to stdout (format binary)`);
       },
+      // Through the driver only where it decrypts what comes.
       handleCopyData({ chunk }) {
-        if (failure !== undefined) return;
-        // The header comes with the first row, and every message holds exactly one row.
-        const start = first ? headerBytes : 0;
-        first = false;
-        if (start >= chunk.length || chunk.readInt16BE(start) === trailer) return;
-        try {
-          options.onRow(chunk, start, chunk.length);
-          rows += 1;
-        } catch (error) {
-          failure = error;
-          reject(error);
-          stream.destroy();
-        }
+        take(chunk, 0, chunk.length);
       },
       handleCommandComplete({ text }) {
         announced = Number(/^COPY (\d+)$/.exec(text)?.[1] ?? -1);

@@ -17,6 +17,8 @@ export type Database = {
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /** Runs a prepared statement on the pool and returns its rows. */
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /** Writes rows as binary COPY into a table and its columns, all or none; answers how many. */
+  copyIn(target: string, data: Buffer): Promise<number>;
   /**
    * Subscribes to NOTIFY on one dedicated connection, which reconnects by itself. `onGap` runs after a
    * reconnection: whatever was announced meanwhile is lost, so the subscriber looks for itself.

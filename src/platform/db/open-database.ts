@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import type { Logger } from "../logger.ts";
+import { copyIn } from "./copy-in.ts";
 import type { Database, Sql, Statement } from "./database.ts";
 import { describeDatabase, isConnectionError, mapDatabaseError, sqlState } from "./database-errors.ts";
 import { NotificationListener } from "./notification-listener.ts";
@@ -64,16 +65,11 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   const sql: Sql = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: mappedPool(connect, where) }) });
   const listener = new NotificationListener({ connection, where, logger });
 
-  const query = async <Row extends object>(
-    statement: Statement,
-    values: readonly unknown[],
-  ): Promise<Row[]> => {
+  const onConnection = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     const client = await connect();
     let broken = false;
     try {
-      // The values are copied by the driver, which only asks for a mutable array.
-      const result = await client.query<Row>({ ...statement, values: values as unknown[] });
-      return result.rows;
+      return await work(client);
     } catch (error) {
       // A plan prepared before a migration changed its tables fails for ever on its connection.
       broken = isConnectionError(error) || sqlState(error) === "0A000";
@@ -83,9 +79,17 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     }
   };
 
+  const query = <Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> =>
+    onConnection(async (client) => {
+      // The values are copied by the driver, which only asks for a mutable array.
+      const result = await client.query<Row>({ ...statement, values: values as unknown[] });
+      return result.rows;
+    });
+
   return {
     sql,
     query,
+    copyIn: (target, data) => onConnection((client) => copyIn(client, target, data)),
     transaction: (work) => sql.transaction().execute(work),
     listen: (channel, onMessage, onGap) => listener.listen(channel, onMessage, onGap),
     notify: async (channel, payload) => {

@@ -10,7 +10,12 @@ export type Exchange = {
   workspaceId: string | undefined;
   status: number;
   startedMs: number;
+  /** Of the request, for the log that names some. */
+  headers?: Headers;
 };
+
+/** The headers to write down of a request; none by default, because they hold credentials. */
+export type PickHeaders = (headers: Headers) => Record<string, string>;
 
 type Wire = { incoming?: IncomingMessage; outgoing?: ServerResponse } | undefined;
 
@@ -21,8 +26,9 @@ export type AccessLog = {
 
 const quietRoutes = new Set(["/ok", "/metrics"]);
 
-/** One line and one observation per request, written when the last byte has left. Never query values or headers. */
-export function createAccessLog(logger: Logger, metrics: HttpMetrics): AccessLog {
+/** One line and one observation per request, written when the last byte has left. Never query values, and headers only as told. */
+export function createAccessLog(logger: Logger, metrics: HttpMetrics, pickHeaders?: PickHeaders): AccessLog {
+  const record = recorder(logger, pickHeaders);
   return {
     forRoute(route) {
       const observe = metrics.requestObserver(route);
@@ -30,7 +36,7 @@ export function createAccessLog(logger: Logger, metrics: HttpMetrics): AccessLog
       return (exchange, wire) => {
         const outgoing = wire?.outgoing;
         if (!outgoing) {
-          record(logger, level, observe, exchange, undefined, false);
+          record(level, observe, exchange, undefined, false);
           return;
         }
         // The connection may have sent earlier answers already.
@@ -38,35 +44,38 @@ export function createAccessLog(logger: Logger, metrics: HttpMetrics): AccessLog
         const bytesBefore = socket?.bytesWritten ?? 0;
         outgoing.once("close", () => {
           const bytes = socket ? socket.bytesWritten - bytesBefore : undefined;
-          record(logger, level, observe, exchange, bytes, !outgoing.writableFinished);
+          record(level, observe, exchange, bytes, !outgoing.writableFinished);
         });
       };
     },
   };
 }
 
-function record(
-  logger: Logger,
-  level: "debug" | "info",
-  observe: RequestObserver,
-  exchange: Exchange,
-  bytes: number | undefined,
-  cutOff: boolean,
-): void {
-  const ms = performance.now() - exchange.startedMs;
-  observe(exchange.method, exchange.status, ms);
-  if (!logger.isLevelEnabled(level)) return;
-  logger[level](
-    {
-      method: exchange.method,
-      route: exchange.route,
-      status: exchange.status,
-      ms: Math.round(ms * 10) / 10,
-      ...(bytes === undefined ? {} : { bytes }),
-      request_id: exchange.requestId,
-      ...(exchange.workspaceId === undefined ? {} : { workspace_id: exchange.workspaceId }),
-      ...(cutOff ? { cut_off: true } : {}),
-    },
-    "request",
-  );
+function recorder(logger: Logger, pickHeaders: PickHeaders | undefined) {
+  return (
+    level: "debug" | "info",
+    observe: RequestObserver,
+    exchange: Exchange,
+    bytes: number | undefined,
+    cutOff: boolean,
+  ): void => {
+    const ms = performance.now() - exchange.startedMs;
+    observe(exchange.method, exchange.status, ms);
+    if (!logger.isLevelEnabled(level)) return;
+    const { headers } = exchange;
+    logger[level](
+      {
+        method: exchange.method,
+        route: exchange.route,
+        status: exchange.status,
+        ms: Math.round(ms * 10) / 10,
+        ...(bytes === undefined ? {} : { bytes }),
+        request_id: exchange.requestId,
+        ...(exchange.workspaceId === undefined ? {} : { workspace_id: exchange.workspaceId }),
+        ...(pickHeaders && headers ? { headers: pickHeaders(headers) } : {}),
+        ...(cutOff ? { cut_off: true } : {}),
+      },
+      "request",
+    );
+  };
 }

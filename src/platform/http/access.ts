@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import { type Authenticator, type Caller, roleCovers } from "./caller.ts";
 import type { Cors } from "./cors.ts";
+import { clientAddress, type FailedCredentials } from "./failed-credentials.ts";
 import { hostnameOf, isLoopbackHostname } from "./loopback.ts";
 import type { Access } from "./route.ts";
 
@@ -9,26 +10,35 @@ export type AccessOptions = {
   /** Whether the agent server and the chat application ask for a credential. */
   agentAuthRequired: boolean;
   cors: Cors;
+  /** Where refused credentials are counted. */
+  failedCredentials?: FailedCredentials | undefined;
 };
 
-/** Decides who is calling, or throws 401 or 403. `urlHost` stands in where there is no Host header. */
+/**
+ * Decides who is calling, or throws 401, 403 or 429. `urlHost` stands in where there is no Host header; `peer` is the
+ * address of the connection.
+ */
 export type Authorize = (
   access: Access,
   headers: Headers,
   urlHost: string,
   request?: Request,
+  peer?: string,
 ) => Promise<Caller | null>;
 
 export function createAuthorize(options: AccessOptions): Authorize {
-  const { authenticator, agentAuthRequired, cors } = options;
-  return async (access, headers, urlHost, request) => {
+  const { agentAuthRequired, cors } = options;
+  const authenticator = options.failedCredentials
+    ? countingFailures(options.authenticator, options.failedCredentials)
+    : options.authenticator;
+  return async (access, headers, urlHost, request, peer) => {
     if (access.kind === "open") return null;
-    let caller = await authenticator.authenticate(headers, request);
+    let caller = await authenticator.authenticate(headers, request, peer);
     if (caller === null) {
       if (access.kind === "workspace" || agentAuthRequired) throw credentialMissing();
       refuseForeignPages(headers, urlHost, cors);
       caller = await authenticator.loopbackCaller();
-    }
+    } else refuseForeignSockets(headers, urlHost, cors);
     if (!roleCovers(caller.role, access.role)) {
       throw new AppError({
         code: "request.role_too_low",
@@ -37,6 +47,31 @@ export function createAuthorize(options: AccessOptions): Authorize {
       });
     }
     return caller;
+  };
+}
+
+type CountingAuthenticator = Pick<Authenticator, "loopbackCaller"> & {
+  authenticate(headers: Headers, request?: Request, peer?: string): Promise<Caller | null>;
+};
+
+function countingFailures(authenticator: Authenticator, failed: FailedCredentials): CountingAuthenticator {
+  return {
+    loopbackCaller: () => authenticator.loopbackCaller(),
+    async authenticate(headers, request, peer) {
+      const credential = headers.get("x-api-key") ?? headers.get("authorization");
+      if (credential === null) return authenticator.authenticate(headers, request);
+      const address = clientAddress(peer, headers);
+      failed.admit(address, credential);
+      try {
+        const caller = await authenticator.authenticate(headers, request);
+        failed.accepted(credential);
+        return caller;
+      } catch (error) {
+        if (error instanceof AppError && error.kind === "unauthenticated")
+          failed.refused(address, credential);
+        throw error;
+      }
+    },
   };
 }
 
@@ -60,6 +95,23 @@ function refuseForeignPages(headers: Headers, urlHost: string, cors: Cors): void
   } else if (headers.get("sec-fetch-site") === "cross-site") {
     throw foreign("A page of another site may not use this server without a credential. Send X-Api-Key.");
   }
+}
+
+/**
+ * A browser asks before it lets a page of another site send a credential, but not before it opens a WebSocket: what
+ * the preflight would have refused is refused here.
+ */
+function refuseForeignSockets(headers: Headers, urlHost: string, cors: Cors): void {
+  const origin = headers.get("origin");
+  if (origin === null || headers.get("upgrade")?.toLowerCase() !== "websocket") return;
+  if (cors.allowedOrigin(origin) !== null) return;
+  const page = URL.parse(origin)?.host;
+  // Behind a proxy the address the page knows is the one the proxy was asked for; a page cannot set either.
+  const hosts = [headers.get("host") ?? urlHost, headers.get("x-forwarded-host")];
+  if (page && hosts.some((host) => host?.toLowerCase() === page)) return;
+  throw foreign(
+    "A page of another site may not open a WebSocket here. Name its origin in TREADLE_CORS_ORIGINS (CORS_ALLOW_ORIGINS for an agent server).",
+  );
 }
 
 function foreign(message: string): AppError {

@@ -24,7 +24,7 @@ export type Cors = {
   /** Named by the operator or on this machine: trusted to act without a credential. `*` is not trust. */
   isTrusted(origin: string): boolean;
   /** Adds the headers a browser needs to let the page read the answer. */
-  decorate(headers: Headers, origin: string): void;
+  decorate(headers: Pick<Headers, "set" | "append">, origin: string): void;
   preflight(request: Request): Response;
 };
 

@@ -18,10 +18,21 @@ export function decorate(
       statusText: response.statusText,
       headers: new Headers(response.headers),
     });
-    answer.headers.set("x-request-id", requestId);
   }
-  addSecurityHeaders(answer.headers, isPublic);
-  const origin = requestHeaders?.get("origin");
-  if (origin) cors.decorate(answer.headers, origin);
+  decorateHeaders(answer.headers, requestHeaders?.get("origin") ?? null, requestId, cors, isPublic);
   return answer;
+}
+
+export type AnswerHeaders = Pick<Headers, "has" | "get" | "set" | "append">;
+
+export function decorateHeaders(
+  headers: AnswerHeaders,
+  origin: string | null,
+  requestId: string,
+  cors: Cors,
+  isPublic: boolean,
+): void {
+  headers.set("x-request-id", requestId);
+  addSecurityHeaders(headers, isPublic);
+  if (origin) cors.decorate(headers, origin);
 }

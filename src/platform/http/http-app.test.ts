@@ -138,9 +138,20 @@ describe("log and metrics", () => {
     expect(requests[0]?.request_id).toBe("one");
     expect(requests[3]?.workspace_id).toBe(caller("admin").workspaceId);
     expect(JSON.stringify(own.lines)).not.toMatch(/hunter2|4711|admin/);
+    expect(requests[0]).not.toHaveProperty("headers");
     const { body } = await own.metrics.render("prometheus");
     expect(body).toContain('lg_api_http_requests_total{method="GET",path="/things/{id}",status="200"} 1');
     expect(body).toContain('lg_api_http_requests_latency_count{method="GET",path="/list"} 1');
+  });
+});
+
+describe("headers in the log", () => {
+  it("are those it is told to pick, also of what has no route", async () => {
+    const own = buildHttpApp({ loggedHeaders: (headers) => ({ mood: headers.get("x-mood") ?? "none" }) });
+    await own.call("/ok", { headers: { "x-mood": "calm", cookie: "secret" } });
+    await own.call("/nowhere");
+    expect(own.lines.map((line) => line.headers)).toEqual([{ mood: "calm" }, { mood: "none" }]);
+    expect(JSON.stringify(own.lines)).not.toContain("secret");
   });
 });
 

@@ -9,6 +9,7 @@ import { errorResponse } from "./error-response.ts";
 import { documentRoutes } from "./openapi-routes.ts";
 import { PathRouter, routerPath } from "./path-router.ts";
 import type { HttpAppOptions, HttpHono, Pipeline, ServerEnv } from "./pipeline.ts";
+import { type BeginRaw, createRawExchanges } from "./raw-exchange.ts";
 import { requestIdOf } from "./request-id.ts";
 import { createRouteHandler } from "./route-handler.ts";
 
@@ -19,6 +20,8 @@ export type HttpApp = {
   app: Hono<HttpHono>;
   /** The same decision for WebSocket upgrades, which do not pass through routes. */
   authorize: Authorize;
+  /** For what passes through on the wire. */
+  raw(route: string): BeginRaw;
 };
 
 /** Every request: id, routing, access, validation, handler, error shape, headers, log; one closure per route. */
@@ -32,6 +35,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     authenticator: options.authenticator,
     agentAuthRequired: options.agentAuthRequired,
     cors,
+    failedCredentials: options.failedCredentials,
   });
   const router = new PathRouter<[never, never]>();
   const app = new Hono<HttpHono>({ router: router as never, getPath: pathOf });
@@ -39,7 +43,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     options,
     cors,
     authorize,
-    accessLog: createAccessLog(options.logger, options.metrics),
+    accessLog: createAccessLog(options.logger, options.metrics, options.loggedHeaders),
     neverAborts: new AbortController().signal,
   };
 
@@ -58,7 +62,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     const place = { requestId, method: c.req.method, route: "unmatched", logger: options.logger };
     const response = errorResponse(unmatched(c, withImplied(router.methodsAt(c.req.path))), place);
     const { status } = response;
-    finishUnmatched({ ...place, workspaceId: undefined, status, startedMs }, c.env);
+    const { headers } = c.req.raw;
+    finishUnmatched({ ...place, workspaceId: undefined, status, startedMs, headers }, c.env);
     return decorate(response, c.req.raw.headers, requestId, cors, false);
   });
   app.onError((error, c) => {
@@ -70,6 +75,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   return {
     app,
     authorize,
+    raw: (route) => createRawExchanges(pipeline, route),
     fetch(request, env) {
       if (request.method !== "OPTIONS") return app.fetch(request, env ?? {});
       const { headers } = request;

@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.ts";
 import type { HttpMetrics } from "../metrics.ts";
 import type { Authorize } from "./access.ts";
-import type { AccessLog } from "./access-log.ts";
+import type { AccessLog, PickHeaders } from "./access-log.ts";
 import type { Authenticator } from "./caller.ts";
 import type { Cors, CorsRules } from "./cors.ts";
+import type { FailedCredentials } from "./failed-credentials.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { ApiDocument } from "./openapi.ts";
 import type { Route } from "./route.ts";
@@ -12,6 +13,8 @@ import type { Route } from "./route.ts";
 export type HttpAppOptions = {
   routes: Route[];
   authenticator: Authenticator;
+  /** Slows down guessing; left out, nothing is counted. */
+  failedCredentials?: FailedCredentials;
   agentAuthRequired: boolean;
   logger: Logger;
   metrics: HttpMetrics;
@@ -23,6 +26,7 @@ export type HttpAppOptions = {
   /** Check every answer against the route's published schemas. */
   validateResponses: boolean;
   idempotency?: IdempotencyStore;
+  loggedHeaders?: PickHeaders;
   /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
   aliases?: Record<string, string[]>;
 };

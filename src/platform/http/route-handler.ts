@@ -56,7 +56,10 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
     let response: Response;
     try {
       checkPath(c.req.path);
-      if (!isPublic) caller = await authorize(spec.access, headers, hostOf(raw.url), raw);
+      if (!isPublic) {
+        const peer = c.env.incoming?.socket.remoteAddress;
+        caller = await authorize(spec.access, headers, hostOf(raw.url), raw, peer);
+      }
       const params = readParams(c);
       const query = readQuery(raw.url);
       const { body, bytes } = await readBody(c);
@@ -86,6 +89,7 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
         workspaceId: caller?.workspaceId,
         status: response.status,
         startedMs,
+        headers,
       },
       c.env,
     );

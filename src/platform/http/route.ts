@@ -85,6 +85,11 @@ export function json(status: number, body: unknown, headers?: Record<string, str
   });
 }
 
+/** `json` for a body that is JSON text already. */
+export function jsonText(status: number, text: string | Uint8Array<ArrayBuffer>): Response {
+  return new Response(text, { status, headers: jsonHeaders });
+}
+
 export function noContent(headers?: Record<string, string>): Response {
   return new Response(null, headers ? { status: 204, headers } : { status: 204 });
 }

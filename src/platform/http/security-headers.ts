@@ -10,7 +10,7 @@ const pagePolicy = [
 ].join("; ");
 
 /** What a handler set itself stays; only `nosniff` is not negotiable. */
-export function addSecurityHeaders(headers: Headers, isPublic: boolean): void {
+export function addSecurityHeaders(headers: Pick<Headers, "has" | "get" | "set">, isPublic: boolean): void {
   headers.set("x-content-type-options", "nosniff");
   if (!headers.has("x-frame-options")) headers.set("x-frame-options", "DENY");
   if (!headers.has("referrer-policy")) headers.set("referrer-policy", "no-referrer");

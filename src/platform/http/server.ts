@@ -6,6 +6,7 @@ import { AppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { ServerEnv } from "./pipeline.ts";
 import { json } from "./route.ts";
+import { takeSocketKey } from "./socket-key.ts";
 
 /** Takes over a connection that asks for another protocol. It must end it when `shutdown` aborts. */
 export type OnUpgrade = (
@@ -15,7 +16,23 @@ export type OnUpgrade = (
   shutdown: AbortSignal,
 ) => void;
 
-export type ListenOptions = { host: string; port: number; logger: Logger; onUpgrade?: OnUpgrade };
+/**
+ * Takes a request on the wire, before it becomes a web Request, and says by which route; null leaves it to the
+ * routes. `next` gives it to them later.
+ */
+export type OnRequest = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  next: () => void,
+) => string | null;
+
+export type ListenOptions = {
+  host: string;
+  port: number;
+  logger: Logger;
+  onUpgrade?: OnUpgrade;
+  onRequest?: OnRequest;
+};
 
 export type RunningServer = {
   url: string;
@@ -34,7 +51,7 @@ const keepAliveMs = 75_000;
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
-  const { logger, onUpgrade } = options;
+  const { logger, onUpgrade, onRequest } = options;
   const shutdown = new AbortController();
   const inFlight = new Set<InFlight>();
   const upgraded = new Map<Duplex, InFlight>();
@@ -68,10 +85,14 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
     entries.set(outgoing, entry);
     inFlight.add(entry);
     outgoing.once("close", () => finished(entry));
-    void answer(incoming, outgoing);
+    const next = () => void answer(incoming, outgoing);
+    const taken = onRequest?.(incoming, outgoing, next) ?? null;
+    if (taken === null) next();
+    else entry.route = taken;
   });
 
   server.on("upgrade", (incoming, socket, head) => {
+    takeSocketKey(incoming.headers);
     socket.on("error", (error) => logger.debug({ err: error }, "an upgraded connection failed"));
     if (!onUpgrade || shutdown.signal.aborted) {
       const status = onUpgrade ? "503 Service Unavailable" : "426 Upgrade Required";

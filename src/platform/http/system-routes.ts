@@ -19,6 +19,8 @@ export type SystemRoutesOptions = {
   database: Pick<Database, "ping">;
   metrics: Metrics;
   info: { version: string; graphLibraryVersion: string; flags: Record<string, boolean> };
+  /** Somebody else answers at `/`; otherwise it leads to the reference. */
+  hasRootPage?: boolean;
 };
 
 const tag = "System";
@@ -27,21 +29,9 @@ const access = { kind: "open" } as const;
 const pingTimeoutMs = 3_000;
 
 /** Health, facts and metrics of this server; the first thing clients and probes ask for. */
-export function systemRoutes({ database, metrics, info: facts }: SystemRoutesOptions): Route[] {
+export function systemRoutes({ database, metrics, info: facts, hasRootPage }: SystemRoutesOptions): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/",
-        operationId: "getRoot",
-        summary: "The way in: the reference of everything that is served here",
-        tag,
-        access,
-        hidden: true,
-        responses: { 302: { description: "To /docs." } },
-      },
-      () => new Response(null, { status: 302, headers: { location: "/docs" } }),
-    ),
+    ...(hasRootPage ? [] : [rootRoute()]),
     route(
       {
         method: "get",
@@ -96,6 +86,22 @@ export function systemRoutes({ database, metrics, info: facts }: SystemRoutesOpt
       },
     ),
   ];
+}
+
+function rootRoute(): Route {
+  return route(
+    {
+      method: "get",
+      path: "/",
+      operationId: "getRoot",
+      summary: "The way in: the reference of everything that is served here",
+      tag,
+      access,
+      hidden: true,
+      responses: { 302: { description: "To /docs." } },
+    },
+    () => new Response(null, { status: 302, headers: { location: "/docs" } }),
+  );
 }
 
 async function checkDatabase(database: Pick<Database, "ping">): Promise<void> {

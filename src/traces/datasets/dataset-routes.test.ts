@@ -115,12 +115,44 @@ describe("examples", () => {
     expect((await call("POST", "/examples", { dataset_id: randomUUID(), inputs: {} })).status).toBe(404);
   });
 
+  test("keep attachments, which are listed, read, renamed and given up", async () => {
+    const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
+    const id = randomUUID();
+    const bytes = Buffer.from([0, 1, 2, 255]);
+    await upload("POST", dataset.id, [
+      { name: id, value: {} },
+      { name: `${id}.inputs`, value: { q: 1 } },
+      { name: `${id}.attachment.image`, bytes, type: "image/png" },
+      { name: `${id}.attachment.note`, bytes: Buffer.from("text"), type: "text/plain" },
+    ]);
+    const attachments = async () =>
+      (await call("GET", `/examples/${id}`)).body.attachment_urls as Record<string, unknown>;
+    expect(await attachments()).toMatchObject({
+      "attachment.image": { mime_type: "image/png", presigned_url: expect.stringContaining(id) },
+      "attachment.note": { mime_type: "text/plain" },
+    });
+    expect((await call("GET", `/examples?dataset=${dataset.id}`)).body[0]?.attachment_urls).not.toBeNull();
+    const path = `/examples/${id}/attachments`;
+    const read = await subject.app.fetch(
+      new Request(`http://127.0.0.1/api/v1${path}/image`, { headers: { "x-api-key": subject.app.apiKey } }),
+    );
+    expect(Buffer.from(await read.arrayBuffer())).toEqual(bytes);
+    expect(read.headers.get("content-type")).toBe("application/octet-stream");
+    const kept = { retain: [], rename: { image: "picture" } };
+    await upload("PATCH", dataset.id, [
+      { name: id, value: {} },
+      { name: `${id}.attachments_operations`, value: kept },
+    ]);
+    expect(Object.keys(await attachments())).toEqual(["attachment.picture"]);
+    expect((await call("GET", `${path}/note`)).status).toBe(404);
+  });
+
   test("422 for parts that are no example", async () => {
     const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
     expect((await upload("POST", dataset.id, [{ name: "x", value: {} }])).status).toBe(422);
-    expect(
-      (await upload("POST", dataset.id, [{ name: `${randomUUID()}.attachment.a`, value: {} }])).status,
-    ).toBe(422);
+    expect((await upload("POST", dataset.id, [{ name: `${randomUUID()}.other`, value: {} }])).status).toBe(
+      422,
+    );
     expect((await upload("POST", randomUUID(), [{ name: randomUUID(), value: {} }])).status).toBe(404);
   });
 });

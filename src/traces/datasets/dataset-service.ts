@@ -1,7 +1,14 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { type Dataset, datasetNameTaken, datasetNotFound, type Example, exampleNotFound } from "./dataset.ts";
+import {
+  attachmentNotFound,
+  type Dataset,
+  datasetNameTaken,
+  datasetNotFound,
+  type Example,
+  exampleNotFound,
+} from "./dataset.ts";
 import {
   type DatasetChange,
   type DatasetFilter,
@@ -13,6 +20,14 @@ import {
   updateDataset,
 } from "./dataset-store.ts";
 import {
+  type KeptAttachments,
+  keepExampleAttachments,
+  listExampleAttachments,
+  type NewExampleAttachment,
+  readExampleAttachment,
+  saveExampleAttachment,
+} from "./example-attachment-store.ts";
+import {
   deleteExamples,
   type ExampleChange,
   type ExampleFilter,
@@ -23,6 +38,13 @@ import {
   touchDataset,
   updateExample,
 } from "./example-store.ts";
+
+export type ChangedExample = {
+  id: string;
+  change: ExampleChange;
+  kept?: KeptAttachments | undefined;
+  attachments?: NewExampleAttachment[] | undefined;
+};
 
 export type DatasetService = ReturnType<typeof createDatasetService>;
 
@@ -64,6 +86,7 @@ export function createDatasetService(options: { database: Database }) {
       workspaceId: string,
       datasetId: string,
       examples: readonly NewExample[],
+      attachments: readonly NewExampleAttachment[] = [],
     ): Promise<string[]> {
       await get(workspaceId, datasetId);
       return database.transaction(async (tx) => {
@@ -76,6 +99,7 @@ export function createDatasetService(options: { database: Database }) {
               "An example with one of these ids exists already; none was added. Send new ids, or none.",
           });
         }
+        for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
         await touchDataset(tx, datasetId);
         return examples.map((example) => example.id);
       });
@@ -87,16 +111,22 @@ export function createDatasetService(options: { database: Database }) {
     },
     listExamples: (workspaceId: string, filter: ExampleFilter): Promise<Example[]> =>
       listExamples(sql, workspaceId, filter),
+    attachmentsOf: (workspaceId: string, exampleIds: readonly string[]) =>
+      listExampleAttachments(sql, workspaceId, exampleIds),
+    async getAttachment(workspaceId: string, exampleId: string, name: string) {
+      const found = await readExampleAttachment(sql, workspaceId, exampleId, name);
+      if (!found) throw attachmentNotFound(exampleId, name);
+      return found;
+    },
     /** All of them, or none. */
-    updateExamples(
-      workspaceId: string,
-      changes: readonly { id: string; change: ExampleChange }[],
-    ): Promise<Example[]> {
+    updateExamples(workspaceId: string, changes: readonly ChangedExample[]): Promise<Example[]> {
       return database.transaction(async (tx) => {
         const updated: Example[] = [];
-        for (const { id, change } of changes) {
+        for (const { id, change, kept, attachments = [] } of changes) {
           const example = await updateExample(tx, workspaceId, id, change);
           if (!example) throw exampleNotFound(id);
+          if (kept) await keepExampleAttachments(tx, workspaceId, id, kept);
+          for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
           updated.push(example);
         }
         return updated;

@@ -51,3 +51,11 @@ export function exampleNotFound(id: string): AppError {
     message: `Example ${id} not found. Check the id, and that the key belongs to its workspace.`,
   });
 }
+
+export function attachmentNotFound(exampleId: string, name: string): AppError {
+  return new AppError({
+    code: "traces.attachment_not_found",
+    kind: "not_found",
+    message: `Example ${exampleId} has no attachment "${name.slice(0, 80)}".`,
+  });
+}

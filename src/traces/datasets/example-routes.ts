@@ -3,6 +3,7 @@ import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
+import { attachmentResponse } from "../ingest/attachment-routes.ts";
 import { boundaryOf, parseMultipart } from "../ingest/multipart.ts";
 import { RefusedPart } from "../ingest/read-run.ts";
 import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
@@ -28,6 +29,10 @@ const example = z.object({
   source_run_id: id.nullable(),
   created_at: z.string(),
   modified_at: z.string(),
+  attachment_urls: z
+    .record(z.string(), z.object({ presigned_url: z.string(), mime_type: z.string() }))
+    .nullable()
+    .describe("By `attachment.<name>`; the address asks for the same key as any other."),
 });
 const newExample = z.looseObject({
   id: id.nullish(),
@@ -43,6 +48,20 @@ const params = z.object({ example_id: id });
 const datasetParams = z.object({ dataset_id: id });
 
 export function exampleRoutes(service: DatasetService): Route[] {
+  const withAttachments = async (request: Request, workspaceId: string, found: readonly Example[]) => {
+    const ids = found.map((each) => each.id);
+    const attachments = await service.attachmentsOf(workspaceId, ids);
+    const { origin } = new URL(request.url);
+    return found.map((each) =>
+      toWire(
+        each,
+        attachments.get(each.id)?.map(({ name, mime_type }) => {
+          const path = `/api/v1/examples/${each.id}/attachments/${encodeURIComponent(name)}`;
+          return [`attachment.${name}`, { presigned_url: `${origin}${path}`, mime_type }];
+        }),
+      ),
+    );
+  };
   const multipart = {
     tag,
     access: write,
@@ -60,12 +79,14 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "upload_examples",
         summary: "Add examples as parts of one body",
         description:
-          "Parts: `<example id>` (metadata, split), `<example id>.inputs`, `<example id>.outputs`. All are added, or none.",
+          "Parts: `<example id>` (metadata, split), `<example id>.inputs`, `<example id>.outputs`, `<example id>.attachment.<name>`. All are added, or none.",
         responses: { 201: { description: "Added", schema: written } },
       },
       async ({ c, caller, params }) => {
         const sent = await readSent(c.req.raw);
-        const ids = await service.addExamples(caller.workspaceId, params.dataset_id, sent.map(toNewExample));
+        const attachments = sent.flatMap((each) => each.attachments ?? []);
+        const examples = sent.map(toNewExample);
+        const ids = await service.addExamples(caller.workspaceId, params.dataset_id, examples, attachments);
         return json(201, { count: ids.length, example_ids: ids, as_of: new Date().toISOString() });
       },
     ),
@@ -83,7 +104,12 @@ export function exampleRoutes(service: DatasetService): Route[] {
         const sent = await readSent(c.req.raw);
         await service.updateExamples(
           caller.workspaceId,
-          sent.map((each) => ({ id: each.id, change: changeOf(each) })),
+          sent.map((each) => ({
+            id: each.id,
+            change: changeOf(each),
+            kept: each.kept,
+            attachments: each.attachments,
+          })),
         );
         return json(201, {
           count: sent.length,
@@ -146,7 +172,10 @@ export function exampleRoutes(service: DatasetService): Route[] {
         const sent = body.map((record) => toNewExample({ id: record.id ?? newId(), record }));
         const ids = await service.addExamples(caller.workspaceId, datasetId, sent);
         const found = await service.listExamples(caller.workspaceId, { ids, limit: ids.length, offset: 0 });
-        return json(200, found.map(toWire));
+        return json(
+          200,
+          found.map((each) => toWire(each)),
+        );
       },
     ),
     route(
@@ -167,7 +196,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(example) } },
       },
-      async ({ caller, query }) => {
+      async ({ c, caller, query }) => {
         const found = await service.listExamples(caller.workspaceId, {
           ...(query.dataset && { datasetId: query.dataset }),
           ...(query.id && { ids: query.id }),
@@ -176,7 +205,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
           limit: query.limit,
           offset: query.offset,
         });
-        return json(200, found.map(toWire));
+        return json(200, await withAttachments(c.req.raw, caller.workspaceId, found));
       },
     ),
     route(
@@ -191,8 +220,28 @@ export function exampleRoutes(service: DatasetService): Route[] {
         responses: { 200: one },
         errors: [404],
       },
+      async ({ c, caller, params }) => {
+        const found = await service.getExample(caller.workspaceId, params.example_id);
+        const [wire] = await withAttachments(c.req.raw, caller.workspaceId, [found]);
+        return json(200, wire!);
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/examples/{example_id}/attachments/{name}",
+        operationId: "get_example_attachment",
+        summary: "Download an example's attachment",
+        tag,
+        access: read,
+        params: z.object({ example_id: id, name: z.string() }),
+        responses: {
+          200: { description: "The bytes as they were sent", contentType: "application/octet-stream" },
+        },
+        errors: [404],
+      },
       async ({ caller, params }) =>
-        json(200, toWire(await service.getExample(caller.workspaceId, params.example_id))),
+        attachmentResponse(await service.getAttachment(caller.workspaceId, params.example_id, params.name)),
     ),
     route(
       {
@@ -256,12 +305,15 @@ function changeOf(sent: SentExample): ExampleChange {
   };
 }
 
-function toWire(found: Example): z.input<typeof example> {
+function toWire(found: Example, attachments: Attachments = []): z.input<typeof example> {
   const { workspace_id: _workspace, inputs, outputs, ...rest } = found;
   return {
     ...rest,
     name: `#${found.id.slice(0, 8)}`,
     inputs: JSON.parse(inputs),
     outputs: outputs === null ? null : JSON.parse(outputs),
+    attachment_urls: attachments.length === 0 ? null : Object.fromEntries(attachments),
   };
 }
+
+type Attachments = [string, { presigned_url: string; mime_type: string }][];

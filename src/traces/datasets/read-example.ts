@@ -1,8 +1,9 @@
 import { parseObjectPart, parsePart } from "../ingest/json-text.ts";
 import type { Part } from "../ingest/multipart.ts";
-import { RefusedPart } from "../ingest/read-run.ts";
+import { RefusedPart, storable } from "../ingest/read-run.ts";
 import { normalizeUuid } from "../ingest/wire-id.ts";
 import { readTime } from "../ingest/wire-time.ts";
+import type { KeptAttachments, NewExampleAttachment } from "./example-attachment-store.ts";
 import type { NewExample } from "./example-store.ts";
 
 /** What was sent for one example; a field that is not there was not sent. */
@@ -11,13 +12,18 @@ export type SentExample = {
   record: Record<string, unknown>;
   inputs?: unknown;
   outputs?: unknown;
+  attachments?: NewExampleAttachment[];
+  /** What becomes of the attachments it had. */
+  kept?: KeptAttachments;
 };
 
-/** Examples as parts: `<id>`, `<id>.inputs`, `<id>.outputs`. Attachments of examples are not kept, and refused. */
+const maxAttachmentBytes = 20 * 1024 * 1024;
+
+/** Examples as parts: `<id>`, `<id>.inputs`, `<id>.outputs`, `<id>.attachment.<name>`, `<id>.attachments_operations`. */
 export function readExampleParts(parts: readonly Part[]): SentExample[] {
   const examples = new Map<string, SentExample>();
   for (const part of parts) {
-    const [name = "", field = ""] = part.name.split(".");
+    const [name = "", field = "", ...rest] = part.name.split(".");
     const id = normalizeUuid(name);
     if (id === null)
       throw new RefusedPart(`The part "${part.name.slice(0, 80)}" must begin with an example's id.`);
@@ -25,13 +31,32 @@ export function readExampleParts(parts: readonly Part[]): SentExample[] {
     examples.set(id, example);
     if (field === "") example.record = parseObjectPart(part.bytes);
     else if (field === "inputs" || field === "outputs") example[field] = parsePart(part.bytes);
-    else if (field === "attachments_operations") continue;
+    else if (field === "attachments_operations") example.kept = readKept(parseObjectPart(part.bytes));
+    else if (field === "attachment" && rest.length > 0)
+      example.attachments = [...(example.attachments ?? []), readAttachment(id, rest.join("."), part)];
     else
       throw new RefusedPart(
-        `The part "${part.name.slice(0, 80)}" is not kept: examples have inputs and outputs here.`,
+        `The part "${part.name.slice(0, 80)}" is not known: examples have inputs, outputs and attachment.<name>.`,
       );
   }
   return [...examples.values()];
+}
+
+function readAttachment(exampleId: string, name: string, part: Part): NewExampleAttachment {
+  if (part.bytes.byteLength > maxAttachmentBytes)
+    throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
+  const mimeType = storable(part.contentType.replace(/;\s*length=\d+/i, ""));
+  return { exampleId, name: storable(name).slice(0, 500), mimeType, content: part.bytes };
+}
+
+function readKept({ retain, rename }: Record<string, unknown>): KeptAttachments {
+  const names = Array.isArray(retain) ? retain.filter((name) => typeof name === "string") : [];
+  const renamed = typeof rename === "object" && rename !== null ? Object.entries(rename) : [];
+  const texts = renamed.filter((pair): pair is [string, string] => typeof pair[1] === "string");
+  return {
+    retain: names.map(storable),
+    rename: Object.fromEntries(texts.map(([a, b]) => [storable(a), storable(b)])),
+  };
 }
 
 /** A dataset's split is kept in the metadata, where clients look for it. */

@@ -4,6 +4,7 @@ import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { compileFilter } from "../filter/compile-filter.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import { type ExportedField, exportedField } from "./exported-field.ts";
+import { type CountRuns, countRuns, type RunCount } from "./run-count.ts";
 
 export type RunSelection = {
   workspaceId: string;
@@ -54,6 +55,8 @@ export function createRunExportSource({ database }: { database: Database }) {
         select to_char(day, 'YYYY-MM-DD') as day from days where day is not null order by 1`.execute(sql);
       return rows.map((row) => row.day);
     },
+
+    countRuns: (input: CountRuns): Promise<RunCount> => countRuns(database, input),
 
     selectRuns(input: RunSelection): { select: string; fields: Pick<ExportedField, "name" | "kind">[] } {
       const names = [

@@ -1,5 +1,6 @@
 import { raw } from "../../platform/db/raw.ts";
 import { pairsOf, pairTerm, tagTerm } from "../runs/term.ts";
+import { signatureBits, trigramsOfWord } from "../runs/trigrams.ts";
 import { type Comparison, type FieldName, fieldOf } from "./filter.ts";
 import {
   all,
@@ -39,7 +40,7 @@ export function compileField(test: Comparison, alias: string): Condition {
 }
 
 /** Columns have their fields' names, but for the project, which clients call a session. */
-export function columnOf(field: FieldName | "terms" | "workspace_id", alias: string): Condition {
+export function columnOf(field: FieldName | "terms" | "trigrams" | "workspace_id", alias: string): Condition {
   return raw.ref(`${alias}.${field === "session_id" ? "project_id" : field}`);
 }
 
@@ -48,6 +49,26 @@ export function latencyOf(alias: string): Condition {
 }
 
 export function searchField(field: FieldName, tokens: readonly string[], alias: string): Condition {
+  const isSigned = (signedFields as readonly string[]).includes(field);
+  return all([...(isSigned ? mayHold(tokens, alias) : []), holds(field, tokens, alias)]);
+}
+
+/** The texts whose trigrams a run keeps. */
+const signedFields = ["name", "error", "inputs", "outputs"] as const;
+
+/** Passes over runs that cannot hold the words, before a payload is read. */
+function mayHold(tokens: readonly string[], alias: string): Condition[] {
+  const plain = tokens.filter((token) => /^[ -~]+$/.test(token));
+  const bits = plain.map(trigramsOfWord).filter((each) => each !== null);
+  if (bits.length === 0) return [];
+  const needed = Buffer.alloc(bits[0]!.byteLength);
+  for (const each of bits) for (const [index, byte] of each.entries()) needed[index]! |= byte;
+  const mask = raw`${`x${needed.toString("hex")}`}::bit(${raw.raw(String(signatureBits))})`;
+  const column = columnOf("trigrams", alias);
+  return [raw`(${column} & ${mask} = ${mask} or ${column} is null)`];
+}
+
+function holds(field: FieldName, tokens: readonly string[], alias: string): Condition {
   const column = columnOf(field, alias);
   if (field === "metadata") return all(tokens.map((token) => jsonHoldsToken(raw`${column}::text`, token)));
   if (field === "inputs" || field === "outputs") {
@@ -59,8 +80,8 @@ export function searchField(field: FieldName, tokens: readonly string[], alias: 
 
 /** Each token may stand in another of the run's texts. */
 export function searchAnywhere(tokens: readonly string[], alias: string): Condition {
-  const fields = ["name", "error", "inputs", "outputs"] as const;
-  return all(tokens.map((token) => any(fields.map((field) => searchField(field, [token], alias)))));
+  const found = tokens.map((token) => any(signedFields.map((field) => holds(field, [token], alias))));
+  return all([...mayHold(tokens, alias), ...found]);
 }
 
 /** Without a parameter, so that the partial index of root runs is recognised. */

@@ -6,6 +6,7 @@ import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { compileFilter, compileRunFilter } from "./compile-filter.ts";
 import { fields, operatorsOf } from "./filter.ts";
+import { maxComparisons } from "./filter-parser.ts";
 import { parseFilter } from "./parse-filter.ts";
 
 let testDatabase: TestDatabase;
@@ -111,10 +112,17 @@ test("broken copies of a good filter are refused or run", async () => {
 test("the deepest and the longest filters that are accepted run", async () => {
   expect(await run(`${"not(".repeat(199)}eq(is_root, true)${")".repeat(199)}`)).toBe(true);
   expect(await run(`${"and(or(".repeat(99)}search("x")${"))".repeat(99)}`)).toBe(true);
-  const tests = Array.from({ length: 1_000 }, (_, index) => `eq(name, "${index}")`);
-  expect(await run(`or(${tests.join(",")})`)).toBe(true);
-  const pairs = Array.from({ length: 500 }, (_, i) => `and(eq(input_key, "k${i}"), eq(input_value, "v"))`);
-  expect(await run(`or(${pairs.join(",")})`)).toBe(true);
+  const many = (count: number, test: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => test(index)).join(",");
+  expect(await run(`or(${many(maxComparisons, (i) => `eq(name, "${i}")`)})`)).toBe(true);
+  const pairs = maxComparisons / 2;
+  expect(await run(`or(${many(pairs, (i) => `and(eq(input_key, "k${i}"), eq(input_value, "v"))`)})`)).toBe(
+    true,
+  );
+  expect(
+    await run(`and(${many(pairs, (i) => `and(neq(output_key, "k${i}"), neq(output_value, "v"))`)})`),
+  ).toBe(true);
+  expect(await run(`search("${"word ".repeat(maxComparisons)}")`)).toBe(true);
 });
 
 const hostile = "x'); drop table trace_runs; --";

@@ -52,14 +52,18 @@ export function attachmentRoutes(database: Database): Route[] {
             message: `Run ${params.run_id} has no attachment "${params.name}".`,
           });
         }
-        // Never as its own type: a page sent as an attachment must not run on this host.
-        const headers = {
-          "content-type": "application/octet-stream",
-          "content-disposition": "attachment",
-          "x-attachment-type": found.mime_type.replaceAll(/[^\x20-\x7e]/g, ""),
-        };
-        return new Response(new Uint8Array(found.content), { headers });
+        return attachmentResponse(found);
       },
     ),
   ];
+}
+
+/** Never as its own type: a page sent as an attachment must not run on this host. */
+export function attachmentResponse(found: { mime_type: string; content: Buffer }): Response {
+  const headers = {
+    "content-type": "application/octet-stream",
+    "content-disposition": "attachment",
+    "x-attachment-type": found.mime_type.replaceAll(/[^\x20-\x7e]/g, ""),
+  };
+  return new Response(new Uint8Array(found.content), { headers });
 }

@@ -1,4 +1,5 @@
 import { normalizeUuid } from "./wire-id.ts";
+import { isPlainTime } from "./wire-time.ts";
 
 const segmentPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{1,6})Z(.+)$/;
 
@@ -16,7 +17,7 @@ export function parseDottedOrder(text: string): DottedOrder | null {
     if (!match || id === null) return null;
     const [, year, month, day, hour, minute, second, fraction] = match;
     const time = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction!.padEnd(6, "0")}Z`;
-    if (Number.isNaN(Date.parse(time))) return null;
+    if (!isPlainTime(time) && Number.isNaN(Date.parse(time))) return null;
     segments.push({ id, time });
   }
   return segments.length > maxDepth ? null : { text, segments };

@@ -2,13 +2,18 @@
 export type ModelPrice = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
 
 /**
- * List prices of widely used models, longest name first where one begins with another. A client that knows
- * better sends its costs in `usage_metadata`, and those stand.
+ * List prices of widely used models as published in November 2026, longest name first where one begins with
+ * another. A client that knows better sends its costs in `usage_metadata`, and those stand. Left out: models whose
+ * price depends on the length of the prompt.
  */
 const prices: readonly { provider: RegExp; model: RegExp; price: ModelPrice }[] = [
   openai(/^gpt-5-nano/, 0.05, 0.4, 0.005),
   openai(/^gpt-5-mini/, 0.25, 2, 0.025),
-  openai(/^gpt-5(?!\d)/, 1.25, 10, 0.125),
+  openai(/^gpt-5\.4-nano/, 0.2, 1.25, 0.02),
+  openai(/^gpt-5\.4-mini/, 0.75, 4.5, 0.075),
+  openai(/^gpt-5\.4(?!\d|-pro)/, 2.5, 15, 0.25),
+  openai(/^gpt-5\.[23](?!\d|-pro)/, 1.75, 14, 0.175),
+  openai(/^gpt-5(?:\.1)?(?![\d.]|-pro)/, 1.25, 10, 0.125),
   openai(/^gpt-4\.1-nano/, 0.1, 0.4, 0.025),
   openai(/^gpt-4\.1-mini/, 0.4, 1.6, 0.1),
   openai(/^gpt-4\.1/, 2, 8, 0.5),
@@ -24,8 +29,10 @@ const prices: readonly { provider: RegExp; model: RegExp; price: ModelPrice }[] 
   openai(/^o1/, 15, 60, 7.5),
   openai(/^text-embedding-3-small/, 0.02, 0),
   openai(/^text-embedding-3-large/, 0.13, 0),
-  anthropic(/^claude-(opus-4-[5-9])/, 5, 25),
-  anthropic(/^claude-(opus-4|3-opus)/, 15, 75),
+  anthropic(/^claude-(fable|mythos)-5(?!-[1-9])/, 10, 50),
+  anthropic(/^claude-opus-(4-[5-9]|5)(?!-5)(?!\d)/, 5, 25),
+  anthropic(/^claude-sonnet-5/, 2, 10),
+  anthropic(/^claude-(opus-4(?!-[5-9])|3-opus)/, 15, 75),
   anthropic(/^claude-(sonnet-4|3-7-sonnet|3-5-sonnet|3-sonnet)/, 3, 15),
   anthropic(/^claude-haiku-4/, 1, 5),
   anthropic(/^claude-3-5-haiku/, 0.8, 4),

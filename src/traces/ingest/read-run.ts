@@ -1,4 +1,4 @@
-import { pairsOf, pairTerm, tagTerm } from "../runs/term.ts";
+import { addTerms, tagTerm } from "../runs/term.ts";
 import { parseDottedOrder } from "./dotted-order.ts";
 import { readMetadata, threadOf } from "./metadata.ts";
 import {
@@ -134,13 +134,12 @@ function readTags(tags: unknown): string[] | undefined {
 function readFacts(fields: RunFields, values: Partial<Record<PayloadField, unknown>>): RunFacts {
   const facts: RunFacts = { terms: [] };
   const terms = new Set<number>();
-  for (const source of ["inputs", "outputs"] as const) {
-    for (const [key, value] of pairsOf(values[source])) terms.add(pairTerm(source, key, value));
-  }
+  addTerms("inputs", values.inputs, terms);
+  addTerms("outputs", values.outputs, terms);
   for (const tag of fields.tags ?? []) terms.add(tagTerm(tag));
   if (values.extra !== undefined) {
     const metadata = objectAt(values.extra, "metadata") ?? {};
-    for (const [key, value] of pairsOf(metadata)) terms.add(pairTerm("metadata", key, value));
+    addTerms("metadata", metadata, terms);
     facts.metadata = readMetadata(metadata);
     facts.threadId = threadOf(metadata);
     const model = readModel(values.extra);

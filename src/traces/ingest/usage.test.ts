@@ -79,5 +79,11 @@ describe("costs", () => {
     expect(readModel({})).toBeUndefined();
     expect(priceOf(null, "openai/gpt-4o-mini")).toEqual(priceOf("azure", "gpt-4o-mini"));
     expect(priceOf("anthropic", "gpt-4o")).toBeUndefined();
+    expect(priceOf("openai", "gpt-5.2-codex")?.output).toBe(14);
+    expect(priceOf("openai", "gpt-5-2025-08-07")?.output).toBe(10);
+    expect(priceOf("openai", "gpt-5.9")).toBeUndefined();
+    expect(priceOf("anthropic", "claude-opus-4-20250514")?.input).toBe(15);
+    expect(priceOf("anthropic", "claude-opus-4-5-20251101")?.input).toBe(5);
+    expect(priceOf("anthropic", "claude-opus-5-5")).toBeUndefined();
   });
 });

@@ -1,6 +1,9 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
+/** The form most clients send, which is also the form it is kept in; days every month has need no calendar. */
+const plainTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{6}Z$/;
+
 /**
  * A time as clients send it, in UTC with microseconds: ISO text (without a zone it is UTC), or a number since
  * 1970 in seconds, milliseconds, microseconds or nanoseconds, told apart by its size. Null when it is none.
@@ -8,6 +11,7 @@ const pattern =
 export function readTime(value: unknown): string | null {
   if (typeof value === "number") return timeOfNumber(value);
   if (typeof value !== "string") return null;
+  if (isPlainTime(value)) return value;
   const text = value.trim();
   const match = pattern.exec(text);
   if (!match) return /^-?\d+(\.\d+)?$/.test(text) ? timeOfNumber(Number(text)) : null;
@@ -20,6 +24,10 @@ export function readTime(value: unknown): string | null {
     date.getUTCDate() === +day! && date.getUTCMonth() === +month! - 1 && date.getUTCFullYear() === +year!;
   if (!isReal || +year! < 1 || +hour > 23 || +minute > 59 || +second > 59) return null;
   return timeText(base - offsetMs(zone), micros);
+}
+
+export function isPlainTime(text: string): boolean {
+  return plainTime.test(text) && !text.startsWith("0000");
 }
 
 function offsetMs(zone: string | undefined): number {

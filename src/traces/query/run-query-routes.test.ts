@@ -296,6 +296,32 @@ describe("GET 200", () => {
   });
 });
 
+describe("GET /api/v1/sessions/{id}/filter-values 200", () => {
+  test("what recent runs hold, most frequent first, of this workspace alone", async () => {
+    await keep(
+      { name: "often", tags: ["a"], metadata: { user: "u", deep: { x: 1 }, n: 1 } },
+      { name: "often", tags: ["a", "b"], metadata: { user: "v" } },
+      { name: "once", run_type: "llm", metadata: { user: "u" } },
+    );
+    const answer = await app.call("GET", `/api/v1/sessions/${session}/filter-values`);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        names: ["often", "once"],
+        run_types: ["chain", "llm"],
+        tags: ["a", "b"],
+        metadata: { user: ["u", "v"], n: ["1"] },
+        feedback_keys: [],
+      },
+    });
+    const foreign = randomUUID();
+    await keep({ workspace_id: randomUUID(), session_id: foreign, name: "theirs" });
+    expect((await app.call("GET", `/api/v1/sessions/${foreign}/filter-values`)).body).toMatchObject({
+      names: [],
+    });
+  });
+});
+
 describe("404", () => {
   test.each(["/api/v1/runs/", "/api/v1/traces/", "/api/v2/runs/"])("%s", async (path) => {
     const answer = await app.call("GET", `${path}${randomUUID()}`);

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import type { Position } from "../filter/filter-error.ts";
+import type { BoundedRead } from "./bounded-read.ts";
 import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
@@ -16,7 +16,7 @@ const maxPage = 100;
 /** Of one trace: whole in one answer up to here. */
 const maxTrace = 10_000;
 
-export function runQueryRoutes({ database }: { database: Database }): Route[] {
+export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
   return [
     route(
       {
@@ -35,7 +35,7 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
         const names = readSelect(body.select);
         const page = { limit, order: body.order ?? "desc", after };
-        const { rows, next } = await findRuns(database.sql, query, page, columnsOf(names));
+        const { rows, next } = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
         return jsonText(`{"runs":${writeRuns(rows, names)},"cursors":${cursors},"parsed_query":${parsed}}`);
@@ -75,7 +75,7 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const names = readSelect(null);
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
         const page = { limit: 1, order: "desc" } as const;
-        const found = await findRuns(database.sql, query, page, columnsOf(names));
+        const found = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         return jsonText(writeRun(row, names));
@@ -100,7 +100,7 @@ export function runQueryRoutes({ database }: { database: Database }): Route[] {
         const traceId = params.trace_id.toLowerCase();
         const names = readSelect(select ?? lightFields);
         const query = { workspaceId: caller.workspaceId, traceId };
-        const { rows, next } = await findTrace(database.sql, query, maxTrace, columnsOf(names));
+        const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, columnsOf(names)));
         if (rows.length === 0) throw traceNotFound(traceId);
         const runs = writeRuns(rows, names);
         return jsonText(`{"trace_id":"${traceId}","truncated":${next !== null},"runs":${runs}}`);

@@ -1,4 +1,6 @@
+import { invalidField } from "../../platform/errors.ts";
 import type { Filter } from "../filter/filter.ts";
+import { maxComparisons } from "../filter/filter-parser.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import type { RunQuery } from "./run-query.ts";
 import type { RunStatsBody } from "./run-query-schemas.ts";
@@ -42,5 +44,7 @@ function readWords(query: string | null | undefined): Filter | undefined {
     .replaceAll("\0", "")
     .split(/\s+/)
     .filter((token) => token !== "");
+  if (tokens.length > maxComparisons)
+    throw invalidField(["body", "query"], `At most ${maxComparisons} words can be searched for at once.`);
   return tokens.length === 0 ? undefined : { kind: "search", field: null, tokens };
 }

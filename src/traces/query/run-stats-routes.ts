@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
+import type { BoundedRead } from "./bounded-read.ts";
 import type { RunQuery } from "./run-query.ts";
 import { runStatsBody, time } from "./run-query-schemas.ts";
 import { readRunQuery } from "./run-request.ts";
@@ -61,7 +61,7 @@ const projectStats = z
 const tokensNote =
   "Tokens and costs are those the runs used themselves; with is_root true those of their whole traces.";
 
-export function runStatsRoutes({ database, clock }: { database: Database; clock: Clock }): Route[] {
+export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
   return [
     route(
       {
@@ -77,10 +77,8 @@ export function runStatsRoutes({ database, clock }: { database: Database; clock:
       },
       async ({ caller, body }) => {
         const query = readRunQuery(caller.workspaceId, body);
-        const [sums, feedback] = await Promise.all([
-          sumRuns(database.sql, query),
-          sumFeedback(database.sql, query),
-        ]);
+        const sums = await read((sql) => sumRuns(sql, query));
+        const feedback = await read((sql) => sumFeedback(sql, query));
         return json(200, { ...sums, feedback_stats: feedback });
       },
     ),
@@ -116,14 +114,14 @@ export function runStatsRoutes({ database, clock }: { database: Database; clock:
           filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
           ...window,
         };
-        if (!(await projectExists(database.sql, workspaceId, params.session_id))) {
+        if (!(await read((sql) => projectExists(sql, workspaceId, params.session_id)))) {
           throw new AppError({
             code: "project.not_found",
             kind: "not_found",
             message: `Project ${params.session_id} not found in this workspace.`,
           });
         }
-        const sums = await sumRunsByTime(database.sql, query, asked.bucket);
+        const sums = await read((sql) => sumRunsByTime(sql, query, asked.bucket));
         return json(200, {
           session_id: params.session_id,
           bucket: asked.bucket,

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
+import type { BoundedRead } from "./bounded-read.ts";
 import { type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { jsonText } from "./run-query-routes.ts";
 import { time } from "./run-query-schemas.ts";
@@ -45,7 +45,7 @@ const page = z
   .object({ items: z.array(runV2), next_cursor: z.string().nullable(), has_more: z.boolean() })
   .meta({ id: "TraceRunPageV2" });
 
-export function runV2Routes({ database, clock }: { database: Database; clock: Clock }): Route[] {
+export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
   return [
     route(
       {
@@ -64,7 +64,7 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
         const names = readSelects(body.selects);
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
         const newest = { limit, order: "desc", after } as const;
-        const { rows, next } = await findRuns(database.sql, query, newest, v2ColumnsOf(names));
+        const { rows, next } = await read((sql) => findRuns(sql, query, newest, v2ColumnsOf(names)));
         const cursor = JSON.stringify(next && writeCursor(next));
         const items = writeV2Runs(rows, names);
         return jsonText(`{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
@@ -88,7 +88,7 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
         const projectIds = asked.project_id ? [asked.project_id] : undefined;
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
         const one = { limit: 1, order: "desc" } as const;
-        const found = await findRuns(database.sql, query, one, v2ColumnsOf(names));
+        const found = await read((sql) => findRuns(sql, query, one, v2ColumnsOf(names)));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         return jsonText(writeV2Run(row, names));
@@ -123,7 +123,7 @@ export function runV2Routes({ database, clock }: { database: Database; clock: Cl
           until: asked.max_start_time,
           filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
         };
-        const { rows, next } = await findTrace(database.sql, query, maxTrace, v2ColumnsOf(names));
+        const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, v2ColumnsOf(names)));
         if (next) throw traceTooLarge(params.trace_id);
         return jsonText(`{"items":${writeV2Runs(rows, names)}}`);
       },

@@ -2,21 +2,26 @@ import type { Clock } from "../../platform/clock.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Route } from "../../platform/http/route.ts";
+import { createBoundedRead } from "./bounded-read.ts";
 import { runQueryRoutes } from "./run-query-routes.ts";
 import { runStatsRoutes } from "./run-stats-routes.ts";
 import { runV2Routes } from "./run-v2-routes.ts";
+import { seenValuesRoutes } from "./seen-values-routes.ts";
 
-export type TraceQueriesOptions = { database: Database; clock?: Clock };
+export type TraceQueriesOptions = { database: Database; clock?: Clock; timeoutMs?: number };
+
+const defaultTimeoutMs = 30_000;
 
 /** Everything that reads runs: queries, single runs, trace trees and numbers. */
-export function createTraceQueries({ database, clock = systemClock }: TraceQueriesOptions): {
-  routes: Route[];
-} {
+export function createTraceQueries(options: TraceQueriesOptions): { routes: Route[] } {
+  const { database, clock = systemClock } = options;
+  const read = createBoundedRead(database, options.timeoutMs ?? defaultTimeoutMs);
   return {
     routes: [
-      ...runQueryRoutes({ database }),
-      ...runStatsRoutes({ database, clock }),
-      ...runV2Routes({ database, clock }),
+      ...runQueryRoutes({ read }),
+      ...runStatsRoutes({ read, clock }),
+      ...runV2Routes({ read, clock }),
+      ...seenValuesRoutes({ read }),
     ],
   };
 }

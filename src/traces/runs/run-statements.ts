@@ -1,5 +1,6 @@
 import type { Statement } from "../../platform/db/database.ts";
 import { timeTextSql } from "./run.ts";
+import { signatureBits } from "./trigrams.ts";
 
 /** Columns written whole, with their types; each is one array parameter. */
 export const plainColumns = [
@@ -51,6 +52,7 @@ export const blobColumns = [
   "extra",
   "events",
   "serialized",
+  "trigrams",
 ] as const;
 export type BlobColumn = (typeof blobColumns)[number];
 
@@ -84,8 +86,13 @@ function plainValue(name: PlainColumn): string {
 }
 
 function blobValue(name: BlobColumn): string {
-  const text = `convert_from(substr(${blob}, u.${name}_at, u.${name}_size), 'UTF8')`;
-  return `case when u.${name}_size >= 0 then ${name === "metadata" ? `${text}::jsonb` : text} end`;
+  const part = `substr(${blob}, u.${name}_at, u.${name}_size)`;
+  const text = `convert_from(${part}, 'UTF8')`;
+  const values: Partial<Record<BlobColumn, string>> = {
+    metadata: `${text}::jsonb`,
+    trigrams: `('x' || encode(${part}, 'hex'))::bit(${signatureBits})`,
+  };
+  return `case when u.${name}_size >= 0 then ${values[name] ?? text} end`;
 }
 
 export const inputColumnNames = inputColumns.map(([name]) => name);
@@ -95,12 +102,6 @@ const columnList = [...plainNames, ...usageNames, ...blobColumns].join(", ");
 function insertSource(usage: (name: string, index: number) => string): string {
   return [...plainNames.map(plainValue), ...usageNames.map(usage), ...blobColumns.map(blobValue)].join(", ");
 }
-
-/** No `on conflict`: a run that another process has just made must fail the flush, which then reads it. */
-export const insertRuns: Statement = {
-  name: "trace_insert_runs_v1",
-  text: `insert into trace_runs (${columnList}) select ${insertSource((name) => `u.${name}`)} from ${inputs}`,
-};
 
 function plus(current: string, added: string, name: string): string {
   if (!name.endsWith("cost")) return `${current} + coalesce(${added}, 0)`;
@@ -146,9 +147,9 @@ export const writeRuns: Statement = {
               `${name} = ${plus(`(${plus(`r.${name}`, `u.${name}`, name)})`, `u.w[${index + 1}]`, name)}`,
           )
           .join(", ")},
-        metadata = ${blobValue("metadata")}, error = ${blobValue("error")},
+        metadata = ${blobValue("metadata")}, error = ${blobValue("error")}, trigrams = r.trigrams | ${blobValue("trigrams")},
         ${blobColumns
-          .filter((name) => name !== "metadata" && name !== "error")
+          .filter((name) => name !== "metadata" && name !== "error" && name !== "trigrams")
           .map((name) => `${name} = coalesce(${blobValue(name)}, r.${name})`)
           .join(", ")}
       from used u

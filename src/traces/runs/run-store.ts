@@ -2,15 +2,16 @@ import type { Database } from "../../platform/db/database.ts";
 import type { MergedRun, StoredRun } from "../ingest/merge-run.ts";
 import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
+import { encodeRuns, runCopyTarget } from "./run-copy.ts";
 import {
   type BlobColumn,
   blobColumns,
   findRuns,
   inputColumnNames,
-  insertRuns,
   type PlainColumn,
   writeRuns,
 } from "./run-statements.ts";
+import { runTrigrams } from "./run-trigrams.ts";
 
 export type RunKey = { id: string; workspaceId: string };
 /** A run is looked for between two times; without them in every partition. */
@@ -44,8 +45,9 @@ export async function findStoredRuns(
   }));
 }
 
+/** A run that another process has just made must fail the flush, which then reads it: COPY knows no conflict. */
 export async function insertNewRuns(database: Database, runs: readonly MergedRun[]): Promise<void> {
-  await database.query(insertRuns, runValues(runs));
+  await database.copyIn(runCopyTarget, encodeRuns(runs));
 }
 
 export type AncestorUsage = RunKey & { since: string; until: string; usage: UsageVector };
@@ -155,5 +157,6 @@ function packBlob(runs: readonly MergedRun[], columns: Record<string, string>): 
 function blobOf(run: MergedRun, name: BlobColumn): Buffer | null {
   if (name === "metadata") return Buffer.from(run.metadata);
   if (name === "error") return run.error === null ? null : Buffer.from(run.error);
+  if (name === "trigrams") return runTrigrams(run);
   return run.payloads[name] ?? null;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { textArrayLiteral } from "./array-literal.ts";
-import { pairsOf, pairTerm } from "./term.ts";
+import { addTerms, pairsOf, pairTerm } from "./term.ts";
 
 let test_: TestDatabase;
 beforeAll(async () => {
@@ -16,11 +16,16 @@ test.each([
   { empty: {}, none: [], long: "y".repeat(400) },
   "just text",
   [{ role: "user" }, { role: "ai" }],
+  { "": { "": 1, a: [{ "": "x" }] }, b: { "": null } },
 ])("the pairs of %j are the same here and in the database", async (payload) => {
   const { rows } = await raw<{ k: string; v: string }>`
     select k, v from trace_pairs(${JSON.stringify(payload)}) where v is not null
   `.execute(test_.database.sql);
-  expect(pairsOf(payload).map(String).sort()).toEqual(rows.map(({ k, v }) => String([k, v])).sort());
+  const pairs = pairsOf(payload);
+  expect(pairs.map(String).sort()).toEqual(rows.map(({ k, v }) => String([k, v])).sort());
+  const terms = new Set<number>();
+  addTerms("inputs", payload, terms);
+  expect(terms).toEqual(new Set(pairs.map(([key, value]) => pairTerm("inputs", key, value))));
 });
 
 test("a pair's term tells source, key and value apart", () => {

@@ -52,12 +52,42 @@ function collect(node: unknown, path: string, pairs: Pair[], depth: number): voi
   }
 }
 
+/**
+ * The terms of `pairsOf(payload)`, into `terms`. The hash of a path goes on from that of the path above it, so
+ * that no path is spelled out: this runs for every run that comes in.
+ */
+export function addTerms(source: TermSource, payload: unknown, terms: Set<number>): void {
+  walkTerms(payload, mix(mix(fnvOffset, source), "\0"), true, 0, { terms, left: maxPairs });
+}
+
+type TermWalk = { terms: Set<number>; left: number };
+
+function walkTerms(node: unknown, hash: number, isTop: boolean, depth: number, walk: TermWalk): void {
+  if (walk.left <= 0 || depth > maxDepth || node === null || node === undefined) return;
+  if (typeof node !== "object") {
+    const value = typeof node === "string" ? node : String(node);
+    walk.left -= 1;
+    walk.terms.add(mix(mix(hash, "\0"), value, maxValueChars) | 0);
+    return;
+  }
+  if (Array.isArray(node)) {
+    for (const item of node) walkTerms(item, hash, isTop, depth + 1, walk);
+    return;
+  }
+  for (const key in node) {
+    const inner = mix(isTop ? hash : mix(hash, "."), key);
+    // An empty key leaves the path empty, and an empty path takes no dot.
+    walkTerms((node as Record<string, unknown>)[key], inner, isTop && key === "", depth + 1, walk);
+  }
+}
+
 const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
-function mix(hash: number, text: string): number {
+function mix(hash: number, text: string, maxChars = text.length): number {
   let mixed = hash;
-  for (let index = 0; index < text.length; index++) {
+  const end = Math.min(text.length, maxChars);
+  for (let index = 0; index < end; index++) {
     mixed ^= text.charCodeAt(index);
     mixed = Math.imul(mixed, fnvPrime);
   }

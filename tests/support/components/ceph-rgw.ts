@@ -26,6 +26,8 @@ export interface CephRgw {
   /** Makes the gateway refuse or accept the user's requests again. */
   suspendUser(uid: string): Promise<void>;
   enableUser(uid: string): Promise<void>;
+  /** The user's buckets may hold so many objects from now on. */
+  limitObjects(uid: string, most: number): Promise<void>;
   /** Ends the gateway as a crash would; the stored objects stay. */
   killGateway(): Promise<void>;
   startGateway(): Promise<void>;
@@ -131,6 +133,11 @@ export async function startCephRgw(): Promise<CephRgw> {
       createUser,
       suspendUser: async (uid) => void (await ceph("radosgw-admin", "user", "suspend", "--uid", uid)),
       enableUser: async (uid) => void (await ceph("radosgw-admin", "user", "enable", "--uid", uid)),
+      limitObjects: async (uid, most) => {
+        const quota = ["--quota-scope", "user", "--uid", uid];
+        await ceph("radosgw-admin", "quota", "set", ...quota, "--max-objects", String(most));
+        await ceph("radosgw-admin", "quota", "enable", ...quota);
+      },
       killGateway: async () => void (await gateway?.kill()),
       startGateway,
       stop,

@@ -1,13 +1,15 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { CompiledGraph } from "../loaded-graph.ts";
+import { createAccountTool } from "./account-tool.ts";
 import { type Clock, createAgentTools, searchNotesTool } from "./agent-tools.ts";
 import { answeringTool } from "./answering-tool.ts";
 import type { ChatModels } from "./chat-models.ts";
+import type { ConnectedAccounts } from "./connected-accounts.ts";
 import { createToolLoop } from "./tool-loop.ts";
 
 /** An agent with tools, one of which hands a task to a subagent. */
-export function createAgentGraph(models: ChatModels, now: Clock) {
+export function createAgentGraph(models: ChatModels, now: Clock, accounts?: ConnectedAccounts) {
   const researcher = createToolLoop({
     name: "researcher",
     modelNode: "researcher",
@@ -48,7 +50,7 @@ export function createAgentGraph(models: ChatModels, now: Clock) {
     modelNode: "agent",
     voice: "agent",
     systemPrompt: "You are a helpful assistant. Use the tools when they help, and answer in Markdown.",
-    tools: [...createAgentTools(now), task],
+    tools: [...createAgentTools(now), task, ...(accounts ? [createAccountTool(accounts)] : [])],
     subgraphs: [researcher as unknown as CompiledGraph],
     models,
   });

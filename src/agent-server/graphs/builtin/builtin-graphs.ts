@@ -4,12 +4,15 @@ import { type CompiledGraph, fixedGraph, type LoadedGraph } from "../loaded-grap
 import { createAgentGraph } from "./agent-graph.ts";
 import { createApprovalGraph } from "./approval-graph.ts";
 import { createChatModels } from "./chat-models.ts";
+import type { ConnectedAccounts } from "./connected-accounts.ts";
 import { createEchoGraph } from "./echo-graph.ts";
 
 export type BuiltinGraphsOptions = {
   /** Where keys of real models are looked for. */
   environment?: Readonly<Record<string, string | undefined>>;
   now?: () => Date;
+  /** Left out: the agent has no tool for people's accounts. */
+  accounts?: ConnectedAccounts;
 };
 
 export type BuiltinGraphs = { graphs: Map<string, LoadedGraph>; kit: GraphKit };
@@ -30,7 +33,7 @@ export async function builtinGraphs(options: BuiltinGraphsOptions = {}): Promise
     make(
       "agent",
       "A helpful agent with tools, a research subagent and visible reasoning.",
-      createAgentGraph(models, now),
+      createAgentGraph(models, now, options.accounts),
     ),
     make("echo", "Answers what it was told.", createEchoGraph()),
     make("approval", "Asks a person before it acts.", createApprovalGraph()),

@@ -4,8 +4,12 @@ type ToolWish = NonNullable<ReplyDraft["calls"]>[number];
 
 /** What the person seems to want done, as tool calls; an empty list means a plain answer is best. */
 export function readToolWishes(text: string): ToolWish[] {
-  const wishes = [weather, time, calculation, research, guardedAction, search].flatMap((read) => read(text));
+  const wishes = [weather, time, calculation, research, guardedAction, account, search].flatMap((read) =>
+    read(text),
+  );
   const names = new Set(wishes.map((wish) => wish.name));
+  // "Delete my GitHub account" is about the account, and nobody's approval to use it.
+  if (names.has("run_guarded_action")) return wishes.filter((wish) => wish.name !== "get_account");
   // A research request also says "look up" or "find out"; the researcher searches by itself.
   return names.has("task") ? wishes.filter((wish) => wish.name !== "search_notes") : wishes;
 }
@@ -43,6 +47,21 @@ function guardedAction(text: string): ToolWish[] {
   const asked = /\b(?:approve|approval)\b/i.test(text) ? text : undefined;
   const action = found?.[1] ?? asked;
   return action ? [{ name: "run_guarded_action", args: { action: trimTopic(action) } }] : [];
+}
+
+const service = "([\\p{L}\\p{N}][\\p{L}\\p{N}._-]*(?:\\s+[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*){0,2})";
+const accountPhrases = [
+  new RegExp(`\\bmy accounts? (?:at|on|with|for|from|in) (?:the )?${service}`, "iu"),
+  new RegExp(`\\bmy ${service} account\\b`, "iu"),
+  new RegExp(`\\bwho am i (?:at|on|with|in) (?:the )?${service}`, "iu"),
+  new RegExp(`\\bconnect (?:me )?(?:to|with) (?:the )?${service}`, "iu"),
+];
+
+/** "What is my account at GitHub?", "Use my GitHub account". */
+function account(text: string): ToolWish[] {
+  const found = accountPhrases.map((phrase) => phrase.exec(text)?.[1]).find((name) => name !== undefined);
+  const provider = found && trimTopic(found.replace(/\s+(?:please|now|and|to|for|so|then)\b.*$/iu, ""));
+  return provider ? [{ name: "get_account", args: { provider } }] : [];
 }
 
 function search(text: string): ToolWish[] {

@@ -44,6 +44,23 @@ describe("what a person wants", () => {
     ]);
   });
 
+  test.each([
+    ["What is my account at github?", "github"],
+    ["what's my account on the Google Calendar", "Google Calendar"],
+    ["Use my GitHub account please", "GitHub"],
+    ["Use my acme-crm account to look at the orders", "acme-crm"],
+    ["Who am I at Slack?", "Slack"],
+    ["connect me to linear and then stop", "linear"],
+  ])("%j is about the account at %j", (text, provider) => {
+    expect(readToolWishes(text)).toEqual([{ name: "get_account", args: { provider } }]);
+  });
+
+  test("what would be done to an account is approved first", () => {
+    expect(readToolWishes("delete my GitHub account").map((wish) => wish.name)).toEqual([
+      "run_guarded_action",
+    ]);
+  });
+
   test("plain talk needs no tool", () => {
     expect(readToolWishes("hello there, how are you?")).toEqual([]);
   });

@@ -94,7 +94,7 @@ function plainAnswer(turns: readonly ScriptTurn[]): string {
 }
 
 const suggestions =
-  "Try *what is the weather in Paris and Rome*, *calculate (3 + 4) * 12*, *research durable execution*, or *delete the test records*, which asks for your approval first.";
+  "Try *what is the weather in Paris and Rome*, *calculate (3 + 4) * 12*, *research durable execution*, *delete the test records*, which asks for your approval first, or *what is my account at GitHub*, once that is set up.";
 
 function recap(turns: readonly ScriptTurn[]): string {
   const earlier = turns

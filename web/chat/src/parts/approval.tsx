@@ -1,5 +1,6 @@
 import { useId, useState } from "react";
 import { Icon } from "../icons.tsx";
+import { ConnectAccount, readConsentRequest } from "./connect-account.tsx";
 
 export type Decision =
   | { type: "approve" }
@@ -12,11 +13,16 @@ type Ask = {
   review_configs?: { action_name: string; allowed_decisions: string[] }[];
 };
 
-/** A run has stopped and asks. Actions can be approved, changed or refused; anything else is answered in words. */
+/**
+ * A run has stopped and asks. Actions can be approved, changed or refused, an account can be connected; anything else
+ * is answered in words.
+ */
 export function Approval({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unknown): void }) {
   const request = ask as Ask | null;
   const [decided, setDecided] = useState<Record<number, Decision>>({});
   const actions = request?.action_requests ?? [];
+  const consent = readConsentRequest(ask);
+  if (consent) return <ConnectAccount key={consent.auth_url} request={consent} onAnswer={onAnswer} />;
   if (actions.length === 0) return <Question ask={ask} onAnswer={onAnswer} />;
   // Several actions may be asked for at once; the answer has a decision for each, in their order.
   const decide = (at: number, decision: Decision) => {

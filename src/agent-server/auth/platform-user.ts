@@ -1,0 +1,20 @@
+import type { Caller } from "../../platform/http/caller.ts";
+
+/** Who started a run, as far as the platform knows them. */
+export type PlatformUser = { workspaceId: string; userId: string };
+
+/**
+ * Where the platform's own graphs find it. The library keeps what begins so out of metadata and traces, and clients
+ * cannot set it: `withoutAuthKeys` takes it from whatever they send.
+ */
+export const platformUserKey = "__treadle_user";
+
+export function platformUserConfigurable({ workspaceId, userId }: Caller): Record<string, unknown> {
+  return { [platformUserKey]: { workspaceId, userId } satisfies PlatformUser };
+}
+
+export function readPlatformUser(
+  configurable: Record<string, unknown> | undefined,
+): PlatformUser | undefined {
+  return configurable?.[platformUserKey] as PlatformUser | undefined;
+}

@@ -1,0 +1,66 @@
+import type { Payload } from "./checkpoint.ts";
+import { toMarkedWire, toWire, type Wire } from "./message-wire.ts";
+
+/**
+ * A channel's value as the wire JSON it will be sent as, in pieces of UTF-8: versions of one value share the
+ * pieces they have in common. Graphs carry it through without looking inside.
+ */
+export class WireText {
+  readonly pieces: readonly Buffer[];
+
+  constructor(pieces: readonly Buffer[]) {
+    this.pieces = pieces;
+  }
+
+  /** For whoever does want to look inside. */
+  toJSON(): Wire {
+    return toMarkedWire(JSON.parse(Buffer.concat(this.pieces).toString()));
+  }
+}
+
+/** Text to wire text; a list is kept open, because the next version may be the same with more elements. */
+type Converted = { text: string; pieces: readonly Buffer[]; isList: boolean };
+
+const listEnd = Buffer.from("]");
+
+/**
+ * The wire text of each version of one channel, where it can be made of the stored text alone. A list that
+ * only grows, such as messages, is converted once over all its versions: what a version has in common with
+ * the next shorter one is taken from there.
+ */
+export function wireTexts(versions: Iterable<Payload>): Map<Payload, WireText> {
+  const texts = new Map<Payload, WireText>();
+  let shorter: Converted | undefined;
+  for (const payload of [...versions].sort((a, b) => a.text.length - b.text.length)) {
+    if (payload.type !== "json") continue;
+    const converted = (shorter && grow(shorter, payload.text)) ?? convert(payload.text);
+    if (converted === undefined) continue;
+    const { pieces, isList } = converted;
+    texts.set(payload, new WireText(isList ? [...pieces, listEnd] : pieces));
+    shorter = converted;
+  }
+  return texts;
+}
+
+function convert(text: string): Converted | undefined {
+  const json = wireJson(text);
+  if (json === undefined) return undefined;
+  const isList = text.startsWith("[");
+  return { text, pieces: [Buffer.from(isList ? json.slice(0, -1) : json)], isList };
+}
+
+/** Undefined unless the text is that of the shorter list with further elements. */
+function grow(shorter: Converted, text: string): Converted | undefined {
+  const end = shorter.text.length - 1;
+  // Slices compared, not startsWith: several times as fast on long texts.
+  const isSame = shorter.isList && text[end] === "," && text.slice(0, end) === shorter.text.slice(0, end);
+  // After an empty list's bracket a comma cannot follow, so there is an element before this one.
+  const json = isSame ? wireJson(`[${text.slice(end + 1)}`) : undefined;
+  if (json === undefined) return undefined;
+  return { text, pieces: [...shorter.pieces, Buffer.from(`,${json.slice(1, -1)}`)], isList: true };
+}
+
+/** Undefined for records of values JSON does not have: those mean something to the graph's channels. */
+function wireJson(text: string): string | undefined {
+  return text.includes('"lc":2') ? undefined : JSON.stringify(toWire(JSON.parse(text)));
+}

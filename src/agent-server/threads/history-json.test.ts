@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  Command,
+  entrypoint,
+  interrupt,
+  MessageGraph,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
+import { SaverFactory } from "../checkpoints/saver-factory.ts";
+import { type GraphKit, loadServerKit } from "../graphs/graph-kit.ts";
+import { GraphRegistry } from "../graphs/graph-registry.ts";
+import { carriedChannels, checkpointerKey } from "../graphs/graph-state.ts";
+import { type CompiledGraph, fixedGraph } from "../graphs/loaded-graph.ts";
+import { StateService } from "./state-service.ts";
+
+const workspaceId = randomUUID();
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  anything: Annotation<unknown>,
+  list: Annotation<unknown[]>({ reducer: (left, right) => [...left, ...right], default: () => [] }),
+});
+
+/** Says what it was told and keeps whatever it was given. */
+const keep = new StateGraph(State)
+  .addNode("keep", (state) => ({
+    messages: [new AIMessage({ content: `heard ${state.messages.at(-1)?.text}`, id: randomUUID() })],
+    list: [{ at: state.messages.length }],
+  }))
+  .addEdge(START, "keep")
+  .compile();
+const inner = new StateGraph(State)
+  .addNode("ask", () => ({ list: [interrupt({ question: "grün?" })], anything: { inner: true } }))
+  .addEdge(START, "ask");
+const outer = new StateGraph(State)
+  .addNode("inner", inner.compile())
+  .addNode("spread", () => new Command({ goto: [1, 2].map((n) => new Send("one", { list: [n] })) }), {
+    ends: ["one"],
+  })
+  .addNode("one", (state: { list: unknown[] }) => ({ list: state.list }))
+  .addEdge(START, "inner")
+  .addEdge("inner", "spread")
+  .compile();
+/** Its state is a list of messages, in no field. */
+const rooted = new MessageGraph()
+  .addNode("shout", (messages) => new AIMessage(`${messages.at(-1)?.text}!`))
+  .addEdge(START, "shout")
+  .compile();
+const functional = entrypoint("functional", async (input: { n: number }) => {
+  const answer = interrupt("more?");
+  return entrypoint.final({ value: { n: input.n, answer }, save: { messages: [new HumanMessage("saved")] } });
+});
+const cached = new StateGraph(State)
+  .addNode("keep", () => ({ list: [1] }), {
+    cachePolicy: { keyFunc: ([state]) => String((state as { list: unknown[] }).list.length) },
+  })
+  .addEdge(START, "keep")
+  .compile();
+const graphs = { keep, outer, rooted, functional, cached } as unknown as Record<string, CompiledGraph>;
+
+let database: TestDatabase;
+let kit: GraphKit;
+let savers: SaverFactory;
+let states: StateService;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  kit = await loadServerKit();
+  savers = new SaverFactory(new CheckpointStore(database.database));
+  const loaded = Object.entries(graphs).map(([graphId, graph]) => {
+    const source = { graphId, description: undefined, file: undefined, exportName: graphId };
+    return [graphId, fixedGraph(source, graph, kit)] as const;
+  });
+  states = new StateService({
+    database: database.database,
+    graphs: new GraphRegistry(new Map(loaded)),
+    savers,
+  });
+});
+afterAll(() => database.drop());
+
+async function newThread(graphId: string) {
+  const threadId = randomUUID();
+  await raw`insert into threads (thread_id, workspace_id, metadata)
+    values (${threadId}, ${workspaceId}, ${JSON.stringify({ graph_id: graphId })}::jsonb)`.execute(
+    database.database.sql,
+  );
+  const config = { configurable: { thread_id: threadId, [checkpointerKey]: savers.forKit(kit) } };
+  const run = (input: unknown, more: object = {}) =>
+    graphs[graphId]!.invoke(input as never, { ...config, ...more } as never);
+  return { threadId, config, run };
+}
+
+/** Both ways of telling the history, which must not differ by a byte. */
+async function told(threadId: string, query: Partial<Parameters<StateService["history"]>[2]> = {}) {
+  const objects = await states.history(workspaceId, threadId, { limit: 200, ...query });
+  const text = Buffer.from(await states.historyJson(workspaceId, threadId, { limit: 200, ...query }));
+  expect(text.toString()).toBe(JSON.stringify(objects));
+  return objects;
+}
+
+describe("the history as text", () => {
+  it("is that of the states, for messages that grow, change and go", async () => {
+    const { threadId, run } = await newThread("keep");
+    const id = randomUUID();
+    await run({ messages: [new HumanMessage({ content: 'grün 🌱 "q" \\ \u2028 \ud800 ', id })] });
+    await run({ messages: [{ role: "user", content: [{ type: "text", text: "blocks" }] }] });
+    const call = { id: "1", name: "look", args: { deep: [1, { lc: 1 }] }, type: "tool_call" as const };
+    await run({ messages: [new AIMessage({ content: "", tool_calls: [call] })] });
+    await run({ messages: [new ToolMessage({ content: "seen", tool_call_id: "1", artifact: { a: null } })] });
+    await run({ messages: [new HumanMessage({ content: "changed", id })] });
+    await run({ messages: [{ type: "remove", id, content: "" }] });
+    const history = await told(threadId);
+    expect(history).toHaveLength(18);
+    expect(history[0]).toHaveProperty("values.messages.length", 9);
+  });
+
+  it.each<[string, unknown]>([
+    ["a map", new Map([["a", new Map([[1, 2]])]])],
+    ["a set", new Set(["a", { b: 1 }])],
+    ["a date", { when: new Date(0) }],
+    ["bytes", new Uint8Array([0, 1, 255])],
+    ["bytes further down", { bytes: new Uint8Array([7]) }],
+    ["undefined", undefined],
+    ["undefined further down", { gone: undefined, list: [undefined, 1] }],
+    ["null", null],
+    ["numbers JSON does not have", [Number.NaN, Number.POSITIVE_INFINITY, -0]],
+    ["an error", new RangeError("too far")],
+    ["a pattern", /a+/gi],
+    ["a long text", "ü".repeat(2_000)],
+    ["an empty list", []],
+    ["what looks like the library's records", { lc: 1, type: "constructor", id: ["x"], kwargs: {} }],
+    ["a key nobody uses", JSON.parse('{"__proto__": {"a": 1}, "lc": 3}')],
+  ])("is that of the states, for %s", async (_, value) => {
+    const { threadId, run } = await newThread("keep");
+    await run({ messages: [], anything: value, list: [value] });
+    await run({ messages: [new HumanMessage("again")], list: [value, value] });
+    await told(threadId);
+  });
+
+  it("is that of the states, with interrupts, subgraphs, sends and an update with the answer", async () => {
+    const { threadId, run } = await newThread("outer");
+    await run({ messages: [new HumanMessage("hi")] });
+    const stopped = await told(threadId);
+    expect(stopped[0]?.interrupts).toMatchObject([{ value: { question: "grün?" } }]);
+    // With an id: the reducer gives one to a message without, each time the state is told.
+    const message = new HumanMessage({ content: "by command", id: randomUUID() });
+    await run(new Command({ resume: "yes", update: { messages: [message] } }));
+    const history = await told(threadId);
+    expect(history[0]?.values).toMatchObject({ list: ["yes", 1, 2] });
+    const address = { checkpoint_ns: stopped[0]?.tasks[0]?.checkpoint?.checkpoint_ns as string };
+    const ofInner = await told(threadId, { address });
+    expect(ofInner.map(({ next }) => next)).toEqual([[], ["ask"], ["__start__"]]);
+    expect(await states.get(workspaceId, threadId, { address })).toEqual(ofInner[0]);
+    const before = { checkpoint_id: history[1]?.checkpoint?.checkpoint_id as string };
+    expect(await told(threadId, { before, limit: 2 })).toHaveLength(2);
+    expect(await told(threadId, { filter: { source: "input" } })).not.toHaveLength(0);
+  });
+
+  it("is that of the states, after a fork from the middle", async () => {
+    const { threadId, run, config } = await newThread("keep");
+    for (const text of ["a", "b", "c"]) await run({ messages: [new HumanMessage(text)] });
+    const middle = (await told(threadId))[4]?.checkpoint?.checkpoint_id;
+    const from = { configurable: { ...config.configurable, checkpoint_id: middle } };
+    await keep.updateState(from, { messages: [new HumanMessage("other")] }, "keep");
+    await run({ messages: [new HumanMessage("d")] });
+    expect(await told(threadId)).toHaveLength(13);
+  });
+
+  it.each(["rooted", "functional", "cached"])(
+    "is that of the states of a graph that is %s",
+    async (graphId) => {
+      const { threadId, run } = await newThread(graphId);
+      await run(
+        { rooted: [new HumanMessage("hey")], functional: { n: 1 }, cached: { list: [{ a: 1 }] } }[graphId],
+      );
+      if (graphId === "functional") await run(new Command({ resume: [new HumanMessage("yes")] }));
+      expect((await told(threadId)).length).toBeGreaterThan(1);
+    },
+  );
+
+  it("is empty for a thread that never ran", async () => {
+    const { threadId } = await newThread("keep");
+    expect(await told(threadId)).toEqual([]);
+  });
+
+  it("leaves graphs alone whose nodes look into the values", () => {
+    expect(carriedChannels(cached as never)).toEqual(new Set());
+    expect(carriedChannels(keep as never)).toEqual(new Set(["messages", "anything", "list"]));
+  });
+});

@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { currentEnvironment } from "../config.ts";
+import { AppError } from "../platform/errors.ts";
+import { isUuid } from "../platform/ids.ts";
+import { apiKey, createdApiKey } from "./client/answers.ts";
+import { findLocalServer } from "./client/local-server.ts";
+import { profilePath, readProfiles } from "./client/profile-file.ts";
+import { openSession } from "./client/session.ts";
+import type { KeysOptions } from "./keys.ts";
+import { formatAge } from "./terminal/amounts.ts";
+import { printTable } from "./terminal/table.ts";
+
+/** Whether a server was named; a data folder or a database that is named wins over a kept profile. */
+export async function namesServer(options: KeysOptions): Promise<boolean> {
+  const environment = currentEnvironment();
+  if (options.url !== undefined || options.profile !== undefined) return true;
+  if (options.dataDir !== undefined) return false;
+  if (environment.TREADLE_URL || environment.TREADLE_PROFILE) return true;
+  if (environment.TREADLE_DATA_DIR || environment.DATABASE_URL) return false;
+  if ((await readProfiles(profilePath(environment))).current !== null) return true;
+  // Below the folder a server was started in there is no data folder, but that server is meant.
+  const local = await findLocalServer({ dataDir: undefined, cwd: process.cwd() });
+  return local !== null && !existsSync(".treadle");
+}
+
+export async function listKeys(options: KeysOptions): Promise<void> {
+  const { api, output } = await openSession(options);
+  const keys = await api.list(apiKey, "/v2/api-keys");
+  output.data(keys);
+  const now = new Date();
+  printTable(
+    output,
+    [
+      { head: "NAME", flexible: true },
+      { head: "ROLE" },
+      { head: "KEY" },
+      { head: "LAST USED" },
+      { head: "EXPIRES" },
+      { head: "ID" },
+    ],
+    keys.map((key) => [
+      { text: key.name, style: "bold" },
+      key.role,
+      key.prefix,
+      key.last_used_at ? formatAge(key.last_used_at, now) : "never",
+      key.expires_at ? formatAge(key.expires_at, now) : "never",
+      key.id,
+    ]),
+  );
+}
+
+export async function createKey(name: string, options: KeysOptions): Promise<void> {
+  const { api, connection, output } = await openSession(options);
+  const made = await api.call(createdApiKey, "POST", "/v2/api-keys", { body: { name, role: options.role } });
+  output.data(made);
+  output.line(output.paint("green", made.key));
+  output.line(
+    `Key "${made.name}" (${made.role}, id ${made.id}) for ${connection.url}. It is not shown again.`,
+  );
+}
+
+export async function revokeKey(id: string, options: KeysOptions): Promise<void> {
+  const { api, connection, output } = await openSession(options);
+  if (!isUuid(id)) throw unknownKey(id, connection.url);
+  await api.run("DELETE", `/v2/api-keys/${id}`).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "client.not_found"
+      ? unknownKey(id, connection.url)
+      : error;
+  });
+  output.data({ revoked: id });
+  output.line(`Key ${id} is revoked.`);
+}
+
+function unknownKey(id: string, url: string): AppError {
+  return new AppError({
+    code: "client.not_found",
+    kind: "not_found",
+    message: `There is no API key with the id ${id} in this workspace of ${url}. \`treadle keys list\` shows the ids.`,
+  });
+}

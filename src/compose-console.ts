@@ -1,0 +1,34 @@
+import { readThreadsMark } from "./agent-server/threads/thread-mark-store.ts";
+import { readConnectionsMark } from "./auth-service/tokens/connections-mark-store.ts";
+import { readDestinationsMark, readExportsMark } from "./bulk-export/exports/export-mark-store.ts";
+import { type Console, createConsole } from "./console/console.ts";
+import { readDeploymentsMark } from "./control-plane/deployments/deployment-mark-store.ts";
+import type { Database, Sql } from "./platform/db/database.ts";
+import type { Logger } from "./platform/logger.ts";
+import { readTracesMark } from "./traces/query/trace-mark-store.ts";
+import { readSettingsMark } from "./workspaces/settings-mark-store.ts";
+
+/** The console, told by each area how to notice its changes. */
+export function composeConsole(ground: {
+  database: Database;
+  logger: Logger;
+  folder?: string | undefined;
+}): Console {
+  const { database, logger, folder } = ground;
+  const ofWorkspace = (read: (sql: Sql, workspaceId: string) => Promise<string>) => ({
+    mark: ({ workspaceId }: { workspaceId: string }) => read(database.sql, workspaceId),
+  });
+  return createConsole({
+    logger,
+    folder,
+    topics: {
+      deployments: ofWorkspace(readDeploymentsMark),
+      exports: ofWorkspace(readExportsMark),
+      destinations: ofWorkspace(readDestinationsMark),
+      traces: ofWorkspace(readTracesMark),
+      connections: { perUser: true, mark: (scope) => readConnectionsMark(database.sql, scope) },
+      settings: ofWorkspace(readSettingsMark),
+      threads: ofWorkspace(readThreadsMark),
+    },
+  });
+}

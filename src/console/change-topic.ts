@@ -1,0 +1,19 @@
+/** What can change behind a reader's back. Each area says how to notice it. */
+export const changeTopics = [
+  "deployments",
+  "exports",
+  "destinations",
+  "traces",
+  "connections",
+  "settings",
+  "threads",
+] as const;
+export type ChangeTopic = (typeof changeTopics)[number];
+
+export type ChangeScope = { workspaceId: string; userId: string };
+
+/** A text that differs whenever something a reader could see has changed; cheap enough to be asked for every second. */
+export type ChangeMark = (scope: ChangeScope) => Promise<string>;
+
+/** `perUser`: what one sees depends on who one is. */
+export type ChangeTopics = Readonly<Record<ChangeTopic, { mark: ChangeMark; perUser?: boolean }>>;

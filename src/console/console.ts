@@ -1,0 +1,28 @@
+import { fileURLToPath } from "node:url";
+import type { Route } from "../platform/http/route.ts";
+import type { Logger } from "../platform/logger.ts";
+import { createChangeFeed } from "./change-feed.ts";
+import { changeRoutes } from "./change-routes.ts";
+import type { ChangeTopics } from "./change-topic.ts";
+import { pageRoutes } from "./page-routes.ts";
+
+export type Console = {
+  /** The endpoints programs may use too. */
+  routes: Route[];
+  pageRoutes: Route[];
+};
+
+export type ConsoleOptions = {
+  topics: ChangeTopics;
+  logger: Logger;
+  /** Where the page was built, when not in its own folder. */
+  folder?: string | undefined;
+};
+
+/** The pages people run the platform with. They talk to the public endpoints alone. */
+export function createConsole({ topics, logger, folder }: ConsoleOptions): Console {
+  return {
+    routes: changeRoutes(createChangeFeed({ topics, logger })),
+    pageRoutes: pageRoutes(folder ?? fileURLToPath(new URL("../../web/console/dist", import.meta.url))),
+  };
+}

@@ -1,0 +1,41 @@
+import { crashLoopAttempts, stoppedByUs } from "../runtimes/instance.ts";
+
+export const healthStates = ["none", "starting", "serving", "restarting", "crash_loop"] as const;
+export type HealthState = (typeof healthStates)[number];
+
+/** The newest server of the active revision, and what was said about it last. */
+export type HealthRow = {
+  deployment_id: string;
+  active_number: number | null;
+  status_message: string | null;
+  instance_state: string | null;
+  attempt: number | null;
+  exit_reason: string | null;
+  ready_at: Date | null;
+  exited_at: Date | null;
+};
+
+export type Health = { state: HealthState; message: string | null; attempt: number; since: Date | null };
+
+/** How what serves is doing. A deployment on its way for the first time has nothing that could be well. */
+export function healthOf(row: HealthRow | undefined): Health {
+  if (!row || row.active_number === null) return { state: "none", message: null, attempt: 0, since: null };
+  const attempt = row.attempt ?? 0;
+  const { instance_state: state } = row;
+  if (state === "ready" || state === "draining")
+    return { state: "serving", message: null, attempt, since: row.ready_at };
+  const died = state === "exited" && row.exit_reason !== stoppedByUs;
+  if (isCrashLoop(row))
+    return { state: "crash_loop", message: row.status_message, attempt, since: row.exited_at };
+  if (died || attempt > 1)
+    return { state: "restarting", message: row.status_message, attempt, since: row.exited_at };
+  return { state: "starting", message: null, attempt, since: null };
+}
+
+export function isCrashLoop(row: Pick<HealthRow, "instance_state" | "attempt" | "exit_reason">): boolean {
+  const attempt = row.attempt ?? 0;
+  if (row.instance_state === "starting") return attempt >= crashLoopAttempts;
+  const died = row.instance_state === "exited" && row.exit_reason !== stoppedByUs;
+  // The next start is the one that makes it a loop, and it is on its way.
+  return died && attempt + 1 >= crashLoopAttempts;
+}

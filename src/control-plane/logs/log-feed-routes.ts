@@ -1,0 +1,107 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import type { Caller } from "../../platform/http/caller.ts";
+import { type Route, route } from "../../platform/http/route.ts";
+import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import { id } from "../wire.ts";
+import { type LogRow, logLevels } from "./log.ts";
+import { type LogReader, toLogWire } from "./log-routes.ts";
+import type { LogQuery } from "./log-store.ts";
+
+const pollMs = 400;
+const batch = 500;
+
+const query = z.object({
+  type: z.enum(["build", "deploy"]).default("deploy"),
+  revision_id: id.optional(),
+  query: z.string().max(1_000).optional().describe("Only lines that hold this text."),
+  level: z
+    .string()
+    .transform((text) => text.toUpperCase())
+    .pipe(z.enum(logLevels))
+    .optional(),
+  run_id: z.string().max(200).optional(),
+  tail: z.coerce.number().int().min(0).max(1_000).default(100).describe("Earlier lines to begin with."),
+});
+
+/** Lines as they are written, until the reader leaves. */
+export function logFeedRoutes(reader: LogReader): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/v2/deployments/{deployment_id}/logs/stream",
+        operationId: "stream_deployment_logs",
+        summary: "Follow the logs of a deployment",
+        description:
+          "Server-sent events `log`, one per line: the last ones, then each as it is written. A reader that comes back with `Last-Event-ID` misses none.",
+        tag: "Logs",
+        access: { kind: "workspace", role: "viewer" },
+        params: z.object({ deployment_id: id }),
+        query,
+        responses: { 200: { description: "The stream", contentType: "text/event-stream" } },
+        errors: [404],
+      },
+      async ({ caller, params, query: asked, c }) => {
+        const lines = {
+          deploymentId: params.deployment_id,
+          revisionId: asked.revision_id,
+          kind: asked.type,
+          text: asked.query,
+          level: asked.level,
+          runId: asked.run_id,
+        };
+        const seen = /^\d{1,15}$/.exec(c.req.header("last-event-id") ?? "")?.[0];
+        const first = await firstLines(reader, caller, lines, asked.tail, seen);
+        return sseResponse((signal) => follow(reader, caller, lines, first, signal), {
+          signal: c.get("shutdown"),
+        });
+      },
+    ),
+  ];
+}
+
+type Lines = Omit<LogQuery, "order" | "limit" | "after">;
+type First = { rows: LogRow[]; after: number };
+
+/** Before the stream begins, so that what is refused is refused with a status. */
+async function firstLines(
+  reader: LogReader,
+  caller: Caller,
+  lines: Lines,
+  tail: number,
+  seen: string | undefined,
+): Promise<First> {
+  if (seen !== undefined) {
+    const rows = await reader.read(caller, { ...lines, order: "asc", limit: batch, after: Number(seen) });
+    return { rows, after: rows.at(-1)?.id ?? Number(seen) };
+  }
+  // The newest of all lines says where to go on, also where none of those asked for exists yet.
+  const { text: _text, level: _level, runId: _runId, ...all } = lines;
+  const [newest] = await reader.read(caller, { ...all, order: "desc", limit: 1 });
+  const after = newest?.id ?? 0;
+  if (tail === 0 || !newest) return { rows: [], after };
+  const rows = await reader.read(caller, { ...lines, order: "desc", limit: tail, after: after + 1 });
+  return { rows: rows.reverse(), after };
+}
+
+async function* follow(
+  reader: LogReader,
+  caller: Caller,
+  lines: Lines,
+  first: First,
+  signal: AbortSignal,
+): AsyncGenerator<SseFrame[]> {
+  let { rows, after } = first;
+  for (;;) {
+    if (rows.length > 0) yield rows.map(toFrame);
+    else await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    rows = await reader.read(caller, { ...lines, order: "asc", limit: batch, after });
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+function toFrame(row: LogRow): SseFrame {
+  return { event: "log", data: JSON.stringify(toLogWire(row)), id: String(row.id) };
+}

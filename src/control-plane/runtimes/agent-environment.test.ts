@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { type AgentFacts, agentEnvironment } from "./agent-environment.ts";
+
+const facts: AgentFacts = {
+  deploymentId: "d",
+  deploymentName: "my-agent",
+  workspaceId: "w",
+  revisionId: "r",
+  port: 4000,
+  url: "http://127.0.0.1:8124/d/my-agent",
+  databaseUrl: "postgres://x",
+  repoUrl: null,
+  repoRef: null,
+  commitSha: null,
+  tracing: { endpoint: "http://127.0.0.1:8124/api/v1", apiKey: "platform-key" },
+  home: "/home/x",
+};
+const tracingOf = (secrets: Record<string, string>, tracing = facts.tracing) => {
+  const given = Object.entries(secrets).map(([name, value]) => ({ name, value }));
+  const all = agentEnvironment({}, given, { ...facts, tracing });
+  const { LANGSMITH_TRACING: on, LANGSMITH_ENDPOINT: endpoint, LANGSMITH_API_KEY: key } = all;
+  return { on, endpoint, key, legacy: all.LANGCHAIN_TRACING_V2, project: all.LANGSMITH_PROJECT };
+};
+
+describe("what a server is told about tracing", () => {
+  it("is the platform, and the project of the deployment's name", () => {
+    expect(tracingOf({})).toEqual({
+      on: "true",
+      legacy: "true",
+      endpoint: "http://127.0.0.1:8124/api/v1",
+      key: "platform-key",
+      project: "my-agent",
+    });
+    expect(tracingOf({}, null)).toMatchObject({ on: undefined, key: undefined });
+  });
+
+  it("is what the owner says, who never gets the platform's key for another place", () => {
+    expect(tracingOf({ LANGSMITH_API_KEY: "mine" })).toMatchObject({
+      on: "true",
+      key: "mine",
+      endpoint: undefined,
+    });
+    expect(tracingOf({ LANGSMITH_ENDPOINT: "https://elsewhere" })).toMatchObject({
+      on: undefined,
+      key: undefined,
+      endpoint: "https://elsewhere",
+    });
+    expect(tracingOf({ LANGSMITH_TRACING: "false" })).toMatchObject({
+      on: "false",
+      legacy: undefined,
+      key: undefined,
+    });
+  });
+});

@@ -1,0 +1,33 @@
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { AppError } from "../../platform/errors.ts";
+
+/** Runs statements that may look at very many runs, and ends them when they take too long. */
+export type BoundedRead = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+
+const cancelled = "57014";
+
+export function createBoundedRead(database: Database, timeoutMs: number): BoundedRead {
+  return async (work) => {
+    try {
+      return await database.transaction(async (tx) => {
+        await raw`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
+        return work(tx);
+      });
+    } catch (error) {
+      // Not "unavailable": clients would send the same query again, and again in vain.
+      if (sqlState(error) === cancelled) throw tooSlow(timeoutMs, error);
+      throw error;
+    }
+  };
+}
+
+function tooSlow(timeoutMs: number, cause: unknown): AppError {
+  return new AppError({
+    code: "traces.query_timeout",
+    kind: "unprocessable",
+    message: `The query looked at too many runs and was ended after ${timeoutMs / 1000} s. Narrow it: name a project, set start_time and end_time, or add a filter on name, status, run_type, tags or metadata beside the search.`,
+    cause,
+  });
+}

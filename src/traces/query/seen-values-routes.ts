@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import type { BoundedRead } from "./bounded-read.ts";
+import { summarize } from "./seen-values.ts";
+import { listRecentRuns, listSeenFeedbackKeys } from "./seen-values-store.ts";
+
+const texts = z.array(z.string());
+const seen = z
+  .object({
+    names: texts,
+    run_types: texts,
+    tags: texts,
+    metadata: z.record(z.string(), texts).describe("Values by key."),
+    feedback_keys: texts,
+  })
+  .meta({ id: "SeenFilterValues" });
+
+export function seenValuesRoutes({ read }: { read: BoundedRead }): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/api/v1/sessions/{session_id}/filter-values",
+        operationId: "listSeenFilterValues",
+        summary: "What filters of a project can speak of",
+        description:
+          "Names, types, tags, metadata and feedback keys of its newest runs, most frequent first.",
+        tag: "Trace queries",
+        access: { kind: "workspace", role: "viewer" },
+        params: z.object({ session_id: z.guid() }),
+        responses: { 200: { description: "What was seen.", schema: seen } },
+      },
+      async ({ caller, params }) => {
+        const place = { workspaceId: caller.workspaceId, projectId: params.session_id };
+        const found = await read(async (sql) => ({
+          runs: await listRecentRuns(sql, place),
+          keys: await listSeenFeedbackKeys(sql, place),
+        }));
+        return json(200, summarize(found.runs, found.keys));
+      },
+    ),
+  ];
+}

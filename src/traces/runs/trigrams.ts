@@ -1,0 +1,45 @@
+/** Of `trace_runs.trigrams`. English text of 2 KB sets about a third of them. */
+export const signatureBits = 1_024;
+const signatureBytes = signatureBits / 8;
+
+/** Longer texts would set nearly every bit, and tell nothing. */
+const maxSignedBytes = 65_536;
+
+/**
+ * Which groups of three bytes occur in these texts, one bit for each by its hash, letters folded to lower case.
+ * A word can occur only where all its groups do: most runs a search looks at are passed over by these bits, without
+ * reading their payloads. Null: too long to tell. Changing the hash makes every stored run unfindable.
+ */
+export function trigramsOf(texts: readonly (Buffer | null)[]): Buffer | null {
+  let size = 0;
+  for (const text of texts) size += text?.byteLength ?? 0;
+  if (size > maxSignedBytes) return null;
+  const bits = Buffer.alloc(signatureBytes);
+  for (const text of texts) if (text) addTrigrams(bits, text);
+  return bits;
+}
+
+/** The bits a word needs, or null when it is too short to have any. Only for plain ASCII words. */
+export function trigramsOfWord(word: string): Buffer | null {
+  // JSON writes these two with a backslash before them, so they may not stand side by side with their neighbours.
+  const runs = word.split(/["\\]/).filter((run) => run.length >= 3);
+  return runs.length === 0 ? null : trigramsOf(runs.map((run) => Buffer.from(run)));
+}
+
+function addTrigrams(bits: Buffer, text: Buffer): void {
+  const { length } = text;
+  if (length < 3) return;
+  let last = lowerCase[text[0]!]!;
+  let middle = lowerCase[text[1]!]!;
+  for (let index = 2; index < length; index++) {
+    const next = lowerCase[text[index]!]!;
+    const hash = Math.imul((last << 16) | (middle << 8) | next, 0x9e3779b1) >>> 22;
+    bits[hash >>> 3]! |= 0x80 >>> (hash & 7);
+    last = middle;
+    middle = next;
+  }
+}
+
+const lowerCase = Uint8Array.from({ length: 256 }, (_, code) =>
+  code >= 0x41 && code <= 0x5a ? code + 0x20 : code,
+);

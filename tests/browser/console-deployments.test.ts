@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { dropDeploymentDatabases } from "../support/control-plane.ts";
+import { deploy, gitDeployment, type PlaneCalls } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+// Real builds, real servers and a real browser on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+let running: RunningConsole;
+let git: GitServer;
+const workMs = 120_000;
+
+beforeAll(async () => {
+  [running, git] = await Promise.all([startConsole(), startGitServer()]);
+});
+afterEach(() => running?.closeAll());
+afterAll(async () => {
+  if (running) await dropDeploymentDatabases(running.app.database);
+  await running?.stop();
+  await git?.stop();
+});
+
+const plane: PlaneCalls = {
+  call: (method, path, body) => running.app.call(method, path, { body }),
+};
+
+function deployed(name: string, repoUrl: string, more: Record<string, unknown> = {}) {
+  const body = gitDeployment(name, repoUrl, more);
+  return deploy(plane, {
+    ...body,
+    source_config: { ...body.source_config, install_command: quickInstall },
+  });
+}
+
+async function answerOf(deploymentId: string): Promise<{ answer: string; suffix: string | null }> {
+  const { body } = await running.app.call<{ url: string }>("GET", `/v2/deployments/${deploymentId}`);
+  const response = await fetch(`${body.url}/version`, { headers: { "x-api-key": running.app.apiKey } });
+  return (await response.json()) as { answer: string; suffix: string | null };
+}
+
+const idOf = (page: ConsolePage) => /deployments\/([0-9a-f-]{36})/.exec(page.path)![1]!;
+
+describe("a deployment's life", () => {
+  it("begins with a form, is followed while it is built, changed, rolled back, and deleted by its name", async () => {
+    const repository = await git.createRepository("weaver", quickProject("first"));
+    const page = await running.open("/deployments");
+    await page.text("Nothing is deployed yet").waitFor();
+    await page.link("New deployment").first().click();
+    await page.heading("New deployment").waitFor();
+
+    // What is typed is checked as it is typed.
+    await page.button("Deploy").click();
+    await page.text("Where is the code?").waitFor();
+    await page.field("Repository").fill("https://someone:token@example.com/x");
+    await page.text("Leave user name and token out of the address.").waitFor();
+    await page.field("Configuration file").fill("../langgraph.json");
+    await page.text("A path inside the repository").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.field("Repository").fill(repository.url);
+    expect(await page.field("Name").first().inputValue()).toBe("weaver");
+    await page.field("Configuration file").fill("langgraph.json");
+    await page.text("Build commands").click();
+    await page.field(/Install command/).fill(quickInstall);
+    await page.button("Add a secret").click();
+    await page.field("Name of secret 1").fill("2nd");
+    await page.text("Letters, digits and underscores").waitFor();
+    // A .env file in the clipboard becomes rows.
+    await page.page.evaluate(`(() => {
+      const field = document.querySelector('[aria-label="Name of secret 1"]');
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text", "# ours\\nSUFFIX='!'\\nexport OTHER=kept");
+      field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    })()`);
+    await page.field("Value of OTHER").waitFor();
+    expect(await page.field("Value of SUFFIX").inputValue()).toBe("!");
+    await page.button("Deploy").click();
+
+    // Its first revision is followed without a reload.
+    await page.heading("Revision 1").waitFor();
+    const id = idOf(page);
+    const log = page.page.getByRole("log", { name: "Build log" });
+    await log.getByText("linked the packages").waitFor({ timeout: workMs });
+    await page.page.locator(".page-title .badge", { hasText: "Deployed" }).waitFor({ timeout: workMs });
+    expect(await answerOf(id)).toEqual({ answer: "first", suffix: "!" });
+    expect(await page.violations()).toEqual([]);
+    await page.field("Search build log").fill("LINKED");
+    expect(await log.locator("mark").first().textContent()).toBe("linked");
+    expect(await log.locator(".log-line").count()).toBe(1);
+    await page.link("Timeline").click();
+    await page.page.getByRole("list", { name: "Timeline" }).getByText("Starting the server.").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.link("Server log").click();
+    await page.page.getByRole("log", { name: "Server log" }).getByText("Serving echo").waitFor();
+
+    // A change of the code and of one secret; the other one is kept without being shown.
+    await repository.commit(quickProject("second"), "Say something else");
+    await page.link("weaver").click();
+    await page.page.locator(".page-title .badge", { hasText: "Serving" }).waitFor();
+    await page.link("Settings").last().click();
+    await page.text("kept as it is").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page
+      .locator(".secret", { has: page.page.locator('[value="SUFFIX"]') })
+      .getByRole("button", { name: "Replace" })
+      .click();
+    await page.field("Value of SUFFIX").fill("?");
+    await page.button("Save as a new revision").click();
+    await page.heading("Revision 2").waitFor();
+    await page.page.locator(".page-title .badge", { hasText: "Deployed" }).waitFor({ timeout: workMs });
+    expect(await answerOf(id)).toEqual({ answer: "second", suffix: "?" });
+
+    // Back to the first one, without a build.
+    await page.link("weaver").click();
+    await page.link("Revisions").click();
+    const revisions = page.page.getByRole("table", { name: "Revisions" });
+    await revisions
+      .getByRole("row", { name: /Revision 2/ })
+      .getByText("serves")
+      .waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.button("Roll back to revision 1").click();
+    await page.page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.heading("Revision 3").waitFor();
+    await page.page.locator(".page-title .badge", { hasText: "Deployed" }).waitFor({ timeout: workMs });
+    expect(await answerOf(id)).toEqual({ answer: "first", suffix: "!" });
+
+    // Gone only when its name was typed.
+    await page.visit(`/deployments/${id}?tab=settings`);
+    await page.button("Delete…").click();
+    const dialog = page.page.getByRole("dialog");
+    const confirm = dialog.getByRole("button", { name: "Delete", exact: true });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByRole("textbox").fill("weave");
+    expect(await confirm.isDisabled()).toBe(true);
+    expect(await page.violations()).toEqual([]);
+    await dialog.getByRole("textbox").fill("weaver");
+    await confirm.click();
+    await page.text("Nothing is deployed yet").waitFor();
+    expect((await running.app.call("GET", `/v2/deployments/${id}`)).status).toBe(404);
+    expect(page.errors).toEqual([]);
+  });
+});
+
+describe("what others do", () => {
+  it("shows up without a reload: a new deployment, its failure with the reason, its end", async () => {
+    const page = await running.open("/deployments");
+    await page.text("Nothing is deployed yet").waitFor();
+    const broken = await git.createRepository("broken", {
+      ...quickProject("never"),
+      "install.js": "console.error('the left sleeve is missing'); process.exit(3);",
+    });
+    const { deployment } = await deployed("broken", broken.url);
+    const row = page.page.getByRole("row", { name: /broken/ });
+    await row.getByText("Build failed").waitFor();
+    await row.getByRole("link", { name: "broken" }).click();
+    await page.page.getByRole("heading", { name: /Revision 1 did not make it/ }).waitFor();
+    await page.text("the left sleeve is missing").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.visit("/");
+    await page.link(/broken Deployment/).waitFor();
+    await page
+      .link(/^Deployments 0 of 1 serving/)
+      .getByText("1 needs you")
+      .waitFor();
+
+    await page.visit("/deployments");
+    await row.waitFor();
+    expect((await running.app.call("DELETE", `/v2/deployments/${deployment.id}`)).status).toBe(204);
+    await page.text("Nothing is deployed yet").waitFor();
+  });
+
+  it("draws what a server uses and answers, also on a phone", async () => {
+    const repository = await git.createRepository("busy", quickProject("busy"));
+    const { deployment } = await deployed("busy", repository.url);
+    for (let i = 0; i < 5; i += 1) await answerOf(deployment.id);
+    const page = await running.open(`/deployments/${deployment.id}?tab=metrics&range=15m`, {
+      viewport: phone,
+    });
+    await page.page.getByRole("img", { name: /^Requests per minute\. Requests: (?!0,)/ }).waitFor();
+    await page.page.getByRole("img", { name: /^Memory\. In use: [\d.]+ MB/ }).waitFor();
+    expect(await page.violations()).toEqual([]);
+    for (const tab of ["overview", "revisions", "logs", "metrics", "settings"]) {
+      await page.visit(`/deployments/${deployment.id}?tab=${tab}`);
+      await page.heading("busy").waitFor();
+      await page.settled();
+      expect(await page.overflowing(), tab).toEqual([]);
+    }
+    await page.visit("/deployments/new");
+    await page.heading("New deployment").waitFor();
+    expect(await page.overflowing()).toEqual([]);
+    expect(page.errors).toEqual([]);
+  });
+
+  it("lets a viewer look and change nothing", async () => {
+    const { body } = await running.app.call<{ key: string }>("POST", "/v2/api-keys", {
+      body: { name: "guest", role: "viewer" },
+    });
+    const page = await running.open("/deployments", { apiKey: body.key });
+    await page.page.getByRole("row", { name: /busy/ }).getByRole("link", { name: "busy" }).click();
+    await page.heading("busy").waitFor();
+    expect(await page.button("New revision").count()).toBe(0);
+    await page.visit("/deployments/new");
+    await page.text("Your key may only look").waitFor();
+    expect(await page.violations()).toEqual([]);
+  });
+});

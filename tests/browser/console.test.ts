@@ -1,0 +1,227 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { phone, type RunningConsole, startConsole } from "../support/console-page.ts";
+
+// A real browser on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
+let running: RunningConsole;
+
+beforeAll(async () => {
+  running = await startConsole();
+});
+afterEach(() => running?.closeAll());
+afterAll(() => running?.stop());
+
+const pages = ["Overview", "Deployments", "Agents", "Traces", "Exports", "Connections", "Settings"];
+
+/** A key for several workspaces must name one. */
+const inDefault = () => ({ "x-tenant-id": running.app.workspaceId });
+
+/** A finished run, as an SDK would send it. */
+async function trace(name: string, more: Record<string, unknown> = {}) {
+  const id = randomUUID();
+  const now = new Date().toISOString();
+  const body = {
+    id,
+    trace_id: id,
+    name,
+    run_type: "chain",
+    inputs: {},
+    outputs: {},
+    start_time: now,
+    end_time: now,
+  };
+  const sent = await running.app.call("POST", "/api/v1/runs", {
+    body: { ...body, ...more },
+    headers: inDefault(),
+  });
+  expect(sent.status).toBeLessThan(300);
+  return id;
+}
+
+describe("signing in", () => {
+  it("asks a stranger for a key, refuses a wrong one, and comes back to where one was", async () => {
+    const page = await running.open("/settings?tab=members", { apiKey: null });
+    await page.heading("Sign in").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.button("Sign in").click();
+    await page.text("Paste an API key first.").waitFor();
+    await page.field("API key").fill("trk_wrong");
+    await page.button("Sign in").click();
+    await page.text("The server does not know this key.").waitFor();
+    await page.field("API key").fill(running.app.apiKey);
+    await page.page.keyboard.press("Enter");
+    await page.page.getByRole("table", { name: "Members" }).waitFor();
+    expect(page.path).toBe("/settings?tab=members");
+    // For this tab alone.
+    expect(await page.page.evaluate("localStorage.getItem('treadle.console.api-key')")).toBeNull();
+    expect(page.errors).toEqual([]);
+  });
+
+  it("stays signed in when asked to", async () => {
+    const page = await running.open("/", { apiKey: null });
+    await page.field("API key").fill(running.app.apiKey);
+    await page.field(/Stay signed in/).check();
+    await page.button("Sign in").click();
+    await page.heading("Overview").waitFor();
+    const tab = await page.page.context().newPage();
+    await tab.goto(`${running.url}/settings`);
+    await tab.getByRole("heading", { name: "Settings" }).waitFor();
+    // And signing out in one tab is signing out in all of them.
+    await tab.getByRole("button", { name: "Sign out" }).click();
+    await page.heading("Sign in").waitFor();
+  });
+
+  it("takes the key from the address the server prints, and removes it from there at once", async () => {
+    const page = await running.open(`/deployments#key=${running.app.apiKey}`, { apiKey: null });
+    await page.heading("Deployments").waitFor();
+    expect(page.path).toBe("/deployments");
+    expect(await page.page.evaluate("history.length")).toBeLessThan(3);
+  });
+
+  it("goes to the sign-in page when the key is revoked, whatever one does next", async () => {
+    const { body } = await running.app.call<{ id: string; key: string }>("POST", "/v2/api-keys", {
+      body: { name: "short-lived" },
+      headers: inDefault(),
+    });
+    const page = await running.open("/deployments", { apiKey: body.key });
+    await page.heading("Deployments").waitFor();
+    const revoked = await running.app.call("DELETE", `/v2/api-keys/${body.id}`, { headers: inDefault() });
+    expect(revoked.status).toBe(204);
+    await page.link("Settings").click();
+    await page.heading("Sign in").waitFor();
+    expect(page.path).toBe("/settings");
+  });
+});
+
+describe("the shell", () => {
+  it("leads to every page, by clicks and by keys, and each is usable by everybody", async () => {
+    const page = await running.open("/");
+    for (const name of pages) {
+      await page.page
+        .getByRole("navigation", { name: "Console" })
+        .getByRole("link", { name, exact: true })
+        .click();
+      await page.heading(name).waitFor();
+      await page.settled();
+      expect(await page.page.title()).toBe(`${name} · Treadle`);
+      expect(await page.violations(), name).toEqual([]);
+    }
+    await page.page.keyboard.press("g");
+    await page.page.keyboard.press("d");
+    await page.heading("Deployments").waitFor();
+    expect(page.errors).toEqual([]);
+  });
+
+  it("fits a phone, with the menu behind a button", async () => {
+    const page = await running.open("/", { viewport: phone });
+    for (const name of pages) {
+      await page.button("Open the menu").click();
+      await page.page
+        .getByRole("navigation", { name: "Console" })
+        .getByRole("link", { name, exact: true })
+        .click();
+      await page.heading(name).waitFor();
+      await page.settled();
+      expect(await page.overflowing(), name).toEqual([]);
+    }
+    await page.button("Open the menu").click();
+    expect(await page.violations()).toEqual([]);
+    await page.page.getByRole("link", { name: "Overview", exact: true }).press("Escape");
+    await page.button("Open the menu").waitFor();
+  });
+
+  it("is dark or light as one chooses, and remembers it", async () => {
+    const page = await running.open("/", { colorScheme: "light" });
+    const background = () => page.page.evaluate("getComputedStyle(document.body).backgroundColor");
+    const light = await background();
+    await page.button(/^Colours: system/).click();
+    await page.button(/^Colours: light/).click();
+    await page.button(/^Colours: dark/).waitFor();
+    expect(await background()).not.toBe(light);
+    expect(await page.violations()).toEqual([]);
+    await page.page.reload();
+    await page.button(/^Colours: dark/).waitFor();
+    expect(await background()).not.toBe(light);
+  });
+
+  it("says when there is no such page, and when there is no such thing", async () => {
+    const page = await running.open(`/deployments/${randomUUID()}`);
+    await page.text(/Deployment ID .* not found/).waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.visit("/settings/nothing");
+    await page.heading("Settings").waitFor();
+  });
+});
+
+describe("the overview", () => {
+  it("shows an empty platform what to do first, and what happens as it happens", async () => {
+    const { body: workspace } = await running.app.call<{ id: string }>("POST", "/v2/workspaces", {
+      body: { name: "Fresh" },
+      headers: inDefault(),
+    });
+    const inside = { "x-tenant-id": workspace.id };
+    const { body: key } = await running.app.call<{ key: string }>("POST", "/v2/api-keys", {
+      body: { name: "fresh" },
+      headers: inside,
+    });
+    const page = await running.open("/", { apiKey: key.key });
+    await page.page.getByRole("heading", { name: "First steps" }).waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.button("Copy: deploy the project in this folder").click();
+    expect(await page.page.evaluate("navigator.clipboard.readText()")).toBe("treadle deploy");
+
+    // Nobody reloads: the page is told.
+    const id = randomUUID();
+    const now = new Date().toISOString();
+    const run = {
+      id,
+      trace_id: id,
+      name: "checkout",
+      run_type: "chain",
+      inputs: {},
+      start_time: now,
+      end_time: now,
+    };
+    const sent = await running.app.call("POST", "/api/v1/runs", {
+      body: { ...run, error: "TimeoutError: nobody answered" },
+      headers: { "x-api-key": key.key },
+    });
+    expect(sent.status).toBeLessThan(300);
+    await page.page
+      .getByRole("table", { name: "Last traces" })
+      .getByRole("link", { name: "checkout" })
+      .waitFor();
+    await page.text("TimeoutError: nobody answered").waitFor();
+    await page
+      .link(/Traces, last day/)
+      .getByText("100 % errors")
+      .waitFor();
+    expect(await page.violations()).toEqual([]);
+    expect(page.errors).toEqual([]);
+  });
+
+  it("goes on by itself when the server was away", async () => {
+    const page = await running.open("/");
+    await page.heading("Overview").waitFor();
+    await page.settled();
+    await page.page.context().setOffline(true);
+    await page.link("Deployments").first().click();
+    await page.text("The server does not answer.").waitFor();
+    await page.page.context().setOffline(false);
+    await page.page.locator(".offline").waitFor({ state: "detached" });
+    await page.settled();
+    expect(await page.page.locator(".state.bad").count()).toBe(0);
+    expect(page.errors).toEqual([]);
+  });
+
+  it("shows a run that failed among the recent activity and leads to it", async () => {
+    const id = await trace("nightly-report", { error: "the disk is full" });
+    const page = await running.open("/");
+    const entry = page.link(/nightly-report/).first();
+    await entry.waitFor();
+    expect(await entry.getAttribute("href")).toContain(`/r/${id}`);
+  });
+});

@@ -1,0 +1,167 @@
+import { Client } from "@langchain/langgraph-sdk";
+import { Client as TracingClient } from "langsmith";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestApp, type TestApp } from "../support/app.ts";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import { dropDeploymentDatabases } from "../support/control-plane.ts";
+import { type DeploymentBody, deploy, gitDeployment, readExample } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+let app: TestApp;
+let git: GitServer;
+let url: string;
+let traces: TracingClient;
+
+beforeAll(async () => {
+  app = await createTestApp({ logLevel: process.env.TEST_LOG ?? "silent" });
+  url = await app.listen();
+  git = await startGitServer();
+  traces = new TracingClient({ apiUrl: `${url}/api/v1`, apiKey: app.apiKey });
+});
+
+afterAll(async () => {
+  await git?.stop();
+  if (app) await dropDeploymentDatabases(app.database);
+  await app?.stop();
+});
+
+type Session = { id: string; name: string };
+type Messages = { messages: { content: string }[] };
+type KeyList = { resources: { id: string; name: string; role: string }[] };
+
+const plane = {
+  call: async <Body>(method: string, path: string, body?: unknown) =>
+    app.call<Body>(method, path, body === undefined ? {} : { body }),
+};
+const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const clientOf = (deployment: DeploymentBody) => new Client({ apiUrl: deployment.url, apiKey: app.apiKey });
+const projectsNamed = async (name: string) =>
+  (await app.call<Session[]>("GET", `/api/v1/sessions?name=${encodeURIComponent(name)}`)).body;
+
+async function tracesOf(project: string) {
+  return waitUntil(
+    async () => {
+      const runs = [];
+      for await (const run of traces.listRuns({ projectName: project })) runs.push(run);
+      return runs.some((run) => run.parent_run_id === null || run.parent_run_id === undefined) &&
+        runs.every((run) => run.end_time)
+        ? runs
+        : undefined;
+    },
+    { what: `the traces of ${project}`, timeoutMs: 30_000, intervalMs: 200 },
+  );
+}
+
+async function deployQuick(name: string, secrets: { name: string; value: string }[] = []) {
+  const repository = await git.createRepository(name, quickProject(name));
+  const source_config = { repo_url: repository.url, install_command: quickInstall };
+  const { deployment, revision } = await deploy(
+    plane,
+    gitDeployment(name, repository.url, { source_config, secrets }),
+  );
+  expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+  return deployment;
+}
+
+async function environmentOf(deployment: DeploymentBody) {
+  return (await (await fetch(`${deployment.url}/environment`)).json()) as Record<string, string>;
+}
+
+async function runOnce(deployment: DeploymentBody, graph = "echo", text = "hello") {
+  const client = clientOf(deployment);
+  const thread = await client.threads.create();
+  return (await client.runs.wait(thread.thread_id, graph, { input: said(text) })) as Messages;
+}
+
+describe("traces of deployments", () => {
+  it("an example's run is in the project of its name, without any work by the user", {
+    timeout: 240_000,
+  }, async () => {
+    const repository = await git.createRepository("react-agent", await readExample("react-agent"));
+    const { deployment, revision } = await deploy(plane, gitDeployment("traced-example", repository.url));
+    expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+    const [project] = await projectsNamed("traced-example");
+    const { body } = await app.call<{ tracer_session_id: string }>("GET", `/v2/deployments/${deployment.id}`);
+    expect(body.tracer_session_id).toBe(project!.id);
+    const result = await runOnce(deployment, "agent", "What is 6 * 7?");
+    expect(result.messages.at(-1)!.content).toBe("The answer is 42.");
+    const runs = await tracesOf("traced-example");
+    const root = runs.find((run) => !run.parent_run_id)!;
+    expect(JSON.stringify(root.inputs)).toContain("What is 6 * 7?");
+    expect(JSON.stringify(root.outputs)).toContain("The answer is 42.");
+    expect(runs.filter((run) => run.run_type === "tool").length).toBeGreaterThan(0);
+    expect(runs.every((run) => run.session_id === project!.id)).toBe(true);
+  });
+
+  it("are sent with one key of the workspace that may write and not administer", {
+    timeout: 60_000,
+  }, async () => {
+    const first = await environmentOf(await deployQuick("one-key-a"));
+    const second = await environmentOf(await deployQuick("one-key-b"));
+    expect(first).toMatchObject({
+      LANGSMITH_TRACING: "true",
+      LANGSMITH_ENDPOINT: `${url}/api/v1`,
+      LANGSMITH_PROJECT: "one-key-a",
+    });
+    expect(second.LANGSMITH_API_KEY).toBe(first.LANGSMITH_API_KEY);
+    expect(first.LANGSMITH_API_KEY).not.toBe(app.apiKey);
+    const { body } = await app.call<KeyList>("GET", "/v2/api-keys");
+    const own = body.resources.filter(({ name }) => name === "Traces of deployments");
+    expect(own).toMatchObject([{ role: "editor" }]);
+    // A key that somebody revoked is replaced at the next start.
+    await app.call("DELETE", `/v2/api-keys/${own[0]!.id}`);
+    const third = await environmentOf(await deployQuick("one-key-c"));
+    expect(third.LANGSMITH_API_KEY).not.toBe(first.LANGSMITH_API_KEY);
+  });
+
+  it("go where the owner says, and a tracing server that is down changes nothing about a run", {
+    timeout: 60_000,
+  }, async () => {
+    const deployment = await deployQuick("elsewhere", [
+      { name: "LANGSMITH_API_KEY", value: "a-key-of-my-own" },
+      { name: "LANGSMITH_ENDPOINT", value: "http://127.0.0.1:9" },
+    ]);
+    expect(await environmentOf(deployment)).toMatchObject({
+      LANGSMITH_API_KEY: "a-key-of-my-own",
+      LANGSMITH_ENDPOINT: "http://127.0.0.1:9",
+    });
+    expect((await runOnce(deployment)).messages.at(-1)!.content).toBe("elsewhere");
+    expect((await fetch(`${deployment.url}/ok`)).status).toBe(200);
+    const off = await environmentOf(
+      await deployQuick("untraced", [{ name: "LANGSMITH_TRACING", value: "false" }]),
+    );
+    expect(off.LANGSMITH_TRACING).toBe("false");
+    expect(off).not.toHaveProperty("LANGSMITH_API_KEY");
+    expect(off).not.toHaveProperty("LANGCHAIN_TRACING_V2");
+  });
+
+  it("stay when a deployment is deleted, and go with it when asked", { timeout: 90_000 }, async () => {
+    const kept = await deployQuick("kept-traces");
+    const gone = await deployQuick("gone-traces");
+    for (const deployment of [kept, gone]) {
+      await runOnce(deployment);
+      await tracesOf(deployment.name);
+    }
+    await app.call("DELETE", `/v2/deployments/${kept.id}`);
+    const answer = await app.call("DELETE", `/v2/deployments/${gone.id}?delete_tracing_project=true`);
+    expect(answer.status).toBe(204);
+    expect(await projectsNamed("kept-traces")).toHaveLength(1);
+    expect(await projectsNamed("gone-traces")).toEqual([]);
+    // Its server may have had the last word; the project is gone for good once nothing of it runs.
+    await waitUntil(
+      async () => {
+        const [row] = await app.database.query<{ waits: boolean }>(
+          {
+            name: "test_waits",
+            text: "select delete_tracing_project as waits from deployments where id = $1",
+          },
+          [gone.id],
+        );
+        return row?.waits === false ? true : undefined;
+      },
+      { what: "the second removal", timeoutMs: 30_000, intervalMs: 100 },
+    );
+    expect(await projectsNamed("gone-traces")).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import { ApiError, request } from "./client.ts";
+
+export type ServerEvent = { event: string; data: string; id: string | null };
+
+export type FollowOptions = {
+  path: string;
+  method?: "GET" | "POST";
+  body?: unknown;
+  /** Where to go on from, when the page knows. */
+  lastEventId?: string | undefined;
+  signal: AbortSignal;
+  onEvent(event: ServerEvent): void;
+  /** Connected, also again after a break. */
+  onOpen?(): void;
+  /** A break, before the next try. */
+  onBreak?(): void;
+  /** Stop trying when the server has ended the stream by itself. Default: connect again. */
+  endsByItself?: boolean;
+};
+
+const firstDelayMs = 500;
+const longestDelayMs = 15_000;
+
+/**
+ * Follows a stream of server-sent events with the key in a header (which the browser's own EventSource cannot send).
+ * Connects again by itself, later each time, and says where it stopped. Returns when aborted, ended or refused.
+ */
+export async function followEvents(options: FollowOptions): Promise<void> {
+  const { signal } = options;
+  let lastEventId = options.lastEventId;
+  let delayMs = firstDelayMs;
+  while (!signal.aborted) {
+    try {
+      const response = await request(options.method ?? "GET", options.path, options.body, {
+        signal,
+        headers: { accept: "text/event-stream", ...(lastEventId ? { "last-event-id": lastEventId } : {}) },
+      });
+      options.onOpen?.();
+      for await (const event of readEvents(response)) {
+        delayMs = firstDelayMs;
+        if (event.id !== null) lastEventId = event.id;
+        options.onEvent(event);
+      }
+      if (options.endsByItself) return;
+    } catch (error) {
+      if (signal.aborted) return;
+      // Refused, not broken: asking again would be refused again.
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429)
+        throw error;
+    }
+    options.onBreak?.();
+    await wait(delayMs, signal);
+    delayMs = Math.min(delayMs * 2, longestDelayMs);
+  }
+}
+
+/** The frames of a body as they arrive, whatever the chunks are. */
+export async function* readEvents(response: Response): AsyncGenerator<ServerEvent> {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      rest += value.replaceAll("\r\n", "\n");
+      for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
+        const event = parseFrame(rest.slice(0, end));
+        rest = rest.slice(end + 2);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function parseFrame(text: string): ServerEvent | null {
+  const event: ServerEvent = { event: "message", data: "", id: null };
+  const data: string[] = [];
+  for (const line of text.split("\n")) {
+    const [, name, value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name === "event") event.event = value;
+    else if (name === "id") event.id = value;
+    else if (name === "data") data.push(value);
+  }
+  return data.length === 0 ? null : { ...event, data: data.join("\n") };
+}
+
+/** Ends early when the network comes back: no need to wait out a long delay then. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      removeEventListener("online", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+    addEventListener("online", done, { once: true });
+  });
+}

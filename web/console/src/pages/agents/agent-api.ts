@@ -1,0 +1,163 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { ApiError, api, query } from "../../api/client.ts";
+import type { Deployment } from "../deployments/deployment-api.ts";
+
+/** An agent server: the built-in one at the root of the host, or that of a deployment behind the gateway. */
+export type AgentServer = { id: string; name: string; base: string; deployment: Deployment | null };
+
+export type Assistant = {
+  assistant_id: string;
+  graph_id: string;
+  name: string;
+  description: string | null;
+  version: number;
+  metadata: Record<string, unknown>;
+  updated_at: string;
+};
+
+export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
+export type Thread = {
+  thread_id: string;
+  status: ThreadStatus;
+  metadata: Record<string, unknown>;
+  values: Record<string, unknown> | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type Interrupt = { id?: string; value: unknown };
+export type Task = { id: string; name: string; error?: string | null; interrupts: Interrupt[] };
+export type Checkpoint = { thread_id: string; checkpoint_ns: string; checkpoint_id: string };
+export type ThreadState = {
+  values: Record<string, unknown>;
+  next: string[];
+  tasks: Task[];
+  metadata: Record<string, unknown> | null;
+  created_at: string | null;
+  checkpoint: Checkpoint;
+  parent_checkpoint: Checkpoint | null;
+};
+
+export type Run = {
+  run_id: string;
+  thread_id: string;
+  assistant_id: string;
+  status: string;
+  metadata: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+};
+
+export const builtIn: AgentServer = { id: "built-in", name: "Built-in agents", base: "", deployment: null };
+
+/** Through the gateway of this host, whatever name the deployment has outside. */
+export function serverOf(deployment: Deployment): AgentServer {
+  const name = deployment.display_name ?? deployment.name;
+  return { id: deployment.id, name, base: new URL(deployment.url, location.href).pathname, deployment };
+}
+
+/** Hints reach the console for the built-in server; a deployment's own database is asked now and then. */
+export function refetchEvery(server: AgentServer): number | false {
+  return server.deployment === null ? false : 4_000;
+}
+
+const pageSize = 25;
+
+export function useServer(id: string) {
+  return useQuery({
+    queryKey: ["deployments", id, "agent-server"],
+    queryFn: async ({ signal }) =>
+      id === builtIn.id
+        ? builtIn
+        : serverOf(await api.get<Deployment>(`/v2/deployments/${encodeURIComponent(id)}`, { signal })),
+  });
+}
+
+export function useAssistants(server: AgentServer) {
+  return useQuery({
+    queryKey: ["threads", server.id, "assistants"],
+    queryFn: ({ signal }) =>
+      api.post<Assistant[]>(`${server.base}/assistants/search`, { limit: 200 }, { signal }),
+  });
+}
+
+export function useThreads(server: AgentServer, status: string, id: string) {
+  return useInfiniteQuery({
+    queryKey: ["threads", server.id, "list", status, id],
+    initialPageParam: 0,
+    refetchInterval: refetchEvery(server),
+    queryFn: async ({ pageParam, signal }) => {
+      if (id !== "") return findThread(server, id, signal);
+      const filter = status === "" ? {} : { status };
+      const body = {
+        limit: pageSize,
+        offset: pageParam,
+        sort_by: "updated_at",
+        sort_order: "desc",
+        ...filter,
+      };
+      return api.post<Thread[]>(`${server.base}/threads/search`, body, { signal });
+    },
+    getNextPageParam: (last, pages) => (last.length < pageSize ? undefined : pages.length * pageSize),
+  });
+}
+
+async function findThread(server: AgentServer, id: string, signal: AbortSignal): Promise<Thread[]> {
+  try {
+    return [await api.get<Thread>(threadPath(server, id), { signal })];
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 422)) return [];
+    throw error;
+  }
+}
+
+export const threadPath = (server: AgentServer, threadId: string) =>
+  `${server.base}/threads/${encodeURIComponent(threadId)}`;
+
+export const threadHref = (server: AgentServer, threadId: string) =>
+  `/agents/${server.id}/threads/${encodeURIComponent(threadId)}`;
+
+/** All that is kept of one thread is asked for again together: these keys share their beginning. */
+export const threadKey = (server: AgentServer, threadId: string) => ["threads", server.id, threadId] as const;
+
+export function useThread(server: AgentServer, threadId: string) {
+  return useQuery({
+    queryKey: [...threadKey(server, threadId), "thread"],
+    queryFn: ({ signal }) => api.get<Thread>(threadPath(server, threadId), { signal }),
+  });
+}
+
+export function useThreadState(server: AgentServer, threadId: string, checkpointId: string | null) {
+  return useQuery({
+    queryKey: [...threadKey(server, threadId), "state", checkpointId],
+    queryFn: ({ signal }) =>
+      api.get<ThreadState>(
+        `${threadPath(server, threadId)}/state${checkpointId ? `/${encodeURIComponent(checkpointId)}` : ""}`,
+        { signal },
+      ),
+  });
+}
+
+const historySize = 20;
+
+export function useHistory(server: AgentServer, threadId: string) {
+  return useInfiniteQuery({
+    queryKey: [...threadKey(server, threadId), "history"],
+    initialPageParam: null as Checkpoint | null,
+    queryFn: ({ pageParam, signal }) =>
+      api.post<ThreadState[]>(
+        `${threadPath(server, threadId)}/history`,
+        { limit: historySize, ...(pageParam ? { before: pageParam } : {}) },
+        { signal },
+      ),
+    getNextPageParam: (last) => (last.length < historySize ? undefined : last.at(-1)?.checkpoint),
+  });
+}
+
+export function useRuns(server: AgentServer, threadId: string) {
+  return useQuery({
+    queryKey: [...threadKey(server, threadId), "runs"],
+    queryFn: ({ signal }) =>
+      api.get<Run[]>(`${threadPath(server, threadId)}/runs${query({ limit: 50 })}`, { signal }),
+  });
+}

@@ -1,0 +1,84 @@
+import { Clock } from "lucide-react";
+import { useEffect, useRef } from "react";
+import { ButtonLink, EmptyState, ErrorLine } from "../../ui/index.ts";
+import { JsonView } from "../../ui/json-view.tsx";
+import { MessageView } from "../../ui/message-view.tsx";
+import { useCan } from "../../workspace.tsx";
+import type { AgentServer, ThreadState } from "./agent-api.ts";
+import { InterruptCard } from "./interrupt-card.tsx";
+import { messagesOf, shownMessages } from "./live-messages.ts";
+import type { LiveRun } from "./use-live-run.ts";
+
+export type ConversationProps = {
+  server: AgentServer;
+  threadId: string;
+  state: ThreadState;
+  run: LiveRun;
+  /** An earlier checkpoint is shown, not the present. */
+  past: boolean;
+  lastAssistant: string | undefined;
+  here: string;
+};
+
+/** What was said, or the state as data when the graph keeps no messages. */
+export function Conversation({ server, threadId, state, run, past, lastAssistant, here }: ConversationProps) {
+  const mayAnswer = useCan("editor");
+  const settled = messagesOf(state.values);
+  const messages = past ? (settled ?? []) : shownMessages(settled ?? [], run.live);
+  const interrupts = state.tasks.flatMap((task) => task.interrupts);
+  const failed = state.tasks.find(({ error }) => error);
+  const hasOtherState = settled === null && Object.keys(state.values).length > 0;
+  return (
+    <div className="talk">
+      {past && (
+        <div className="notice" role="status">
+          <Clock aria-hidden="true" size={16} />
+          <span>This is how it was. A message sent from here begins a new branch.</span>
+          <ButtonLink href={here} size="small">
+            Back to now
+          </ButtonLink>
+        </div>
+      )}
+      {messages.length === 0 && !hasOtherState && !run.runId && (
+        <EmptyState title="Nothing was said yet">Choose an assistant below and write to it.</EmptyState>
+      )}
+      <div className="talk-messages" role="log" aria-label="Messages" aria-busy={run.runId !== null}>
+        {messages.map((message, index) => (
+          <MessageView key={typeof message.id === "string" ? message.id : index} message={message} />
+        ))}
+        {run.runId && !past && (
+          <p className="working" role="status">
+            <span className="spinner" aria-hidden="true" /> Working…
+          </p>
+        )}
+      </div>
+      {hasOtherState && <JsonView label="the values" value={run.live.values ?? state.values} open={3} />}
+      {!run.runId && (run.failure ?? failed?.error) && (
+        <ErrorLine error={new Error(String(run.failure ?? failed?.error))} />
+      )}
+      {!past && !run.runId && mayAnswer && interrupts.length > 0 && (
+        <InterruptCard
+          key={interrupts.map(({ id }) => id).join()}
+          server={server}
+          threadId={threadId}
+          interrupts={interrupts}
+          assistantId={lastAssistant}
+        />
+      )}
+      <ScrollAnchor live={run.runId !== null} content={messages.at(-1)?.content ?? interrupts.length} />
+    </div>
+  );
+}
+
+/** Keeps the last words in sight while they are being said, unless one has scrolled away. */
+function ScrollAnchor({ live, content }: { live: boolean; content: unknown }) {
+  const anchor = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these are when to look again
+  useEffect(() => {
+    const element = anchor.current;
+    if (element && element.getBoundingClientRect().top - innerHeight < 300) {
+      element.scrollIntoView({ block: "nearest" });
+    }
+  }, [live, content]);
+  return <div ref={anchor} className="talk-end" />;
+}

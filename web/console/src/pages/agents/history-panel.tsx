@@ -1,0 +1,98 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { RotateCcw } from "lucide-react";
+import { Link, useLocation } from "wouter";
+import { Button, EmptyState, ErrorLine, ErrorState, Skeleton, Time } from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import { type AgentServer, type ThreadState, threadKey, useHistory, useRuns } from "./agent-api.ts";
+import { startRun } from "./start-run.ts";
+
+export type HistoryPanelProps = { server: AgentServer; threadId: string; here: string; at: string | null };
+
+/** The checkpoints of the thread, newest first. Each can be looked at, and run again from. */
+export function HistoryPanel({ server, threadId, here, at }: HistoryPanelProps) {
+  const found = useHistory(server, threadId);
+  const runs = useRuns(server, threadId);
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const mayRun = useCan("editor");
+  const replay = useMutation({
+    mutationFn: (checkpointId: string) =>
+      startRun(server, threadId, {
+        assistant_id: runs.data?.[0]?.assistant_id,
+        input: null,
+        checkpoint_id: checkpointId,
+      }),
+    onSuccess: async () => {
+      navigate(here);
+      await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
+    },
+  });
+  const states = found.data?.pages.flat() ?? [];
+  if (found.error && !found.data) return <ErrorState error={found.error} retry={() => found.refetch()} />;
+  if (found.isPending) return <Skeleton lines={4} height="2.6rem" />;
+  if (states.length === 0) {
+    return <EmptyState title="No history yet">Each step of a run leaves a checkpoint here.</EmptyState>;
+  }
+  return (
+    <>
+      <ErrorLine error={replay.error} />
+      <ol className="checkpoints">
+        {states.map((state, index) => {
+          const id = state.checkpoint.checkpoint_id;
+          const shown = at === null ? index === 0 : at === id;
+          return (
+            <li key={id} aria-current={shown ? "step" : undefined}>
+              <Link href={index === 0 ? here : `${here}?checkpoint=${encodeURIComponent(id)}`}>
+                <b>{stepName(state)}</b>
+                <span className="muted">
+                  {state.created_at && <Time at={state.created_at} />}
+                  {stepNumber(state)}
+                </span>
+              </Link>
+              {mayRun && shown && state.next.length > 0 && (
+                <Button
+                  size="small"
+                  icon={RotateCcw}
+                  busy={replay.isPending}
+                  onClick={() => replay.mutate(id)}
+                  title="Runs the steps that follow this checkpoint once more"
+                >
+                  Replay from here
+                </Button>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {found.hasNextPage && (
+        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          Show earlier
+        </Button>
+      )}
+    </>
+  );
+}
+
+function stepName({ next, tasks, metadata }: ThreadState): string {
+  if (tasks.some(({ interrupts }) => interrupts.length > 0)) return `Waits in ${nodes(next)}`;
+  if (metadata?.source === "update") return "Changed by hand";
+  if (metadata?.source === "fork") return "Forked";
+  if (next.length === 0) return "Done";
+  return next.includes("__start__") ? "Input" : `Before ${nodes(next)}`;
+}
+
+/** A node that runs several times at once is named once: `tools ×3`. */
+function nodes(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", ");
+}
+
+function stepNumber({ metadata }: ThreadState): string {
+  const { step, graph_id: graph } = metadata ?? {};
+  const words = [typeof graph === "string" && graph, typeof step === "number" && step >= 0 && `step ${step}`];
+  return words
+    .filter(Boolean)
+    .map((word) => ` · ${word}`)
+    .join("");
+}

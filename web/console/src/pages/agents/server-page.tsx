@@ -1,0 +1,51 @@
+import { useMutation } from "@tanstack/react-query";
+import { MessageSquarePlus } from "lucide-react";
+import { useLocation, useSearchParams } from "wouter";
+import { api } from "../../api/client.ts";
+import { Button, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import { type AgentServer, type Thread, threadHref } from "./agent-api.ts";
+import { AssistantsTab } from "./assistants-tab.tsx";
+import { ThreadsTab } from "./threads-tab.tsx";
+
+export function ServerPage({ server }: { server: AgentServer }) {
+  const [params] = useSearchParams();
+  const [, navigate] = useLocation();
+  const mayRun = useCan("editor");
+  const tab = params.get("tab") === "assistants" ? "assistants" : "threads";
+  const create = useMutation({
+    mutationFn: () => api.post<Thread>(`${server.base}/threads`, {}),
+    onSuccess: ({ thread_id }) => navigate(threadHref(server, thread_id)),
+  });
+  const here = `/agents/${server.id}`;
+  return (
+    <Page title={server.name}>
+      <PageHeader
+        crumbs={[{ label: "Agents", href: "/agents" }]}
+        title={server.name}
+        actions={
+          mayRun && (
+            <Button
+              look="primary"
+              icon={MessageSquarePlus}
+              busy={create.isPending}
+              onClick={() => create.mutate()}
+            >
+              New thread
+            </Button>
+          )
+        }
+      />
+      <ErrorLine error={create.error} />
+      <Tabs
+        label={server.name}
+        current={tab}
+        tabs={[
+          { id: "threads", label: "Threads", href: here },
+          { id: "assistants", label: "Assistants", href: `${here}?tab=assistants` },
+        ]}
+      />
+      {tab === "threads" ? <ThreadsTab server={server} /> : <AssistantsTab server={server} />}
+    </Page>
+  );
+}

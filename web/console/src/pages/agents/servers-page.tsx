@@ -1,0 +1,86 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { api } from "../../api/client.ts";
+import { Button, ErrorState, Page, PageHeader, Skeleton, Table } from "../../ui/index.ts";
+import { type Deployment, useDeployments, useLatestRevisions } from "../deployments/deployment-api.ts";
+import { DeploymentBadge } from "../deployments/state-badge.tsx";
+import { type AgentServer, builtIn, serverOf } from "./agent-api.ts";
+
+/** Every agent server one can talk to. */
+export function ServersPage() {
+  const found = useDeployments("");
+  const deployments = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
+  const latest = useLatestRevisions(deployments);
+  const servers = [builtIn, ...deployments.map(serverOf)];
+  return (
+    <Page title="Agents">
+      <PageHeader
+        title="Agents"
+        description="Talk to any assistant on any thread, look into its state, and go back in time."
+      />
+      <Table
+        label="Agent servers"
+        rows={servers}
+        rowKey={({ id }) => id}
+        href={({ id }) => `/agents/${id}`}
+        columns={[
+          {
+            key: "name",
+            header: "Name",
+            grow: true,
+            cell: (row: AgentServer) => <Link href={`/agents/${row.id}`}>{row.name}</Link>,
+          },
+          {
+            key: "address",
+            header: "Address",
+            wideOnly: true,
+            cell: (row) => <code>{row.base || "/"}</code>,
+          },
+          { key: "threads", header: "Threads", align: "right", cell: (row) => <ThreadCount server={row} /> },
+          {
+            key: "state",
+            header: "State",
+            align: "right",
+            cell: ({ deployment }) =>
+              deployment ? (
+                <Badge deployment={deployment} latest={latest} />
+              ) : (
+                <span className="muted">Always on</span>
+              ),
+          },
+        ]}
+      />
+      {found.isPending && <Skeleton lines={2} height="3.2rem" />}
+      {found.error && !found.data && <ErrorState error={found.error} retry={() => found.refetch()} />}
+      {found.hasNextPage && (
+        <div className="row">
+          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Badge({
+  deployment,
+  latest,
+}: {
+  deployment: Deployment;
+  latest: ReturnType<typeof useLatestRevisions>;
+}) {
+  return <DeploymentBadge deployment={deployment} latest={latest.get(deployment.id)} />;
+}
+
+function ThreadCount({ server }: { server: AgentServer }) {
+  const serves = server.deployment === null || server.deployment.active_revision_id !== null;
+  const count = useQuery({
+    queryKey: ["threads", server.id, "count"],
+    queryFn: ({ signal }) => api.post<number>(`${server.base}/threads/count`, {}, { signal }),
+    enabled: serves,
+    retry: false,
+  });
+  if (count.data === undefined) return <span className="muted">–</span>;
+  return <span className="number">{count.data.toLocaleString("en-US")}</span>;
+}

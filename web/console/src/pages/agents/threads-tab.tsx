@@ -1,0 +1,123 @@
+import { MessagesSquare } from "lucide-react";
+import { Link, useSearchParams } from "wouter";
+import {
+  Button,
+  EmptyState,
+  ErrorState,
+  SearchInput,
+  Select,
+  Skeleton,
+  StatusBadge,
+  Table,
+  Time,
+} from "../../ui/index.ts";
+import { type AgentServer, type Thread, threadHref, useThreads } from "./agent-api.ts";
+import { messagesOf } from "./live-messages.ts";
+import { textOf } from "./message-text.ts";
+
+const statuses = [
+  { value: "", label: "Every status" },
+  { value: "idle", label: "Idle" },
+  { value: "busy", label: "Busy" },
+  { value: "interrupted", label: "Waits for a person" },
+  { value: "error", label: "Failed" },
+];
+
+export function ThreadsTab({ server }: { server: AgentServer }) {
+  const [params, setParams] = useSearchParams();
+  const status = params.get("status") ?? "";
+  const id = params.get("id") ?? "";
+  const found = useThreads(server, status, id);
+  const rows = found.data?.pages.flat() ?? [];
+  const change = (name: string, value: string) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === "") next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      <div className="row thread-filters">
+        <SearchInput
+          label="Find a thread by its id"
+          value={id}
+          onChange={(text) => change("id", text.trim())}
+        />
+        <Select
+          aria-label="Status"
+          options={statuses}
+          value={status}
+          onChange={(event) => change("status", event.target.value)}
+        />
+      </div>
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={5} height="3rem" />
+      ) : rows.length === 0 ? (
+        <NoThreads filtered={status !== "" || id !== ""} />
+      ) : (
+        <>
+          <Table
+            label="Threads"
+            rows={rows}
+            rowKey={({ thread_id }) => thread_id}
+            href={(row) => threadHref(server, row.thread_id)}
+            columns={[
+              {
+                key: "thread",
+                header: "Thread",
+                grow: true,
+                cell: (row: Thread) => (
+                  <Link href={threadHref(server, row.thread_id)} className="thread-title">
+                    {titleOf(row)}
+                  </Link>
+                ),
+              },
+              { key: "graph", header: "Graph", wideOnly: true, cell: (row) => <GraphName thread={row} /> },
+              { key: "status", header: "Status", cell: (row) => <StatusBadge status={row.status} /> },
+              {
+                key: "changed",
+                header: "Changed",
+                align: "right",
+                cell: (row) => <Time at={row.updated_at} />,
+              },
+            ]}
+          />
+          {found.hasNextPage && (
+            <div className="row">
+              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                Show more
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+/** A thread is known by what was said first; one that holds no messages by its id. */
+function titleOf(thread: Thread): string {
+  const first = messagesOf(thread.values)?.find(({ type, role }) => type === "human" || role === "user");
+  return (first && textOf(first)) || thread.thread_id;
+}
+
+function GraphName({ thread }: { thread: Thread }) {
+  const graph = thread.metadata.graph_id;
+  return typeof graph === "string" ? <code>{graph}</code> : <span className="muted">–</span>;
+}
+
+function NoThreads({ filtered }: { filtered: boolean }) {
+  if (filtered) return <EmptyState title="No thread is like that">Change the status or the id.</EmptyState>;
+  return (
+    <EmptyState icon={MessagesSquare} title="No threads yet">
+      A thread keeps what was said and done. Begin one with <b>New thread</b>, or run an assistant with the
+      SDK.
+    </EmptyState>
+  );
+}

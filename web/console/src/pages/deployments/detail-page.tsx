@@ -1,0 +1,223 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { CircleAlert, RefreshCw, Waypoints } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { api } from "../../api/client.ts";
+import {
+  Button,
+  ButtonLink,
+  Card,
+  CopyButton,
+  ErrorState,
+  Facts,
+  Page,
+  PageHeader,
+  Progress,
+  Section,
+  Skeleton,
+  StatusBadge,
+  Tabs,
+  Time,
+  toast,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import {
+  type Deployment,
+  deploymentPath,
+  isOpen,
+  type Revision,
+  useDeployment,
+  useLatestRevisions,
+} from "./deployment-api.ts";
+import { LogPanel } from "./log-panel.tsx";
+import { PhaseBar } from "./revision-timeline.tsx";
+import { RevisionsTab } from "./revisions-tab.tsx";
+import { SettingsTab } from "./settings-tab.tsx";
+import { Commit, SourceText } from "./source-text.tsx";
+import { DeploymentBadge } from "./state-badge.tsx";
+import { UseIt } from "./use-it.tsx";
+
+const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
+
+const tabs = [
+  ["overview", "Overview"],
+  ["revisions", "Revisions"],
+  ["logs", "Server log"],
+  ["metrics", "Metrics"],
+  ["settings", "Settings"],
+] as const;
+
+export function DetailPage({ id }: { id: string }) {
+  const found = useDeployment(id);
+  if (found.error && !found.data) {
+    return (
+      <Page title="Deployment">
+        <PageHeader title="Deployment" crumbs={[{ label: "Deployments", href: "/deployments" }]} />
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      </Page>
+    );
+  }
+  if (!found.data) {
+    return (
+      <Page title="Deployment">
+        <Skeleton lines={1} height="3.4rem" />
+        <Skeleton lines={1} height="2.4rem" />
+        <Skeleton lines={1} height="12rem" />
+      </Page>
+    );
+  }
+  return <Loaded deployment={found.data} />;
+}
+
+function Loaded({ deployment }: { deployment: Deployment }) {
+  const latest = useLatestRevisions([deployment]).get(deployment.id);
+  const wanted = new URLSearchParams(useSearch()).get("tab");
+  const current = tabs.find(([id]) => id === wanted)?.[0] ?? "overview";
+  const here = `/deployments/${deployment.id}`;
+  const name = deployment.display_name ?? deployment.name;
+  return (
+    <Page title={name}>
+      <PageHeader
+        title={name}
+        crumbs={[{ label: "Deployments", href: "/deployments" }]}
+        badge={<DeploymentBadge deployment={deployment} latest={latest} />}
+        actions={<Actions deployment={deployment} />}
+      />
+      <Tabs
+        label="Parts of the deployment"
+        current={current}
+        tabs={tabs.map(([id, label]) => ({
+          id,
+          label,
+          href: id === "overview" ? here : `${here}?tab=${id}`,
+        }))}
+      />
+      {current === "overview" && <Overview deployment={deployment} latest={latest} />}
+      {current === "revisions" && <RevisionsTab deployment={deployment} />}
+      {current === "logs" && (
+        <LogPanel
+          label="Server log"
+          path={`${deploymentPath(deployment.id)}/logs`}
+          live
+          fileName={`${deployment.name}-server.log`}
+          empty="No server of this deployment has written anything yet."
+        />
+      )}
+      {current === "metrics" && (
+        <Suspense fallback={<Skeleton lines={2} height="14rem" />}>
+          <MetricsTab deployment={deployment} />
+        </Suspense>
+      )}
+      {current === "settings" && <SettingsTab deployment={deployment} />}
+    </Page>
+  );
+}
+
+function Actions({ deployment }: { deployment: Deployment }) {
+  const mayChange = useCan("editor");
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const renew = useMutation({
+    mutationFn: () => api.post<Revision>(`${deploymentPath(deployment.id)}/revisions`, {}),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ["deployments"] });
+      toast.good(`Revision ${made.number} is on its way.`);
+      navigate(`/deployments/${deployment.id}/revisions/${made.id}`);
+    },
+    onError: (error) => toast.bad(error),
+  });
+  return (
+    <>
+      {deployment.tracer_session_id && (
+        <ButtonLink href={`/traces/${deployment.tracer_session_id}`} icon={Waypoints}>
+          Traces
+        </ButtonLink>
+      )}
+      {mayChange && (
+        <Button look="primary" icon={RefreshCw} busy={renew.isPending} onClick={() => renew.mutate()}>
+          New revision
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Overview({ deployment, latest }: { deployment: Deployment; latest: Revision | undefined }) {
+  const { source_config: config, source_revision_config: revision, health } = deployment;
+  const { url } = deployment;
+  return (
+    <>
+      {(health.state === "crash_loop" || health.state === "restarting") && (
+        <div className="notice bad" role="status">
+          <CircleAlert aria-hidden="true" size={18} />
+          <div>
+            <b>
+              {health.state === "crash_loop"
+                ? "The server keeps crashing."
+                : "The server died and is started again."}
+            </b>
+            <p>{health.message ?? "The server log says why."}</p>
+            <Link href={`/deployments/${deployment.id}?tab=logs`}>Read the server log</Link>
+          </div>
+        </div>
+      )}
+      {latest && <LatestCard deployment={deployment} revision={latest} />}
+      <Card className="stack">
+        <div className="row address">
+          <span className="muted">Address</span>
+          <a href={`${url}/docs`} className="break">
+            {url}
+          </a>
+          <CopyButton text={url} label="Copy the address" />
+        </div>
+        <Facts
+          items={[
+            ["Source", <SourceText key="s" deployment={deployment} />],
+            ["Commit", <Commit key="c" sha={revision.repo_commit_sha} />],
+            ["Configuration file", revision.graph_config_path ?? "–"],
+            ["Builds on push", config.build_on_push ? "yes" : "no"],
+            [
+              "Secrets",
+              deployment.secrets.length === 0
+                ? "none"
+                : deployment.secrets.map(({ name }) => name).join(", "),
+            ],
+            ["Serves since", <Time key="h" at={health.state === "serving" ? health.since : null} />],
+            ["Created", <Time key="t" at={deployment.created_at} />],
+          ]}
+        />
+      </Card>
+      {deployment.active_revision_id !== null && (
+        <Section title="Use it">
+          <UseIt url={url} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** A revision that does not serve: on its way, or failed. */
+function LatestCard({ deployment, revision }: { deployment: Deployment; revision: Revision }) {
+  const open = isOpen(revision.status);
+  return (
+    <Card className={open ? "stack" : "stack danger-card"}>
+      <div className="row spread">
+        <h2>
+          <Link href={`/deployments/${deployment.id}/revisions/${revision.id}`}>
+            Revision {revision.number}
+          </Link>{" "}
+          {open ? "is on its way" : "did not make it"}
+        </h2>
+        <StatusBadge status={revision.status} />
+      </div>
+      <PhaseBar revision={revision} />
+      {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
+      {revision.status_message && (
+        <p className={open ? "revision-message" : "revision-message bad"}>{revision.status_message}</p>
+      )}
+      {!open && deployment.active_revision_id !== null && (
+        <p className="muted">The revision before it serves on.</p>
+      )}
+    </Card>
+  );
+}

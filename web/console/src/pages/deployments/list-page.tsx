@@ -1,0 +1,106 @@
+import { Plus, Rocket } from "lucide-react";
+import { Link, useSearchParams } from "wouter";
+import {
+  Button,
+  ButtonLink,
+  EmptyState,
+  ErrorState,
+  Page,
+  PageHeader,
+  SearchInput,
+  Skeleton,
+  Table,
+  Time,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import { type Deployment, useDeployments, useLatestRevisions } from "./deployment-api.ts";
+import { SourceText } from "./source-text.tsx";
+import { DeploymentBadge } from "./state-badge.tsx";
+
+export function ListPage() {
+  const [params, setParams] = useSearchParams();
+  const search = params.get("q") ?? "";
+  const found = useDeployments(search);
+  const mayCreate = useCan("editor");
+  const rows = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
+  const latest = useLatestRevisions(rows);
+  const create = mayCreate && (
+    <ButtonLink href="/deployments/new" look="primary" icon={Plus}>
+      New deployment
+    </ButtonLink>
+  );
+  return (
+    <Page title="Deployments">
+      <PageHeader
+        title="Deployments"
+        description="Agents built from a git repository and served at an address of their own."
+        actions={create}
+      />
+      {(rows.length > 0 || search !== "") && (
+        <SearchInput
+          label="Search by name"
+          value={search}
+          onChange={(text) => setParams(text === "" ? {} : { q: text }, { replace: true })}
+        />
+      )}
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={4} height="3.2rem" />
+      ) : rows.length === 0 ? (
+        <NoDeployments search={search} action={create} />
+      ) : (
+        <>
+          <Table
+            label="Deployments"
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={({ id }) => `/deployments/${id}`}
+            columns={[
+              {
+                key: "name",
+                header: "Name",
+                cell: (row: Deployment) => (
+                  <Link href={`/deployments/${row.id}`}>{row.display_name ?? row.name}</Link>
+                ),
+              },
+              {
+                key: "state",
+                header: "State",
+                cell: (row) => <DeploymentBadge deployment={row} latest={latest.get(row.id)} />,
+              },
+              { key: "source", header: "Source", grow: true, cell: (row) => <SourceText deployment={row} /> },
+              {
+                key: "updated",
+                header: "Changed",
+                align: "right",
+                cell: (row) => <Time at={row.updated_at} />,
+              },
+            ]}
+          />
+          {found.hasNextPage && (
+            <div className="row">
+              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                Show more
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function NoDeployments({ search, action }: { search: string; action: React.ReactNode }) {
+  if (search !== "") {
+    return (
+      <EmptyState title="No deployment is called like that">Search for another part of the name.</EmptyState>
+    );
+  }
+  return (
+    <EmptyState icon={Rocket} title="Nothing is deployed yet" action={action}>
+      Point Treadle at a git repository with a <code>langgraph.json</code>. It builds the agent, starts it,
+      and keeps it running; each push or change becomes a revision you can go back to.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,203 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { CircleStop, RotateCcw } from "lucide-react";
+import { useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { api } from "../../api/client.ts";
+import {
+  Button,
+  Card,
+  ConfirmDialog,
+  ErrorState,
+  Facts,
+  Page,
+  PageHeader,
+  Progress,
+  Skeleton,
+  StatusBadge,
+  Tabs,
+  Time,
+  toast,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import {
+  type Deployment,
+  deploymentPath,
+  isOpen,
+  type Revision,
+  useDeployment,
+  useRevision,
+} from "./deployment-api.ts";
+import { LogPanel } from "./log-panel.tsx";
+import { PhaseBar, Timeline } from "./revision-timeline.tsx";
+import { Commit } from "./source-text.tsx";
+
+export function RevisionPage({ deploymentId, revisionId }: { deploymentId: string; revisionId: string }) {
+  const deployment = useDeployment(deploymentId);
+  const revision = useRevision(deploymentId, revisionId);
+  const error = deployment.error ?? revision.error;
+  if (error && (!deployment.data || !revision.data)) {
+    return (
+      <Page title="Revision">
+        <PageHeader title="Revision" crumbs={[{ label: "Deployments", href: "/deployments" }]} />
+        <ErrorState error={error} retry={() => Promise.all([deployment.refetch(), revision.refetch()])} />
+      </Page>
+    );
+  }
+  if (!deployment.data || !revision.data) {
+    return (
+      <Page title="Revision">
+        <Skeleton lines={1} height="3.4rem" />
+        <Skeleton lines={1} height="6rem" />
+        <Skeleton lines={1} height="20rem" />
+      </Page>
+    );
+  }
+  return <Loaded deployment={deployment.data} revision={revision.data} />;
+}
+
+function Loaded({ deployment, revision }: { deployment: Deployment; revision: Revision }) {
+  const open = isOpen(revision.status);
+  const here = `/deployments/${deployment.id}/revisions/${revision.id}`;
+  const wanted = new URLSearchParams(useSearch()).get("tab");
+  const current = wanted === "server" || wanted === "timeline" ? wanted : "build";
+  const logs = `${deploymentPath(deployment.id)}/revisions/${revision.id}/logs`;
+  const name = deployment.display_name ?? deployment.name;
+  return (
+    <Page title={`Revision ${revision.number} of ${name}`}>
+      <PageHeader
+        title={`Revision ${revision.number}`}
+        crumbs={[
+          { label: "Deployments", href: "/deployments" },
+          { label: name, href: `/deployments/${deployment.id}` },
+        ]}
+        badge={<StatusBadge status={revision.status} />}
+        actions={<RevisionActions deployment={deployment} revision={revision} />}
+      />
+      <Card className="stack">
+        <PhaseBar revision={revision} />
+        {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
+        {revision.status_message && (
+          <p className={/FAILED/.test(revision.status) ? "revision-message bad" : "revision-message"}>
+            {revision.status_message}
+          </p>
+        )}
+        <Facts
+          items={[
+            ["Created", <Time key="t" at={revision.created_at} />],
+            ["Branch, tag or commit", revision.source_revision_config.repo_ref ?? "–"],
+            ["Commit", <Commit key="c" sha={revision.source_revision_config.repo_commit_sha} />],
+            ...(revision.redeploy_of
+              ? [["Made from", "an earlier revision, without building again"] as const]
+              : []),
+          ]}
+        />
+      </Card>
+      <Tabs
+        label="Parts of the revision"
+        current={current}
+        tabs={[
+          { id: "build", label: "Build log", href: here },
+          { id: "server", label: "Server log", href: `${here}?tab=server` },
+          { id: "timeline", label: "Timeline", href: `${here}?tab=timeline` },
+        ]}
+      />
+      {current === "build" && (
+        <LogPanel
+          label="Build log"
+          path={logs}
+          type="build"
+          live={open}
+          fileName={`${deployment.name}-${revision.number}-build.log`}
+          empty={
+            revision.redeploy_of
+              ? "This revision was made from an earlier one; nothing was built."
+              : "Nothing was written yet."
+          }
+        />
+      )}
+      {current === "server" && (
+        <LogPanel
+          label="Server log"
+          path={logs}
+          type="deploy"
+          live={open || deployment.active_revision_id === revision.id}
+          fileName={`${deployment.name}-${revision.number}-server.log`}
+          empty="The server of this revision wrote nothing yet."
+        />
+      )}
+      {current === "timeline" && (
+        <Card>
+          <Timeline revision={revision} />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function RevisionActions({ deployment, revision }: { deployment: Deployment; revision: Revision }) {
+  const mayChange = useCan("editor");
+  const client = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const stop = useMutation({
+    mutationFn: () =>
+      api.post<Revision>(`${deploymentPath(deployment.id)}/revisions/${revision.id}/interruption`),
+    onSuccess: () => {
+      toast.good(`Revision ${revision.number} is stopped.`);
+      return client.invalidateQueries({ queryKey: ["deployments"] });
+    },
+    onError: (error) => toast.bad(error),
+  });
+  if (!mayChange) return null;
+  if (isOpen(revision.status)) {
+    return (
+      <Button look="danger" icon={CircleStop} busy={stop.isPending} onClick={() => stop.mutate()}>
+        Stop it
+      </Button>
+    );
+  }
+  if (revision.status !== "DEPLOYED" || deployment.active_revision_id === revision.id) return null;
+  return (
+    <>
+      <Button icon={RotateCcw} onClick={() => setAsking(true)}>
+        Roll back to this
+      </Button>
+      {asking && (
+        <RollBackDialog deployment={deployment} revision={revision} onClose={() => setAsking(false)} />
+      )}
+    </>
+  );
+}
+
+/** The same dialog here and in the list of revisions. */
+export function RollBackDialog({
+  deployment,
+  revision,
+  onClose,
+}: {
+  deployment: Deployment;
+  revision: Revision;
+  onClose(): void;
+}) {
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  return (
+    <ConfirmDialog
+      title={`Roll back to revision ${revision.number}?`}
+      action="Roll back"
+      danger={false}
+      onClose={onClose}
+      onConfirm={async () => {
+        const made = await api.post<Deployment>(
+          `${deploymentPath(deployment.id)}/revisions/${revision.id}/redeploy`,
+        );
+        await client.invalidateQueries({ queryKey: ["deployments"] });
+        toast.good(`Revision ${revision.number} is being deployed again.`);
+        onClose();
+        navigate(`/deployments/${deployment.id}/revisions/${made.latest_revision_id}`);
+      }}
+    >
+      A new revision is made with its source, commit and secrets. Nothing is built again, and what serves now
+      goes on until the new one is ready.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,252 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { CircleAlert } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import { api } from "../../api/client.ts";
+import {
+  Button,
+  ButtonLink,
+  Bytes,
+  Card,
+  ConfirmDialog,
+  CopyBlock,
+  Count,
+  Duration,
+  EmptyState,
+  ErrorState,
+  Facts,
+  Page,
+  PageHeader,
+  Progress,
+  Section,
+  Skeleton,
+  Time,
+  toast,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import {
+  type BulkExport,
+  type Destination,
+  exportsPath,
+  isOpen,
+  isSchedule,
+  useDestinations,
+  useExport,
+  useExportRuns,
+  useExports,
+  useProjectNames,
+} from "./export-api.ts";
+import { adviceFor, duckDbSnippet, intervalText, placeText, subjectOf, windowText } from "./export-words.ts";
+import { ExportsTable } from "./list-page.tsx";
+import { ExportBadge } from "./parts.tsx";
+import { RunsTable } from "./runs-table.tsx";
+
+const crumbs = [{ label: "Exports", href: "/exports" }];
+
+export function DetailPage({ id }: { id: string }) {
+  const found = useExport(id);
+  const destinations = useDestinations();
+  if (!found.data) {
+    return (
+      <Page title="Export">
+        <PageHeader title="Export" crumbs={crumbs} />
+        {found.error ? (
+          <ErrorState error={found.error} retry={() => found.refetch()} />
+        ) : (
+          <Skeleton lines={6} height="2.4rem" />
+        )}
+      </Page>
+    );
+  }
+  const row = found.data;
+  const destination = destinations.data?.find((one) => one.id === row.bulk_export_destination_id);
+  return <Detail row={row} destination={destination} />;
+}
+
+function Detail({ row, destination }: { row: BulkExport; destination: Destination | undefined }) {
+  const [cancelling, setCancelling] = useState(false);
+  const client = useQueryClient();
+  const mayChange = useCan("admin");
+  const names = useProjectNames([row.session_id]);
+  const subject = subjectOf(row, names);
+  const schedule = isSchedule(row);
+  const cancel = async () => {
+    await api.patch(`${exportsPath}/${row.id}`, { status: "CANCELLED" });
+    await client.invalidateQueries({ queryKey: ["exports"] });
+    toast.good(schedule ? "The schedule is off." : "The export is cancelled.");
+    setCancelling(false);
+  };
+  return (
+    <Page title={subject}>
+      <PageHeader
+        title={subject}
+        crumbs={crumbs}
+        badge={<ExportBadge row={row} />}
+        description={`${row.interval_hours === null ? "" : `${intervalText(row.interval_hours)}, `}${windowText(row)} UTC`}
+        actions={
+          mayChange && (
+            <>
+              {isOpen(row) && (
+                <Button look="danger" onClick={() => setCancelling(true)}>
+                  {schedule ? "Stop the schedule" : "Cancel"}
+                </Button>
+              )}
+              {!isOpen(row) && row.session_id !== null && (
+                <ButtonLink
+                  href={`/exports/new?project=${row.session_id}&destination=${row.bulk_export_destination_id}`}
+                >
+                  Export again
+                </ButtonLink>
+              )}
+            </>
+          )
+        }
+      />
+      {row.error && (
+        <div className="notice bad" role="alert">
+          <CircleAlert aria-hidden="true" size={18} />
+          <div>
+            <b>{row.error}</b>
+            <p>{adviceFor(row.error)}</p>
+          </div>
+        </div>
+      )}
+      {!schedule && <Written row={row} />}
+      <Card>
+        <Facts items={factsOf(row, destination)} />
+      </Card>
+      {schedule ? <Spawned id={row.id} /> : <Runs row={row} />}
+      <Section title="Query it">
+        <Card className="stack">
+          <p className="muted">
+            With <a href="https://duckdb.org">DuckDB</a>; give it a key that may read the bucket.
+          </p>
+          <CopyBlock label="DuckDB query" text={duckDbSnippet(row, destination)} />
+        </Card>
+      </Section>
+      {cancelling && (
+        <ConfirmDialog
+          title={schedule ? "Stop the schedule?" : "Cancel this export?"}
+          action={schedule ? "Stop it" : "Cancel the export"}
+          onClose={() => setCancelling(false)}
+          onConfirm={cancel}
+        >
+          {schedule
+            ? "No further exports are made. Those it has made go on and stay."
+            : "Writing stops within a second. Files already written stay in the bucket. It cannot be started again; create a new export instead."}
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+function Written({ row }: { row: BulkExport }) {
+  const { rows_written, files_written, bytes_written, percentage, runs_finished, runs_total } = row.progress;
+  return (
+    <Card className="stack written">
+      <Progress value={percentage / 100} label="Written so far" />
+      <dl>
+        <div>
+          <dt>Runs</dt>
+          <dd>
+            <Count value={rows_written} />
+          </dd>
+        </div>
+        <div>
+          <dt>Files</dt>
+          <dd>
+            <Count value={files_written} />
+          </dd>
+        </div>
+        <div>
+          <dt>Size</dt>
+          <dd>
+            <Bytes value={bytes_written} />
+          </dd>
+        </div>
+        <div>
+          <dt>Days</dt>
+          <dd className="number">
+            {runs_finished} of {runs_total}
+          </dd>
+        </div>
+      </dl>
+    </Card>
+  );
+}
+
+function factsOf(row: BulkExport, destination: Destination | undefined) {
+  const fields = row.export_fields;
+  return [
+    ["Destination", destination ? `${destination.display_name} (${placeText(destination)})` : "–"],
+    ...(row.filter ? [["Filter", <code key="filter">{row.filter}</code>] as const] : []),
+    ["Columns", fields === null ? "all but feedbacks" : fields.join(", ")],
+    ["Compression", row.compression],
+    ["Created", <Time key="created" at={row.created_at} />],
+    ...(isSchedule(row)
+      ? []
+      : [["Took", <Duration key="took" since={row.created_at} until={row.finished_at} />] as const]),
+    ...(row.source_bulk_export_id
+      ? [
+          [
+            "Made by",
+            <Link key="source" href={`/exports/${row.source_bulk_export_id}`}>
+              a schedule
+            </Link>,
+          ] as const,
+        ]
+      : []),
+    ...(row.skipped_session_ids.length > 0
+      ? [["Left out", `${row.skipped_session_ids.length} experiments above the limit of one export`] as const]
+      : []),
+    ["ID", <code key="id">{row.id}</code>],
+  ] as const;
+}
+
+function Runs({ row }: { row: BulkExport }) {
+  const found = useExportRuns(row.id, true);
+  return (
+    <Section title="Days">
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={3} height="2.6rem" />
+      ) : found.data.length === 0 ? (
+        <EmptyState title={isOpen(row) ? "It has not begun yet" : "Nothing was begun"}>
+          {isOpen(row) && "Exports of a workspace run a few at a time; this one follows by itself."}
+        </EmptyState>
+      ) : (
+        <RunsTable runs={found.data} />
+      )}
+    </Section>
+  );
+}
+
+function Spawned({ id }: { id: string }) {
+  const found = useExports(id);
+  const rows = found.data?.pages.flat() ?? [];
+  return (
+    <Section title="Exports it has made">
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={3} height="3.2rem" />
+      ) : rows.length === 0 ? (
+        <EmptyState title="None yet">
+          The first one is made ten minutes after the first interval ends.
+        </EmptyState>
+      ) : (
+        <>
+          <ExportsTable rows={rows} />
+          {found.hasNextPage && (
+            <div className="row">
+              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                Show more
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,167 @@
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { api, query } from "../../api/client.ts";
+
+export type Destination = {
+  id: string;
+  display_name: string;
+  config: {
+    bucket_name: string | null;
+    prefix: string;
+    region: string | null;
+    endpoint_url: string | null;
+  };
+  credentials_keys: string[];
+  created_at: string;
+  updated_at: string;
+};
+
+export type Progress = {
+  runs_total: number;
+  runs_finished: number;
+  rows_written: number;
+  files_written: number;
+  bytes_written: number;
+  percentage: number;
+};
+
+export type BulkExport = {
+  id: string;
+  tenant_id: string;
+  bulk_export_destination_id: string;
+  session_id: string | null;
+  all_experiments: boolean;
+  start_time: string;
+  end_time: string | null;
+  interval_hours: number | null;
+  filter: string | null;
+  export_fields: string[] | null;
+  compression: string;
+  status: string;
+  source_bulk_export_id: string | null;
+  error: string | null;
+  skipped_session_ids: string[];
+  progress: Progress;
+  created_at: string;
+  updated_at: string;
+  finished_at: string | null;
+};
+
+export type ExportRun = {
+  id: string;
+  session_id: string | null;
+  status: string;
+  retry_number: number;
+  errors: Record<string, string> | null;
+  start_time: string;
+  end_time: string;
+  percentage: number;
+  metadata: {
+    result: { rows_written: number; bytes_written: number; exported_files: string[] } | null;
+  };
+};
+
+export type Preview = { rows: number; estimate: boolean; projects: number };
+export type Project = { id: string; name: string; reference_dataset_id: string | null };
+
+export const exportsPath = "/api/v1/bulk-exports";
+export const destinationsPath = `${exportsPath}/destinations`;
+const pageSize = 50;
+
+export function isOpen({ status }: { status: string }): boolean {
+  return status === "CREATED" || status === "RUNNING";
+}
+
+export function isSchedule({ interval_hours }: Pick<BulkExport, "interval_hours">): boolean {
+  return interval_hours !== null;
+}
+
+export function useExports(scheduleId?: string) {
+  return useInfiniteQuery({
+    queryKey: ["exports", "list", scheduleId ?? null],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      api.get<BulkExport[]>(
+        `${exportsPath}${query({ limit: pageSize, offset: pageParam, source_bulk_export_id: scheduleId })}`,
+        { signal },
+      ),
+    getNextPageParam: (last, pages) => (last.length < pageSize ? undefined : pages.length * pageSize),
+  });
+}
+
+export function useExport(id: string) {
+  return useQuery({
+    queryKey: ["exports", id],
+    queryFn: ({ signal }) => api.get<BulkExport>(`${exportsPath}/${encodeURIComponent(id)}`, { signal }),
+  });
+}
+
+export function useExportRuns(id: string, enabled: boolean) {
+  return useQuery({
+    queryKey: ["exports", id, "runs"],
+    enabled,
+    queryFn: ({ signal }) =>
+      api.get<ExportRun[]>(`${exportsPath}/${encodeURIComponent(id)}/runs`, { signal }),
+  });
+}
+
+export function useDestinations() {
+  return useQuery({
+    queryKey: ["destinations"],
+    queryFn: ({ signal }) => api.get<Destination[]>(destinationsPath, { signal }),
+  });
+}
+
+const mostProjects = 1_000;
+
+/** To choose from, by name. */
+export function useProjects() {
+  return useQuery({
+    queryKey: ["export-projects"],
+    queryFn: async ({ signal }) => {
+      const limit = 100;
+      const all: Project[] = [];
+      for (let offset = 0; offset < mostProjects; offset += limit) {
+        const page = await api.get<Project[]>(`/api/v1/sessions${query({ limit, offset })}`, { signal });
+        all.push(...page);
+        if (page.length < limit) break;
+      }
+      return all.sort((one, other) => one.name.localeCompare(other.name));
+    },
+  });
+}
+
+/** Names of projects by id; one that is gone has none. */
+export function useProjectNames(ids: readonly (string | null)[]): ReadonlyMap<string, string> {
+  const known = [...new Set(ids.filter((id) => id !== null))];
+  return useQueries({
+    queries: known.map((id) => ({
+      queryKey: ["export-project", id],
+      staleTime: 60_000,
+      retry: false,
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        api.get<Project>(`/api/v1/sessions/${encodeURIComponent(id)}`, { signal }),
+    })),
+    combine: (results) =>
+      new Map(results.flatMap(({ data }) => (data ? [[data.id, data.name] as const] : []))),
+  });
+}
+
+export type PreviewBody = {
+  session_id?: string;
+  all_experiments?: boolean;
+  start_time: string;
+  end_time?: string;
+  interval_hours?: number;
+  filter?: string;
+};
+
+/** How many runs it would hold; asked again for whatever is typed. */
+export function usePreview(body: PreviewBody | null) {
+  return useQuery({
+    queryKey: ["export-preview", body],
+    enabled: body !== null,
+    retry: false,
+    staleTime: 30_000,
+    queryFn: ({ signal }) => api.post<Preview>(`${exportsPath}/preview`, body, { signal }),
+  });
+}

@@ -1,0 +1,78 @@
+import type { BulkExport, Destination } from "./export-api.ts";
+
+/** What exports look like in words. Pure. */
+
+export function subjectOf(row: BulkExport, names: ReadonlyMap<string, string>): string {
+  if (row.all_experiments || row.session_id === null) return "All experiments";
+  return names.get(row.session_id) ?? `Project ${row.session_id.slice(0, 8)}`;
+}
+
+/** `2026-05-05 00:00`, in UTC as exports count their days; without a time of midnight. */
+export function utcText(time: string): string {
+  const text = new Date(time).toISOString();
+  return text.slice(11, 16) === "00:00" ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
+}
+
+export function windowText({ start_time, end_time }: Pick<BulkExport, "start_time" | "end_time">): string {
+  return end_time === null ? `from ${utcText(start_time)}` : `${utcText(start_time)} – ${utcText(end_time)}`;
+}
+
+export function intervalText(hours: number): string {
+  if (hours === 1) return "every hour";
+  if (hours === 24) return "every day";
+  if (hours === 168) return "every week";
+  return hours % 24 === 0 ? `every ${hours / 24} days` : `every ${hours} hours`;
+}
+
+/** A schedule is not waiting for anything: it goes on until it is cancelled. */
+export function statusOf(row: BulkExport): { status: string; words?: string } {
+  if (row.interval_hours !== null && row.status === "CREATED") return { status: "active" };
+  if (row.status === "CREATED") return { status: "queued" };
+  return { status: row.status };
+}
+
+export function placeText({ config }: Destination): string {
+  const at = config.bucket_name ?? config.endpoint_url ?? "";
+  return config.prefix === "" ? at : `${at}/${config.prefix}`;
+}
+
+/** What somebody can do about a failure, by what it says. */
+export function adviceFor(error: string): string {
+  if (/access_key_id|secret_access_key|session token|no permission|credentials/i.test(error))
+    return "Give the destination working credentials, then export again.";
+  if (/bucket .* does not exist|bucket name/i.test(error))
+    return "Create the bucket, or make a destination for another one, then export again.";
+  if (/quota|no room/i.test(error)) return "Make room in the storage, then export again.";
+  if (/cannot be reached|could not serve/i.test(error))
+    return "Check that the storage runs and can be reached from the server, then export again.";
+  if (/hours/.test(error)) return "Export a shorter time, or fewer columns.";
+  return "Export again; what is in the bucket already stays and is not counted twice.";
+}
+
+export function duckDbSnippet(row: BulkExport, destination: Destination | undefined): string {
+  const config = destination?.config;
+  const host = config?.endpoint_url ? new URL(config.endpoint_url) : null;
+  const options = [
+    "type s3",
+    "key_id '…'",
+    "secret '…'",
+    `region '${config?.region ?? "us-east-1"}'`,
+    ...(host
+      ? [
+          `endpoint '${host.host}'`,
+          "url_style 'path'",
+          ...(host.protocol === "http:" ? ["use_ssl false"] : []),
+        ]
+      : []),
+  ];
+  const root = `s3://${destination ? placeText(destination) : "bucket"}`;
+  const id = row.interval_hours === null ? row.id : "*";
+  const columns = ["start_time", "name", "run_type", "status", "total_tokens"].filter(
+    (name) => row.export_fields === null || row.export_fields.includes(name),
+  );
+  return `install httpfs; load httpfs;
+create secret (${options.join(", ")});
+select ${columns.length > 0 ? columns.join(", ") : "*"}
+from read_parquet('${root}/export_id=${id}/**/*.parquet', hive_partitioning = true)
+limit 20;`;
+}

@@ -1,0 +1,94 @@
+import { FolderOutput, Plus } from "lucide-react";
+import {
+  Button,
+  ButtonLink,
+  EmptyState,
+  ErrorState,
+  Page,
+  PageHeader,
+  Skeleton,
+  Table,
+  Time,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import { type BulkExport, useDestinations, useExports, useProjectNames } from "./export-api.ts";
+import { intervalText, windowText } from "./export-words.ts";
+import { ExportBadge, ExportLink, ExportProgress, ExportsTabs } from "./parts.tsx";
+
+export function ListPage() {
+  const found = useExports();
+  const mayCreate = useCan("admin");
+  const rows = found.data?.pages.flat() ?? [];
+  const create = mayCreate && (
+    <ButtonLink href="/exports/new" look="primary" icon={Plus}>
+      New export
+    </ButtonLink>
+  );
+  return (
+    <Page title="Exports">
+      <PageHeader
+        title="Exports"
+        description="Traces as Parquet files in your own bucket: once, or again and again."
+        actions={create}
+      />
+      <ExportsTabs current="exports" />
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={4} height="3.2rem" />
+      ) : rows.length === 0 ? (
+        <EmptyState icon={FolderOutput} title="Nothing was exported yet" action={create}>
+          Choose a project and a time. Its runs are written to an S3 bucket of yours, where DuckDB, BigQuery,
+          Snowflake, Athena or Spark read them.
+        </EmptyState>
+      ) : (
+        <>
+          <ExportsTable rows={rows} />
+          {found.hasNextPage && (
+            <div className="row">
+              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                Show more
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+export function ExportsTable({ rows }: { rows: readonly BulkExport[] }) {
+  const names = useProjectNames(rows.map(({ session_id }) => session_id));
+  const destinations = new Map((useDestinations().data ?? []).map((one) => [one.id, one.display_name]));
+  return (
+    <Table
+      label="Exports"
+      rows={rows}
+      rowKey={({ id }) => id}
+      href={({ id }) => `/exports/${id}`}
+      columns={[
+        { key: "what", header: "What", cell: (row: BulkExport) => <ExportLink row={row} names={names} /> },
+        {
+          key: "when",
+          header: "Time (UTC)",
+          grow: true,
+          cell: (row) => (
+            <>
+              {row.interval_hours !== null && `${intervalText(row.interval_hours)}, `}
+              {windowText(row)}
+            </>
+          ),
+        },
+        {
+          key: "to",
+          header: "To",
+          wideOnly: true,
+          cell: (row) => destinations.get(row.bulk_export_destination_id) ?? "–",
+        },
+        { key: "state", header: "State", cell: (row) => <ExportBadge row={row} /> },
+        { key: "written", header: "Written", cell: (row) => <ExportProgress row={row} /> },
+        { key: "created", header: "Created", align: "right", cell: (row) => <Time at={row.created_at} /> },
+      ]}
+    />
+  );
+}

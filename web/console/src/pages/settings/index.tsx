@@ -1,0 +1,26 @@
+import { useSearch } from "wouter";
+import { Page, PageHeader, Tabs } from "../../ui/index.ts";
+import { KeysTab } from "./keys-tab.tsx";
+import { MembersTab } from "./members-tab.tsx";
+import { WorkspacesTab } from "./workspaces-tab.tsx";
+import "./settings.css";
+
+const tabs = [
+  { id: "keys", label: "API keys", href: "/settings" },
+  { id: "members", label: "Members", href: "/settings?tab=members" },
+  { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
+] as const;
+
+export default function SettingsPages() {
+  const wanted = new URLSearchParams(useSearch()).get("tab");
+  const current = tabs.find(({ id }) => id === wanted)?.id ?? "keys";
+  return (
+    <Page title="Settings">
+      <PageHeader title="Settings" description="Who may use this workspace, and with which keys." />
+      <Tabs label="Settings" tabs={tabs} current={current} />
+      {current === "keys" && <KeysTab />}
+      {current === "members" && <MembersTab />}
+      {current === "workspaces" && <WorkspacesTab />}
+    </Page>
+  );
+}

@@ -1,0 +1,142 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { KeyRound, Plus } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { session } from "../../session.ts";
+import {
+  Badge,
+  Button,
+  ConfirmDialog,
+  EmptyState,
+  ErrorState,
+  Section,
+  Skeleton,
+  Table,
+  Time,
+  toast,
+} from "../../ui/index.ts";
+import { useCan } from "../../workspace.tsx";
+import { NewKeyDialog } from "./new-key-dialog.tsx";
+import { type ApiKey, roleNames, useApiKeys, useMembers } from "./settings-api.ts";
+
+export function KeysTab() {
+  const found = useApiKeys();
+  const members = useMembers();
+  const client = useQueryClient();
+  const mayCreate = useCan("editor");
+  const mayRevoke = useCan("admin");
+  const [creating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<ApiKey | null>(null);
+  const rows = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
+  const people = new Map(
+    members.data?.pages
+      .flatMap(({ resources }) => resources)
+      .map(({ user_id, name, email }) => [user_id, name || email]),
+  );
+  const create = mayCreate && (
+    <Button look="primary" icon={Plus} onClick={() => setCreating(true)}>
+      New key
+    </Button>
+  );
+  return (
+    <Section title="API keys" actions={create}>
+      {found.error && !found.data ? (
+        <ErrorState error={found.error} retry={() => found.refetch()} />
+      ) : found.isPending ? (
+        <Skeleton lines={3} height="3rem" />
+      ) : rows.length === 0 ? (
+        <EmptyState icon={KeyRound} title="You have no key of your own">
+          Somebody else's key is in use. Make one for each program, so that each can be revoked alone.
+        </EmptyState>
+      ) : (
+        <Table
+          label="API keys"
+          rows={rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "name",
+              header: "Name",
+              grow: true,
+              cell: (row: ApiKey) => (
+                <span className="row">
+                  <b>{row.name}</b>
+                  {isOwn(row) && <Badge tone="good">this one</Badge>}
+                  {row.workspace_id === null && (
+                    <Badge title="Opens every workspace of its user">all workspaces</Badge>
+                  )}
+                </span>
+              ),
+            },
+            { key: "prefix", header: "Key", cell: (row) => <code>{row.prefix}</code> },
+            { key: "role", header: "Role", cell: (row) => roleNames[row.role] },
+            {
+              key: "user",
+              header: "Belongs to",
+              cell: (row) => people.get(row.user_id) ?? <span className="muted">–</span>,
+            },
+            {
+              key: "used",
+              header: "Last used",
+              align: "right",
+              cell: (row) =>
+                row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>,
+            },
+            {
+              key: "expires",
+              header: "Expires",
+              align: "right",
+              wideOnly: true,
+              cell: (row) =>
+                row.expires_at ? <Time at={row.expires_at} /> : <span className="muted">never</span>,
+            },
+            {
+              key: "actions",
+              header: <span className="spoken">Actions</span>,
+              align: "right",
+              cell: (row) =>
+                mayRevoke && (
+                  <Button
+                    look="danger"
+                    size="small"
+                    aria-label={`Revoke ${row.name}`}
+                    onClick={() => setRevoking(row)}
+                  >
+                    Revoke
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      )}
+      {found.hasNextPage && (
+        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+      {creating && <NewKeyDialog onClose={() => setCreating(false)} />}
+      {revoking && (
+        <ConfirmDialog
+          title={`Revoke ${revoking.name}?`}
+          action="Revoke"
+          onClose={() => setRevoking(null)}
+          onConfirm={async () => {
+            await api.delete(`/v2/api-keys/${revoking.id}`);
+            toast.good(`${revoking.name} is revoked.`);
+            setRevoking(null);
+            await client.invalidateQueries({ queryKey: ["settings", "keys"] });
+          }}
+        >
+          Programs that use it are refused at once.{" "}
+          {isOwn(revoking) && <strong>You are signed in with this key.</strong>} This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </Section>
+  );
+}
+
+function isOwn({ prefix }: ApiKey): boolean {
+  const key = session.current?.apiKey;
+  const [start = "", end = ""] = prefix.split("…");
+  return key?.startsWith(start) === true && key.endsWith(end);
+}

@@ -1,0 +1,172 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDownToLine, Download } from "lucide-react";
+import { Fragment, useEffect, useMemo, useRef, useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { Select } from "./field.tsx";
+import { SearchInput } from "./search-input.tsx";
+
+export type LogLine = { id: string; timestamp: string; level: string; message: string };
+
+export type LogViewProps = {
+  label: string;
+  lines: readonly LogLine[];
+  /** Whether more may come. */
+  live?: boolean;
+  /** Name of the file when downloaded. */
+  fileName?: string;
+  /** What to say when there is no line. */
+  empty?: string;
+};
+
+const levels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"];
+
+/** A log as it grows: only what is seen is drawn; it follows its end until one scrolls up. */
+export function LogView({
+  label,
+  lines,
+  live = false,
+  fileName = "log.txt",
+  empty = "Nothing was written yet.",
+}: LogViewProps) {
+  const [search, setSearch] = useState("");
+  const [level, setLevel] = useState("DEBUG");
+  const [follow, setFollow] = useState(true);
+  const box = useRef<HTMLDivElement>(null);
+  const shown = useMemo(() => filterLines(lines, search, level), [lines, search, level]);
+  const rows = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 20,
+    overscan: 30,
+    getItemKey: (index) => shown[index]!.id,
+  });
+
+  useEffect(() => {
+    if (follow && shown.length > 0) rows.scrollToIndex(shown.length - 1, { align: "end" });
+  }, [follow, shown, rows]);
+
+  return (
+    <div className="log">
+      <div className="log-bar">
+        <SearchInput label={`Search ${label.toLowerCase()}`} value={search} onChange={setSearch} />
+        <Select
+          aria-label="Least severity"
+          className="log-level"
+          value={level}
+          onChange={(event) => setLevel(event.target.value)}
+          options={levels.map((name) => ({
+            value: name,
+            label: name === "DEBUG" ? "Everything" : `${words(name)} and up`,
+          }))}
+        />
+        <span className="muted log-count">
+          {search || level !== "DEBUG" ? `${shown.length.toLocaleString("en-US")} of ` : ""}
+          {lines.length.toLocaleString("en-US")} lines{live && <span className="log-live"> live</span>}
+        </span>
+        <Button
+          size="small"
+          icon={ArrowDownToLine}
+          aria-pressed={follow}
+          onClick={() => setFollow((now) => !now)}
+          title="Stay at the newest line"
+        >
+          Follow
+        </Button>
+        <IconButton label="Download" icon={Download} size="small" onClick={() => download(fileName, lines)} />
+      </div>
+      <div
+        ref={box}
+        className="log-lines"
+        role="log"
+        aria-label={label}
+        aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+        tabIndex={0}
+        onWheel={(event) => {
+          if (event.deltaY < 0) setFollow(false);
+        }}
+        onKeyDown={(event) => {
+          if (["ArrowUp", "PageUp", "Home"].includes(event.key)) setFollow(false);
+          if (event.key === "End") setFollow(true);
+        }}
+      >
+        {shown.length === 0 ? (
+          <p className="log-empty">
+            {lines.length === 0 ? empty : "No line matches. Change the search or the severity."}
+          </p>
+        ) : (
+          <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+            {rows.getVirtualItems().map((row) => {
+              const line = shown[row.index]!;
+              return (
+                <div
+                  key={row.key}
+                  ref={rows.measureElement}
+                  data-index={row.index}
+                  className={`log-line ${line.level.toLowerCase()}`}
+                  style={{ transform: `translateY(${row.start}px)` }}
+                >
+                  <time dateTime={line.timestamp} title={line.timestamp}>
+                    {clock(line.timestamp)}
+                  </time>
+                  <span className="log-text">
+                    {line.level !== "INFO" && line.level !== "DEBUG" && <b>{line.level} </b>}
+                    <Highlight text={line.message} search={search} />
+                  </span>
+                </div>
+              );
+            })}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The text with every match marked. */
+export function Highlight({ text, search }: { text: string; search: string }) {
+  const wanted = search.trim().toLowerCase();
+  if (wanted === "") return text;
+  const parts: { text: string; hit: boolean; at: number }[] = [];
+  const lower = text.toLowerCase();
+  let from = 0;
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
+    if (at > from) parts.push({ text: text.slice(from, at), hit: false, at: from });
+    parts.push({ text: text.slice(at, at + wanted.length), hit: true, at });
+    from = at + wanted.length;
+  }
+  parts.push({ text: text.slice(from), hit: false, at: from });
+  return parts.map((part) =>
+    part.hit ? <mark key={part.at}>{part.text}</mark> : <Fragment key={part.at}>{part.text}</Fragment>,
+  );
+}
+
+function filterLines(lines: readonly LogLine[], search: string, least: string): readonly LogLine[] {
+  const wanted = search.trim().toLowerCase();
+  const from = levels.indexOf(least);
+  if (wanted === "" && from <= 0) return lines;
+  return lines.filter(
+    ({ message, level }) =>
+      levels.indexOf(level) >= from && (wanted === "" || message.toLowerCase().includes(wanted)),
+  );
+}
+
+function download(name: string, lines: readonly LogLine[]): void {
+  const text = lines.map(({ timestamp, level, message }) => `${timestamp} ${level} ${message}`).join("\n");
+  const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+function clock(timestamp: string): string {
+  const at = new Date(timestamp);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+function words(level: string): string {
+  return level.charAt(0) + level.slice(1).toLowerCase();
+}

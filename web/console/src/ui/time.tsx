@@ -1,0 +1,91 @@
+import { useSyncExternalStore } from "react";
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatExact,
+  formatMoney,
+  formatRelative,
+} from "./format.ts";
+
+const tickMs = 10_000;
+
+/** One clock for every relative time on the page; it runs only while somebody reads it. */
+class Ticker {
+  #listeners = new Set<() => void>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  now = Date.now();
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    this.#timer ??= setInterval(() => {
+      this.now = Date.now();
+      for (const each of this.#listeners) each();
+    }, tickMs);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  };
+}
+
+const ticker = new Ticker();
+
+/** A time that was not yet read when the clock last ticked is later than it: then the time itself is "now". */
+export function Time({ at }: { at: string | Date | null | undefined }) {
+  const now = useSyncExternalStore(ticker.subscribe, () => ticker.now);
+  if (!at) return <span className="muted">–</span>;
+  const date = typeof at === "string" ? new Date(at) : at;
+  const reference = Math.max(now, Math.min(date.getTime(), Date.now()));
+  return (
+    <time dateTime={date.toISOString()} title={formatExact(date)}>
+      {formatRelative(date, new Date(reference))}
+    </time>
+  );
+}
+
+/** How long it took; with `since` alone, how long it has been going. */
+export function Duration({
+  ms,
+  since,
+  until,
+}: {
+  ms?: number | null;
+  since?: string | null;
+  until?: string | null;
+}) {
+  const now = useSyncExternalStore(ticker.subscribe, () => ticker.now);
+  const took =
+    ms ?? (since ? (until ? Date.parse(until) : Math.max(now, Date.parse(since))) - Date.parse(since) : null);
+  if (took === null || took === undefined) return <span className="muted">–</span>;
+  return <span className="number">{formatDuration(took)}</span>;
+}
+
+export function Bytes({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return <span className="muted">–</span>;
+  return (
+    <span className="number" title={`${value.toLocaleString("en-US")} bytes`}>
+      {formatBytes(value)}
+    </span>
+  );
+}
+
+export function Money({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return <span className="muted">–</span>;
+  return (
+    <span className="number" title={`$${value}`}>
+      {formatMoney(value)}
+    </span>
+  );
+}
+
+export function Count({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return <span className="muted">–</span>;
+  return (
+    <span className="number" title={value.toLocaleString("en-US")}>
+      {formatCount(value)}
+    </span>
+  );
+}
