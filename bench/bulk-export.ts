@@ -17,6 +17,7 @@ import { type CephRgw, startCephRgw } from "../tests/support/components/ceph-rgw
 import { createBucket, listKeys, readObject } from "../tests/support/exported-files.ts";
 import { fillRuns, firstDay, workspaceId } from "./bulk-export-fill.ts";
 import type { Measured, MeasureInput } from "./bulk-export-measure.ts";
+import { cpuBetween, watchCpu } from "./bulk-export-processes.ts";
 
 /**
  * How fast do traces leave as Parquet, what does it cost, and what is the wall?
@@ -92,23 +93,32 @@ function taskFor(
   };
 }
 
+type MeasuredAll = Measured & { databaseCpu: number; storageCpu: number };
+
 /** The median of several rounds, by rows a second. */
-async function measure(input: MeasureInput, times = rounds): Promise<Measured> {
-  const all: Measured[] = [];
+async function measureRounds(database: Database, input: MeasureInput, times = rounds): Promise<MeasuredAll> {
+  const all: MeasuredAll[] = [];
+  const readCpu = await watchCpu(database);
   for (let round = 0; round < times; round += 1) {
+    const before = readCpu();
     const { stdout } = await run(process.execPath, [measureFile, JSON.stringify(input)], { maxBuffer: 1e8 });
-    all.push(JSON.parse(stdout) as Measured);
+    const others = cpuBetween(before, readCpu());
+    const measured = JSON.parse(stdout) as Measured;
+    all.push({ ...measured, databaseCpu: others.database, storageCpu: others.storage });
   }
   return all.toSorted((a, b) => a.seconds - b.seconds)[Math.floor(times / 2)]!;
 }
 
-function report(name: string, measured: Measured, rawBytesPerRow: number): void {
+function report(name: string, measured: MeasuredAll, rawBytesPerRow: number): void {
   const rate = measured.rows / measured.seconds;
+  const perMillion = (seconds: number) => ((seconds * 1e6) / measured.rows).toFixed(1);
   const cells = [
     name.padEnd(46),
     `${Math.round(rate).toLocaleString("en-US")} rows/s`.padStart(15),
     `${Math.round((rate * rawBytesPerRow) / 1e6)} MB/s raw`.padStart(14),
-    `${measured.cpuSeconds.toFixed(1)} CPU s`.padStart(11),
+    `CPU s per million rows: ${perMillion(measured.cpuSeconds)}, PostgreSQL ${perMillion(measured.databaseCpu)}, Ceph ${perMillion(measured.storageCpu)}`.padEnd(
+      62,
+    ),
     `${Math.round(measured.peakMb)} MB`.padStart(8),
     `${(measured.bytes / 1e6).toFixed(0)} MB out`.padStart(11),
   ];
@@ -148,6 +158,7 @@ async function measureAll(database: Database, url: string, rgw: CephRgw): Promis
       folder: "whole/",
       ...options,
     });
+  const measure = (input: MeasureInput, times = rounds) => measureRounds(database, input, times);
   const whole = task({});
   const slim = task({ without: ["inputs", "outputs"], folder: "slim/" });
   const halves = [

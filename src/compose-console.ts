@@ -25,7 +25,7 @@ export function composeConsole(ground: {
       deployments: ofWorkspace(readDeploymentsMark),
       exports: ofWorkspace(readExportsMark),
       destinations: ofWorkspace(readDestinationsMark),
-      traces: ofWorkspace(readTracesMark),
+      traces: { mark: ({ workspaceId }) => readTracesMark(database, workspaceId) },
       connections: { perUser: true, mark: (scope) => readConnectionsMark(database.sql, scope) },
       settings: ofWorkspace(readSettingsMark),
       threads: ofWorkspace(readThreadsMark),

@@ -189,7 +189,7 @@ const settings = z.object({
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
-  TREADLE_TRACING: flag.default(true).describe("Trace the runs of the built-in graphs."),
+  TREADLE_TRACING: flag.default(true).describe("Trace the runs of the built-in graphs and of deployments."),
   TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../tests/support/components/wait-until.ts";
+import { type RawBuilder, raw } from "../platform/db/raw.ts";
 import { createLogger } from "../platform/logger.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { type ChangeTopics, changeTopics } from "./change-topic.ts";
@@ -155,6 +156,45 @@ describe("GET /v2/events", async () => {
         }),
     ],
   ];
+
+  /** Rows as another process would write them: without a bucket to check or a run to export. */
+  const destinationId = "0198a000-0000-7000-8000-00000000000d";
+  changes.push(
+    [
+      "destinations",
+      () =>
+        written(raw`insert into bulk_export_destinations
+          (id, workspace_id, destination_type, display_name, config, created_at, updated_at)
+          values (${destinationId}, ${app.workspaceId}, 's3', 'lake', '{}', now(), now())`),
+    ],
+    [
+      "exports",
+      () =>
+        written(raw`insert into bulk_exports (id, workspace_id, bulk_export_destination_id, session_id, start_time,
+            end_time, format, format_version, compression, status, created_at, updated_at)
+          values (gen_random_uuid(), ${app.workspaceId}, ${destinationId}, gen_random_uuid(), now(), now(), 'Parquet',
+            'v1', 'zstandard', 'CREATED', now(), now())`),
+    ],
+    [
+      "connections",
+      () =>
+        app.call("POST", "/v2/auth/providers", {
+          body: {
+            provider_id: "loom",
+            name: "Loom",
+            client_id: "id",
+            client_secret: "secret",
+            auth_url: "https://loom.example/authorize",
+            token_url: "https://loom.example/token",
+          },
+        }),
+    ],
+  );
+
+  async function written(statement: RawBuilder<unknown>) {
+    await statement.execute(app.database.sql);
+    return { status: 201 };
+  }
 
   async function postRun() {
     const id = crypto.randomUUID();

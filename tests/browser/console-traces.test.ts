@@ -69,12 +69,13 @@ describe("from the list of projects to one step", () => {
   it("shows the agent's numbers, its runs, their steps, messages and tool calls", async () => {
     const page = await running.open("/traces");
     await page.heading("Traces").waitFor();
-    await page.link("agent").waitFor();
+    await page.link(/^agent$/).waitFor();
     await page.settled();
     expect(await page.violations()).toEqual([]);
-    await page.link("agent").click();
+    await page.link(/^agent$/).click();
     await page.heading("agent").waitFor();
-    await bodyRows(page).first().getByText("What is 12 * 7?").waitFor();
+    await bodyRows(page).first().locator(".runs-input", { hasText: "What is 12 * 7?" }).waitFor();
+    await bodyRows(page).first().locator(".runs-output", { hasText: "84" }).waitFor();
     expect(await page.violations()).toEqual([]);
     await bodyRows(page).first().getByRole("link", { name: "agent" }).click();
 
@@ -100,6 +101,7 @@ describe("from the list of projects to one step", () => {
     const { app_path, name } = found.runs[0]!;
     const page = await running.open(app_path);
     await page.page.getByRole("region", { name: "Chosen step" }).getByRole("heading", { name }).waitFor();
+    await steps(page).nth(2).waitFor();
     expect(await steps(page).and(page.page.locator("[aria-selected=true]")).count()).toBe(1);
     await page.link("Metadata").click();
     await page.text("Run id").waitFor();
@@ -262,7 +264,7 @@ describe("on a phone, in the dark", () => {
     const options = { viewport: phone, colorScheme: "dark" } as const;
     const id = await projectId("agent");
     const page = await running.open("/traces", options);
-    await page.link("agent").waitFor();
+    await page.link(/^agent$/).waitFor();
     expect(await page.overflowing()).toEqual([]);
     expect(await page.violations()).toEqual([]);
     await page.visit(`/traces/${id}`);

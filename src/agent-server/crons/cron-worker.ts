@@ -71,6 +71,8 @@ export class CronWorker {
 
   /** Everything that is due now; ends when the runs are started. */
   async fireDue(): Promise<void> {
+    // A pass under way may have taken something that it has not begun yet.
+    while (this.#passing) await this.#passing;
     await this.#takeAll();
     await Promise.all(this.#starting);
   }

@@ -62,7 +62,11 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
         access: reads,
         responses: { 200: { description: "The templates", schema: z.array(templateView) } },
       },
-      () => json(200, providerTemplates.map((template) => toTemplateView(template, publicUrl()))),
+      () =>
+        json(
+          200,
+          providerTemplates.map((template) => toTemplateView(template, publicUrl())),
+        ),
     ),
     route(
       {

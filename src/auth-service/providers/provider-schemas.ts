@@ -164,10 +164,7 @@ export function toProviderView(provider: Provider, publicUrl: string): z.input<t
   };
 }
 
-export function toTemplateView(
-  template: ProviderTemplate,
-  publicUrl: string,
-): z.input<typeof templateView> {
+export function toTemplateView(template: ProviderTemplate, publicUrl: string): z.input<typeof templateView> {
   const {
     revocation,
     issuer,

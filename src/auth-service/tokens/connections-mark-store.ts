@@ -19,8 +19,6 @@ export async function readConnectionsMark(
        where expires_at > now() and workspace_id = ${workspaceId}
          and (initiator_id = ${userId} or subject_kind = 'agent')),
       (select concat_ws(' ', max(created_at), max(acknowledged_at)) from auth_token_events
-       where workspace_id = ${workspaceId} and owner_id = ${userId})) as mark`.execute(
-    sql,
-  );
+       where workspace_id = ${workspaceId} and owner_id = ${userId})) as mark`.execute(sql);
   return rows[0]!.mark;
 }

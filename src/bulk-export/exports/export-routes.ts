@@ -26,6 +26,7 @@ export function exportRoutes(service: ExportService): Route[] {
           limit: query.limit ?? null,
           offset: query.offset,
           sourceId: query.source_bulk_export_id ?? null,
+          spawned: query.spawned ?? null,
         };
         return json(200, (await service.list(caller.workspaceId, page)).map(toWire));
       },

@@ -171,4 +171,9 @@ export const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).optional(),
   offset: z.coerce.number().int().min(0).default(0),
   source_bulk_export_id: z.guid().optional().describe("Only what this schedule has created."),
+  spawned: z
+    .enum(["true", "false"])
+    .transform((text) => text === "true")
+    .optional()
+    .describe("Only, or none of, what schedules have created."),
 });

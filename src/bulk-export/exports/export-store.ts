@@ -69,12 +69,16 @@ export type ExportPage = {
   offset: number;
   /** Only what this schedule has created. */
   sourceId: string | null;
+  /** Only, or none of, what schedules have created. */
+  spawned: boolean | null;
 };
 
 export async function listExports(sql: Sql, workspaceId: string, page: ExportPage): Promise<BulkExport[]> {
-  const ofSchedule = page.sourceId === null ? raw`` : raw`and e.source_bulk_export_id = ${page.sourceId}`;
+  const conditions = [raw`e.workspace_id = ${workspaceId}`];
+  if (page.sourceId !== null) conditions.push(raw`e.source_bulk_export_id = ${page.sourceId}`);
+  if (page.spawned !== null) conditions.push(raw`(e.source_bulk_export_id is not null) = ${page.spawned}`);
   const { rows } = await raw<BulkExport>`select ${columns} from bulk_exports e
-    where e.workspace_id = ${workspaceId} ${ofSchedule} order by e.created_at desc, e.id desc
+    where ${raw.join(conditions, raw` and `)} order by e.created_at desc, e.id desc
     limit ${page.limit} offset ${page.offset}`.execute(sql);
   return rows;
 }

@@ -68,6 +68,22 @@ async function end(status = "COMPLETED"): Promise<void> {
   );
 }
 
+test("lists what a schedule has created, or everything else", async () => {
+  const { id } = await schedule();
+  clock.advance(hour + 10 * minute);
+  await app.area.tick();
+  const [child] = await spawned(id);
+  const ids = async (query: string) => {
+    const { body } = await app.call("GET", `/api/v1/bulk-exports?${query}`);
+    return (body as { id: string }[]).map((one) => one.id);
+  };
+  expect(await ids("")).toEqual([child!.id, id]);
+  expect(await ids(`source_bulk_export_id=${id}`)).toEqual([child!.id]);
+  expect(await ids(`source_bulk_export_id=${randomUUID()}`)).toEqual([]);
+  expect(await ids("spawned=false")).toEqual([id]);
+  expect(await ids("spawned=true")).toEqual([child!.id]);
+});
+
 test("spawns a window at its end and 10 minutes, not before", async () => {
   const { id } = await schedule();
   clock.advance(hour + 10 * minute - 1);

@@ -33,8 +33,11 @@ export type Cursor = { startTime: string; id: string };
 
 export type Page = { limit: number; order: PageOrder; after?: Cursor | undefined };
 
-export const previewFields = ["inputs_preview", "outputs_preview", "error_preview"] as const;
+export const previewFields = ["inputs_preview", "outputs_preview", "outputs_tail", "error_preview"] as const;
 export const previewChars = 250;
+/** The end of an output tells what a conversation came to; of a huge one not even that is read. */
+export const tailChars = 1_500;
+export const maxTailedBytes = 50_000;
 
 /** Fields that are read for an answer. */
 export type RunField = keyof Run | "metadata" | (typeof previewFields)[number];

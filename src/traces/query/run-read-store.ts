@@ -1,7 +1,15 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { runFieldSql } from "../runs/run.ts";
-import { type FoundRuns, payloadFields, previewChars, type RunField, type RunRow } from "./run-query.ts";
+import {
+  type FoundRuns,
+  maxTailedBytes,
+  payloadFields,
+  previewChars,
+  type RunField,
+  type RunRow,
+  tailChars,
+} from "./run-query.ts";
 
 /** Payloads are as large as clients make them; an answer must fit into memory many times over. */
 export const maxPageBytes = 24 * 1024 * 1024;
@@ -60,6 +68,8 @@ function expressionOf(field: RunField): string {
   switch (field) {
     case "metadata":
       return "r.metadata::text";
+    case "outputs_tail":
+      return `case when octet_length(r.outputs) <= ${maxTailedBytes} then right(r.outputs, ${tailChars}) end`;
     case "inputs_preview":
     case "outputs_preview":
     case "error_preview":

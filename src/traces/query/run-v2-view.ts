@@ -38,6 +38,7 @@ const fields: Record<string, V2Field> = {
   inputs_preview: plain("inputs_preview"),
   outputs: payload("outputs"),
   outputs_preview: plain("outputs_preview"),
+  outputs_tail: plain("outputs_tail"),
   manifest: payload("serialized"),
   parent_run_ids: plain("parent_run_ids"),
   project_id: {

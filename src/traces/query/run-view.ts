@@ -1,3 +1,4 @@
+import { runFields } from "../runs/run.ts";
 import { previewFields, type RunField, type RunRow } from "./run-query.ts";
 
 /** The fields of an answer that are not columns, and the columns they need. */
@@ -8,41 +9,7 @@ const derived: Record<string, RunField[]> = {
   latency: ["start_time", "end_time"],
 };
 
-const columns = [
-  "id",
-  "tenant_id",
-  "session_id",
-  "trace_id",
-  "parent_run_id",
-  "parent_run_ids",
-  "reference_example_id",
-  "name",
-  "run_type",
-  "start_time",
-  "end_time",
-  "status",
-  "is_root",
-  "dotted_order",
-  "trace_tier",
-  "inputs",
-  "outputs",
-  "error",
-  "extra",
-  "events",
-  "serialized",
-  "tags",
-  "feedback_stats",
-  "total_tokens",
-  "prompt_tokens",
-  "completion_tokens",
-  "total_cost",
-  "prompt_cost",
-  "completion_cost",
-  "first_token_time",
-  "thread_id",
-  "execution_order",
-  ...previewFields,
-] as const satisfies RunField[];
+const columns: readonly RunField[] = [...runFields, ...previewFields];
 
 /** Clients cannot read a run without these, whatever they selected. */
 const required = [

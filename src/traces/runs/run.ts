@@ -68,6 +68,13 @@ export const exportableRunFields = [
   "completion_cost",
   "first_token_time",
 ] as const satisfies readonly (keyof Run)[];
+/** Every field there is. */
+export const runFields = [
+  ...exportableRunFields,
+  "serialized",
+  "thread_id",
+  "execution_order",
+] as const satisfies readonly (keyof Run)[];
 export type ExportableRunField = (typeof exportableRunFields)[number];
 
 export const runStatuses = ["pending", "success", "error"] as const;

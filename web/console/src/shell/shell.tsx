@@ -16,6 +16,9 @@ export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useShortcuts();
+  useEffect(() => {
+    performance.mark("treadle.shell");
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu and begins at the top
   useEffect(() => {
     setOpen(false);

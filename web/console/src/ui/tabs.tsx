@@ -1,12 +1,19 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link } from "wouter";
 
 export type Tab = { id: string; label: ReactNode; href: string };
 
 /** Tabs are links: each has an address of its own. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: readonly Tab[]; current: string }) {
+  const bar = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where the bar scrolls, the current one is to be seen
+  useEffect(() => {
+    bar.current
+      ?.querySelector('[aria-current="page"]')
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [current]);
   return (
-    <nav className="tabs" aria-label={label}>
+    <nav ref={bar} className="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <Link key={tab.id} href={tab.href} aria-current={tab.id === current ? "page" : undefined}>
           {tab.label}

@@ -10,6 +10,7 @@ import {
   Card,
   ConfirmDialog,
   CopyBlock,
+  CopyButton,
   Count,
   Duration,
   EmptyState,
@@ -36,7 +37,15 @@ import {
   useExports,
   useProjectNames,
 } from "./export-api.ts";
-import { adviceFor, duckDbSnippet, intervalText, placeText, subjectOf, windowText } from "./export-words.ts";
+import {
+  adviceFor,
+  againPath,
+  duckDbSnippet,
+  intervalText,
+  placeText,
+  subjectOf,
+  windowText,
+} from "./export-words.ts";
 import { ExportsTable } from "./list-page.tsx";
 import { ExportBadge } from "./parts.tsx";
 import { RunsTable } from "./runs-table.tsx";
@@ -91,13 +100,7 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
                   {schedule ? "Stop the schedule" : "Cancel"}
                 </Button>
               )}
-              {!isOpen(row) && row.session_id !== null && (
-                <ButtonLink
-                  href={`/exports/new?project=${row.session_id}&destination=${row.bulk_export_destination_id}`}
-                >
-                  Export again
-                </ButtonLink>
-              )}
+              {!isOpen(row) && <ButtonLink href={againPath(row)}>Export again</ButtonLink>}
             </>
           )
         }
@@ -199,7 +202,13 @@ function factsOf(row: BulkExport, destination: Destination | undefined) {
     ...(row.skipped_session_ids.length > 0
       ? [["Left out", `${row.skipped_session_ids.length} experiments above the limit of one export`] as const]
       : []),
-    ["ID", <code key="id">{row.id}</code>],
+    [
+      "ID",
+      <span key="id" className="row export-id">
+        <code>{row.id.slice(0, 8)}…</code>
+        <CopyButton text={row.id} label="Copy the id" />
+      </span>,
+    ],
   ] as const;
 }
 
@@ -223,7 +232,7 @@ function Runs({ row }: { row: BulkExport }) {
 }
 
 function Spawned({ id }: { id: string }) {
-  const found = useExports(id);
+  const found = useExports({ source_bulk_export_id: id });
   const rows = found.data?.pages.flat() ?? [];
   return (
     <Section title="Exports it has made">

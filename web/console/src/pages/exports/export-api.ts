@@ -75,15 +75,16 @@ export function isSchedule({ interval_hours }: Pick<BulkExport, "interval_hours"
   return interval_hours !== null;
 }
 
-export function useExports(scheduleId?: string) {
+export type ExportsShown = { source_bulk_export_id?: string; spawned?: boolean };
+
+export function useExports(shown: ExportsShown = {}) {
   return useInfiniteQuery({
-    queryKey: ["exports", "list", scheduleId ?? null],
+    queryKey: ["exports", "list", shown],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      api.get<BulkExport[]>(
-        `${exportsPath}${query({ limit: pageSize, offset: pageParam, source_bulk_export_id: scheduleId })}`,
-        { signal },
-      ),
+      api.get<BulkExport[]>(`${exportsPath}${query({ limit: pageSize, offset: pageParam, ...shown })}`, {
+        signal,
+      }),
     getNextPageParam: (last, pages) => (last.length < pageSize ? undefined : pages.length * pageSize),
   });
 }

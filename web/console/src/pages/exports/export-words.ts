@@ -14,7 +14,12 @@ export function utcText(time: string): string {
 }
 
 export function windowText({ start_time, end_time }: Pick<BulkExport, "start_time" | "end_time">): string {
+  if (end_time !== null && isWholeDay(start_time, end_time)) return utcText(start_time);
   return end_time === null ? `from ${utcText(start_time)}` : `${utcText(start_time)} – ${utcText(end_time)}`;
+}
+
+function isWholeDay(start: string, end: string): boolean {
+  return utcText(start).length === 10 && Date.parse(end) - Date.parse(start) === 86_400_000;
 }
 
 export function intervalText(hours: number): string {
@@ -25,10 +30,21 @@ export function intervalText(hours: number): string {
 }
 
 /** A schedule is not waiting for anything: it goes on until it is cancelled. */
-export function statusOf(row: BulkExport): { status: string; words?: string } {
-  if (row.interval_hours !== null && row.status === "CREATED") return { status: "active" };
-  if (row.status === "CREATED") return { status: "queued" };
-  return { status: row.status };
+export function statusOf(row: Pick<BulkExport, "interval_hours" | "status">): string {
+  if (row.status !== "CREATED") return row.status;
+  return row.interval_hours === null ? "queued" : "active";
+}
+
+/** The form of a new export, filled in as this one was. */
+export function againPath(row: BulkExport): string {
+  const filled = {
+    project: row.session_id ?? "all",
+    destination: row.bulk_export_destination_id,
+    from: row.start_time,
+    ...(row.end_time === null ? {} : { to: row.end_time }),
+    ...(row.filter === null ? {} : { filter: row.filter }),
+  };
+  return `/exports/new?${new URLSearchParams(filled)}`;
 }
 
 export function placeText({ config }: Destination): string {

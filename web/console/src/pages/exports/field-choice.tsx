@@ -50,7 +50,7 @@ export function FieldChoice({
     onChange(next);
   };
   return (
-    <details className="more">
+    <details className="export-columns">
       <summary>
         Columns: {chosen.size} of {everyField.length}
       </summary>

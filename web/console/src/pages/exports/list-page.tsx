@@ -1,7 +1,9 @@
 import { FolderOutput, Plus } from "lucide-react";
+import { useSearchParams } from "wouter";
 import {
   Button,
   ButtonLink,
+  Checkbox,
   EmptyState,
   ErrorState,
   Page,
@@ -16,7 +18,9 @@ import { intervalText, windowText } from "./export-words.ts";
 import { ExportBadge, ExportLink, ExportProgress, ExportsTabs } from "./parts.tsx";
 
 export function ListPage() {
-  const found = useExports();
+  const [params, setParams] = useSearchParams();
+  const without = params.get("schedules") === "apart";
+  const found = useExports(without ? { spawned: false } : {});
   const mayCreate = useCan("admin");
   const rows = found.data?.pages.flat() ?? [];
   const create = mayCreate && (
@@ -43,6 +47,15 @@ export function ListPage() {
         </EmptyState>
       ) : (
         <>
+          {(without || rows.some(({ source_bulk_export_id: source }) => source !== null)) && (
+            <Checkbox
+              label="Leave out what schedules have made"
+              checked={without}
+              onChange={({ target }) =>
+                setParams(target.checked ? { schedules: "apart" } : {}, { replace: true })
+              }
+            />
+          )}
           <ExportsTable rows={rows} />
           {found.hasNextPage && (
             <div className="row">
@@ -83,7 +96,9 @@ export function ExportsTable({ rows }: { rows: readonly BulkExport[] }) {
           key: "to",
           header: "To",
           wideOnly: true,
-          cell: (row) => destinations.get(row.bulk_export_destination_id) ?? "–",
+          cell: (row) => (
+            <span className="one-line">{destinations.get(row.bulk_export_destination_id) ?? "–"}</span>
+          ),
         },
         { key: "state", header: "State", cell: (row) => <ExportBadge row={row} /> },
         { key: "written", header: "Written", cell: (row) => <ExportProgress row={row} /> },

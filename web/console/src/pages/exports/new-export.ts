@@ -36,17 +36,21 @@ export function lastDays(now: Date, days: number): { from: string; to: string } 
   return { from: localText(new Date(tomorrow.getTime() - days * dayMs)), to: localText(tomorrow) };
 }
 
-export function beginForm(
-  now: Date,
-  given: { destination: string | null; project: string | null },
-): NewExportForm {
+/** What the address asks for, and sensible things for the rest. */
+export function beginForm(now: Date, asked: URLSearchParams): NewExportForm {
+  const time = (name: string) => {
+    const at = Date.parse(asked.get(name) ?? "");
+    return Number.isNaN(at) ? null : localText(new Date(at));
+  };
+  const days = lastDays(now, 7);
   return {
-    project: given.project ?? "",
+    project: asked.get("project") ?? "",
     kind: "once",
-    ...lastDays(now, 7),
+    from: time("from") ?? days.from,
+    to: time("to") ?? days.to,
     hours: "24",
-    filter: "",
-    destination: given.destination ?? "",
+    filter: asked.get("filter") ?? "",
+    destination: asked.get("destination") ?? "",
     compression: "zstandard",
     fields: defaultFields,
   };

@@ -79,9 +79,7 @@ function NewForm() {
   const [params] = useSearchParams();
   const destinations = useDestinations().data ?? [];
   const projects = useProjects().data ?? [];
-  const [form, setForm] = useState<NewExportForm>(() =>
-    beginForm(new Date(), { destination: params.get("destination"), project: params.get("project") }),
-  );
+  const [form, setForm] = useState<NewExportForm>(() => beginForm(new Date(), params));
   const [sent, setSent] = useState(false);
   const [, navigate] = useLocation();
   const client = useQueryClient();

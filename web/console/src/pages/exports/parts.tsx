@@ -17,7 +17,7 @@ export function ExportsTabs({ current }: { current: "exports" | "destinations" }
 }
 
 export function ExportBadge({ row }: { row: BulkExport }) {
-  return <StatusBadge status={statusOf(row).status} />;
+  return <StatusBadge status={statusOf(row)} />;
 }
 
 /** A bar while it runs, and what has been written. */
@@ -37,5 +37,10 @@ export function ExportProgress({ row }: { row: BulkExport }) {
 }
 
 export function ExportLink({ row, names }: { row: BulkExport; names: ReadonlyMap<string, string> }) {
-  return <Link href={`/exports/${row.id}`}>{subjectOf(row, names)}</Link>;
+  return (
+    <>
+      <Link href={`/exports/${row.id}`}>{subjectOf(row, names)}</Link>
+      {row.source_bulk_export_id !== null && <span className="muted small"> by schedule</span>}
+    </>
+  );
 }

@@ -59,7 +59,7 @@ export function TimeChoice({ form, set, problem }: TimeChoiceProps) {
       <div className="columns">
         {from}
         {once ? (
-          <Field label="To (UTC)" hint="Exclusive." error={problem("to")}>
+          <Field label="To (UTC)" hint="Up to, but without it." error={problem("to")}>
             <Input
               type="datetime-local"
               value={form.to}

@@ -1,5 +1,5 @@
 import { Cable, PackageOpen, Plus, Rocket, Server, Waypoints } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
 import {
   ButtonLink,
@@ -36,6 +36,9 @@ export default function OverviewPage() {
   const { current } = useWorkspace();
   const mayCreate = useCan("editor");
   const loading = deployments.isPending || traces.isPending || exports.isPending;
+  useEffect(() => {
+    if (!loading) performance.mark("treadle.overview");
+  }, [loading]);
   const empty = !loading && rows.length === 0 && traces.data?.runs.length === 0 && exports.data?.length === 0;
   return (
     <Page title="Overview">

@@ -66,8 +66,7 @@ export function complete(text: string, caret: number, seen: SeenValues | undefin
   const place = placeOf(text.slice(0, caret));
   const to = caret + (/^[\w-]*/.exec(text.slice(caret))?.[0].length ?? 0);
   const typed = text.slice(place.from, caret).replace(/^["']/, "").toLowerCase();
-  const fits = ({ label }: Suggestion) =>
-    label.toLowerCase().includes(typed) && label.toLowerCase() !== typed;
+  const fits = ({ label, insert }: Suggestion) => label.toLowerCase().includes(typed) && insert !== typed;
   const offered = offersAt(place, seen).filter(fits);
   const starts = ({ label }: Suggestion) => (label.toLowerCase().startsWith(typed) ? 0 : 1);
   const suggestions = offered.sort((one, other) => starts(one) - starts(other)).slice(0, 12);

@@ -40,7 +40,7 @@ export function RunPage({ id }: { id: string }) {
         actions={
           <CopyButton
             text={() => `${location.origin}${found.app_path}`}
-            label="Copy the link to this step"
+            label="Copy link to this step"
             words="Copy link"
           />
         }

@@ -42,22 +42,24 @@ export function RunTable({
   useEffect(() => virtual.measure(), [narrow]);
 
   return (
-    <div className="runs" role="table" aria-label="Runs" aria-rowcount={hasMore ? -1 : rows.length + 1}>
-      <div role="rowgroup" className="runs-head-group">
-        <Cells className="runs-row runs-head" header />
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <div ref={box} className="runs-scroll" role="rowgroup" tabIndex={0} aria-label="Runs, scrolls">
-        <div style={{ height: virtual.getTotalSize() }} className="runs-space">
-          {shown.map((item) => (
-            <RunRow
-              key={item.key}
-              run={rows[item.index]!}
-              index={item.index}
-              top={item.start}
-              height={item.size}
-            />
-          ))}
+    <div className="runs">
+      <div role="table" aria-label="Runs" aria-rowcount={hasMore ? -1 : rows.length + 1}>
+        <div role="rowgroup" className="runs-head-group">
+          <Cells className="runs-row runs-head" header />
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+        <div ref={box} className="runs-scroll" role="rowgroup" tabIndex={0} aria-label="Runs, scrolls">
+          <div style={{ height: virtual.getTotalSize() }} className="runs-space" role="presentation">
+            {shown.map((item) => (
+              <RunRow
+                key={item.key}
+                run={rows[item.index]!}
+                index={item.index}
+                top={item.start}
+                height={item.size}
+              />
+            ))}
+          </div>
         </div>
       </div>
       <p className="runs-foot muted" role="status">
@@ -127,5 +129,5 @@ function nameCell(run: Run) {
 function outputCell(run: Run) {
   if (run.error_preview) return <span className="cut error-text">{run.error_preview}</span>;
   if (run.status === "pending") return <span className="muted">running…</span>;
-  return <span className="cut">{previewText(run.outputs_preview)}</span>;
+  return <span className="cut">{previewText(run.outputs_tail ?? run.outputs_preview)}</span>;
 }

@@ -44,6 +44,7 @@ export type Run = {
   app_path: string;
   inputs_preview?: string | null;
   outputs_preview?: string | null;
+  outputs_tail?: string | null;
   error_preview?: string | null;
   feedback_stats?: Record<string, { n: number; avg: number | null }> | null;
 };

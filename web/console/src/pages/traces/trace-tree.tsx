@@ -130,7 +130,6 @@ function Step({
       aria-level={depth + 1}
       aria-selected={isSelected}
       aria-expanded={childCount > 0 ? isOpen : undefined}
-      aria-label={`${run.name}, ${run.run_type}, ${run.status}, ${formatDuration(tookMs)}`}
       style={{ transform: `translateY(${top}px)`, height: rowHeight }}
       onClick={() => onSelect(run.id)}
     >
@@ -157,7 +156,7 @@ function Step({
           <span className="muted step-tokens">{formatCount(run.total_tokens!)} tok</span>
         )}
       </div>
-      <div className="step-time" aria-hidden="true">
+      <div className="step-time">
         <span className={`step-bar ${run.status} ${run.run_type}`} style={bar} />
         <span className="step-took">{formatDuration(tookMs)}</span>
       </div>

@@ -12,42 +12,64 @@ export type RunsQuestion = {
   lastMs: number | null;
 };
 
-type RunPage = { runs: Run[]; cursors: { next: string | null } };
+type RunPage = { runs: Run[]; next: string | null };
 
-const select = [
-  "id",
-  "name",
-  "run_type",
-  "status",
-  "trace_id",
-  "session_id",
-  "start_time",
-  "end_time",
-  "latency",
-  "total_tokens",
-  "total_cost",
-  "tags",
-  "app_path",
-  "inputs_preview",
-  "outputs_preview",
-  "error_preview",
-  "feedback_stats",
+/** As the newer API writes a run; what it names otherwise is told apart here. */
+type WireRun = Omit<Run, "session_id" | "latency" | "total_cost"> & {
+  project_id: string;
+  latency_seconds: number | null;
+  total_cost: number | null;
+};
+
+const selects = [
+  "NAME",
+  "RUN_TYPE",
+  "STATUS",
+  "TRACE_ID",
+  "PROJECT_ID",
+  "START_TIME",
+  "END_TIME",
+  "LATENCY_SECONDS",
+  "TOTAL_TOKENS",
+  "TOTAL_COST",
+  "TAGS",
+  "APP_PATH",
+  "INPUTS_PREVIEW",
+  "OUTPUTS_PREVIEW",
+  "OUTPUTS_TAIL",
+  "ERROR_PREVIEW",
 ];
-const pageSize = 100;
+/** The first page is there at once; whoever scrolls on reads faster than pages of that size come. */
+const firstPage = 100;
+const laterPage = 500;
+const beginning = "2015-01-01T00:00:00Z";
 
-function ask(asked: RunsQuestion, cursor: string | null, signal: AbortSignal): Promise<RunPage> {
-  const since = asked.lastMs === null ? undefined : new Date(Date.now() - asked.lastMs).toISOString();
+async function ask(asked: RunsQuestion, cursor: string | null, signal: AbortSignal): Promise<RunPage> {
+  const since = asked.lastMs === null ? beginning : new Date(Date.now() - asked.lastMs).toISOString();
   const body = {
-    session: [asked.projectId],
+    project_ids: [asked.projectId],
     ...(asked.filter ? { filter: asked.filter } : {}),
     ...(asked.roots ? { is_root: true } : {}),
-    ...(asked.errors ? { error: true } : {}),
-    ...(since ? { start_time: since } : {}),
+    ...(asked.errors ? { has_error: true } : {}),
+    min_start_time: since,
     ...(cursor ? { cursor } : {}),
-    limit: pageSize,
-    select,
+    page_size: cursor ? laterPage : firstPage,
+    selects,
   };
-  return api.post<RunPage>("/api/v1/runs/query", body, { signal });
+  type Page = { items: WireRun[]; next_cursor: string | null };
+  const { items, next_cursor } = await api.post<Page>("/api/v2/runs/query", body, { signal });
+  return { runs: items.map(readRun), next: next_cursor };
+}
+
+function readRun({ project_id, latency_seconds, total_cost, ...run }: WireRun): Run {
+  return {
+    ...run,
+    session_id: project_id,
+    run_type: run.run_type.toLowerCase(),
+    status: run.status.toLowerCase(),
+    latency: latency_seconds,
+    total_cost: total_cost === null ? null : String(total_cost),
+  };
 }
 
 /**
@@ -61,7 +83,7 @@ export function useRuns(asked: RunsQuestion) {
     queryKey: pagesKey,
     queryFn: ({ pageParam, signal }) => ask(asked, pageParam, signal),
     initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.cursors.next,
+    getNextPageParam: (last) => last.next,
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
   });
@@ -96,5 +118,5 @@ export function mergeHead(
   const known = rows.map((run) => fresh.get(run.id) ?? run);
   const ids = new Set(rows.map((run) => run.id));
   const added = head.filter((run) => !ids.has(run.id) && run.start_time >= newest.start_time);
-  return { rows: [...added, ...known], gap: added.length >= pageSize };
+  return { rows: [...added, ...known], gap: added.length >= firstPage };
 }

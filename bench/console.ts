@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium } from "playwright-core";
+import { build } from "vite";
+import { createApp } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { createLogger } from "../src/platform/logger.ts";
+
+/**
+ * How much script does the first page of the console load, packed, and how long until it can be used and is full?
+ *   node bench/console.ts        BENCH_LOADS=10 for more loads
+ */
+const loads = Number(process.env.BENCH_LOADS ?? 7);
+const apiKey = "bench-key-of-sixteen-or-more";
+const limitBytes = 250_000;
+
+type Load = { scriptBytes: number; scripts: number; shellMs: number; fullMs: number };
+
+/** A load with nothing kept, as on a first visit. */
+async function firstLoad(browser: Browser, url: string): Promise<Load> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${url}/#key=${apiKey}`);
+    await page.waitForFunction(() => performance.getEntriesByName("treadle.overview").length > 0);
+    return (await page.evaluate(`(() => {
+      const scripts = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"));
+      const at = (mark) => performance.getEntriesByName(mark)[0].startTime;
+      return {
+        scriptBytes: scripts.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+        scripts: scripts.length,
+        shellMs: at("treadle.shell"),
+        fullMs: at("treadle.overview"),
+      };
+    })()`)) as Load;
+  } finally {
+    await context.close();
+  }
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), "treadle-bench-console-"));
+const consoleFolder = join(dataDir, "page");
+await build({
+  configFile: fileURLToPath(new URL("../web/console/vite.config.ts", import.meta.url)),
+  logLevel: "error",
+  build: { outDir: consoleFolder },
+});
+const config = {
+  ...readConfig(process.env.DATABASE_URL ? { DATABASE_URL: process.env.DATABASE_URL } : {}),
+  ...{ host: "127.0.0.1", port: 0, dataDir, apiKey, secretKey: apiKey, logLevel: "error" as const },
+};
+const app = await createApp(config, { logger: createLogger({ level: "error" }), consoleFolder });
+const { url } = await app.start();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  chromiumSandbox: process.getuid?.() !== 0,
+});
+try {
+  // The first one also packs the files, which the server then keeps.
+  await firstLoad(browser, url);
+  const measured: Load[] = [];
+  for (let i = 0; i < loads; i += 1) measured.push(await firstLoad(browser, url));
+  const { scriptBytes, scripts } = measured[0]!;
+  console.log(
+    `machine: ${cpus().length} × ${cpus()[0]?.model}, Chromium ${browser.version()}, ${loads} loads`,
+  );
+  console.log(`script of the first load: ${(scriptBytes / 1000).toFixed(1)} KB packed in ${scripts} files`);
+  console.log(`usable (shell): ${Math.round(median(measured.map(({ shellMs }) => shellMs)))} ms, median`);
+  console.log(
+    `full (overview with data): ${Math.round(median(measured.map(({ fullMs }) => fullMs)))} ms, median`,
+  );
+  if (scriptBytes > limitBytes) {
+    console.error(`The first load is larger than ${limitBytes / 1000} KB.`);
+    process.exitCode = 1;
+  }
+} finally {
+  await browser.close();
+  await app.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
