@@ -19,9 +19,11 @@ async function newThread(): Promise<string> {
 const openThread = (threadId: string, more = "") =>
   running.open(`/agents/built-in/threads/${threadId}${more}`);
 
+const composer = (page: ConsolePage) => page.page.getByRole("textbox", { name: "Message" });
+
 async function say(page: ConsolePage, assistant: string, words: string): Promise<void> {
   await page.page.getByRole("combobox", { name: "Assistant" }).selectOption({ label: assistant });
-  await page.field("Message").fill(words);
+  await composer(page).fill(words);
   await page.page.keyboard.press("Enter");
 }
 
@@ -101,7 +103,7 @@ describe("a thread", () => {
     await page.text("This is how it was.").waitFor();
     expect(await messages(page).getByRole("article").count()).toBe(2);
     expect(await page.violations()).toEqual([]);
-    await page.field("Message").fill("another second");
+    await composer(page).fill("another second");
     await page.button("Send from here").click();
     await messages(page).getByText("another second").nth(1).waitFor();
     expect(await messages(page).innerText()).not.toMatch(/^second$/m);

@@ -134,6 +134,9 @@ describe("an export", () => {
     await page.page.locator(".field-error").first().waitFor();
     await page.field("Filter").fill('eq(status, "error")');
     await page.page.getByRole("status").filter({ hasText: "1 run" }).waitFor();
+    await page.field("Filter").fill("eq(sta");
+    await page.button("status").first().click();
+    expect(await page.field("Filter").inputValue()).toContain("status");
     await page.field("Filter").fill("");
     await page.page.getByRole("status").filter({ hasText: "41 runs" }).waitFor();
     await expectFine(page);
@@ -142,7 +145,7 @@ describe("an export", () => {
     await page.heading("shop").waitFor();
     await page.text("Completed").waitFor();
     const id = page.path.split("/").at(-1)!;
-    await page.page.getByRole("table", { name: "Days" }).getByText("2026-05-05 – 2026-05-06").waitFor();
+    await page.page.getByRole("table", { name: "Days" }).getByText("2026-05-05", { exact: true }).waitFor();
     expect(await page.page.getByRole("table", { name: "Days" }).getByRole("row").count()).toBe(2);
     await page.page.getByLabel("Also the 2 days without runs").check();
     expect(await page.page.getByRole("table", { name: "Days" }).getByRole("row").count()).toBe(4);
@@ -184,6 +187,8 @@ describe("an export", () => {
     await page.link("Export again").click();
     await page.heading("New export").waitFor();
     expect(await page.field("Project").inputValue()).toBe(project);
+    expect(await page.field("From (UTC)").inputValue()).toBe("2026-05-05T00:00");
+    expect(await page.field("To (UTC)").inputValue()).toBe("2026-05-08T00:00");
   });
 
   it("on a schedule lists what it has made, live, and is stopped after a question", async () => {
@@ -201,6 +206,13 @@ describe("an export", () => {
     await made.getByText("2026-05-05 – 2026-05-12").waitFor();
     await made.getByText("41 runs").waitFor();
     await expectFine(page);
+    const list = await running.open("/exports");
+    await list.page.getByText("by schedule").first().waitFor();
+    await list.field("Leave out what schedules have made").check();
+    await list.page.getByText("by schedule").first().waitFor({ state: "detached" });
+    expect(list.path).toBe("/exports?schedules=apart");
+    await expectFine(list);
+
     await page.button("Stop the schedule").click();
     await page.text("No further exports are made.").waitFor();
     await page.button("Stop it").click();

@@ -117,6 +117,26 @@ describe("in a browser", () => {
     expect(problems).toEqual([]);
   }, 60_000);
 
+  it("knows who stays signed in to the console, and leaves them signed in when their key is of no use", async () => {
+    const { app } = closed;
+    const stranger = await app.addPerson("stays@example.com");
+    const finishAs = async (key: string) => {
+      const page = await browser.newPage();
+      await page.goto(callbackUri(app.url, "test"));
+      await page.evaluate((value) => localStorage.setItem("treadle.console.api-key", value), key);
+      await signInAndAllow(page, (await startConsent(app, { force_new: true })).url);
+      return page;
+    };
+    const own = await finishAs(app.admin.key);
+    await own.getByRole("heading", { name: "Account connected" }).waitFor();
+    const other = await finishAs(stranger.key);
+    await other.getByText("started by another user").waitFor();
+    await other.getByLabel("API key of the user who started this").fill(app.admin.key);
+    await other.getByRole("button", { name: "Finish" }).click();
+    await other.getByRole("heading", { name: "Account connected" }).waitFor();
+    expect(await other.evaluate("localStorage.getItem('treadle.console.api-key')")).toBe(stranger.key);
+  }, 60_000);
+
   it("shows nothing of what a link puts into the address, and runs none of it", async () => {
     const { app } = open;
     const page = await browser.newPage();

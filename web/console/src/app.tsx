@@ -1,22 +1,14 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense, useMemo } from "react";
 import { Route, Switch, useLocation } from "wouter";
+import { pages } from "./pages.ts";
 import { createQueryClient } from "./query-client.ts";
 import { useSession } from "./session.ts";
 import { ErrorBoundary } from "./shell/error-boundary.tsx";
-import { lazyPage } from "./shell/lazy-page.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
 import { WorkspaceGate } from "./shell/workspace-gate.tsx";
 import { ButtonLink, EmptyState, Page, Skeleton, ToastList } from "./ui/index.ts";
-
-const Overview = lazyPage(() => import("./pages/overview/index.tsx"));
-const Deployments = lazyPage(() => import("./pages/deployments/index.tsx"));
-const Agents = lazyPage(() => import("./pages/agents/index.tsx"));
-const Traces = lazyPage(() => import("./pages/traces/index.tsx"));
-const Exports = lazyPage(() => import("./pages/exports/index.tsx"));
-const Connections = lazyPage(() => import("./pages/connections/index.tsx"));
-const Settings = lazyPage(() => import("./pages/settings/index.tsx"));
 
 export function App() {
   const session = useSession();
@@ -46,14 +38,9 @@ function Pages() {
     <ErrorBoundary resetOn={location}>
       <Suspense fallback={<PageLoading />}>
         <Switch>
-          <Route path="/" component={Overview} />
-          <Route path="/deployments/*?" component={Deployments} />
-          <Route path="/agents/*?" component={Agents} />
-          <Route path="/traces/*?" component={Traces} />
-          <Route path="/o/*?" component={Traces} />
-          <Route path="/exports/*?" component={Exports} />
-          <Route path="/connections/*?" component={Connections} />
-          <Route path="/settings/*?" component={Settings} />
+          {pages.map(({ path, component }) => (
+            <Route key={path} path={path} component={component} />
+          ))}
           <Route component={NoSuchPage} />
         </Switch>
       </Suspense>

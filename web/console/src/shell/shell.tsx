@@ -1,6 +1,7 @@
 import { BookOpen, LogOut, Menu, MessagesSquare, Monitor, Moon, Sun, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
+import { preloadPage } from "../pages.ts";
 import { session } from "../session.ts";
 import { themes, useTheme } from "../theme.ts";
 import { IconButton, Select } from "../ui/index.ts";
@@ -65,6 +66,8 @@ export function Shell({ children }: { children: ReactNode }) {
                   className="nav-link"
                   aria-current={isCurrent(place, location) ? "page" : undefined}
                   title={`g then ${place.letter}`}
+                  onPointerEnter={() => preloadPage(place.href)}
+                  onFocus={() => preloadPage(place.href)}
                 >
                   <place.icon aria-hidden="true" size={17} />
                   {place.label}

@@ -18,6 +18,8 @@ class Ticker {
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
+    // Nobody read it for a while: then it stood still.
+    if (this.#timer === undefined) this.now = Date.now();
     this.#timer ??= setInterval(() => {
       this.now = Date.now();
       for (const each of this.#listeners) each();

@@ -1,5 +1,5 @@
 import { Route, Switch } from "wouter";
-import { ErrorState, Page, Skeleton } from "../../ui/index.ts";
+import { ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
 import { type AgentServer, useServer } from "./agent-api.ts";
 import { ServerPage } from "./server-page.tsx";
 import { ServersPage } from "./servers-page.tsx";
@@ -33,6 +33,7 @@ function WithServer({ id, children }: { id: string; children(server: AgentServer
   if (server.data) return children(server.data);
   return (
     <Page title="Agents">
+      <PageHeader title="Agents" crumbs={[{ label: "Agents", href: "/agents" }]} />
       {server.error ? (
         <ErrorState error={server.error} retry={() => server.refetch()} />
       ) : (

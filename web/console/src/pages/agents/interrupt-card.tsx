@@ -34,9 +34,9 @@ export function InterruptCard({
   const link = linkOf(asked);
   return (
     <Card className="interrupt">
-      <h3>
+      <h2>
         <Hand aria-hidden="true" size={16} /> The run waits for you
-      </h3>
+      </h2>
       {actions ? (
         actions.map(({ name, description, args }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list is what tells them apart

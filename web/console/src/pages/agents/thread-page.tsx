@@ -36,6 +36,13 @@ export function ThreadPage({ server, threadId }: { server: AgentServer; threadId
   if (thread.data) return <ThreadView server={server} thread={thread.data} />;
   return (
     <Page title="Thread">
+      <PageHeader
+        crumbs={[
+          { label: "Agents", href: "/agents" },
+          { label: server.name, href: `/agents/${server.id}` },
+        ]}
+        title={<span className="thread-id">{threadId}</span>}
+      />
       {thread.error ? (
         <ErrorState error={thread.error} retry={() => thread.refetch()} />
       ) : (

@@ -13,7 +13,6 @@ import {
   PageHeader,
   Select,
   Skeleton,
-  Textarea,
   toast,
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
@@ -27,6 +26,7 @@ import {
 } from "./export-api.ts";
 import { placeText } from "./export-words.ts";
 import { FieldChoice, fieldsBody } from "./field-choice.tsx";
+import { FilterField } from "./filter-field.tsx";
 import { beginForm, bodyOf, type NewExportForm, previewOf, problemsOf, wireNames } from "./new-export.ts";
 import { TimeChoice } from "./time-choice.tsx";
 
@@ -133,20 +133,12 @@ function NewForm() {
             />
           </Field>
           <TimeChoice form={form} set={set} problem={problem} />
-          <Field
-            label="Filter"
-            optional
-            hint='The language of the traces page, for example and(eq(is_root, true), eq(status, "error"))'
+          <FilterField
+            value={form.filter}
+            onChange={(filter) => set({ filter })}
+            projectId={form.project === "" || form.project === "all" ? null : form.project}
             error={problem("filter")}
-          >
-            <Textarea
-              className="mono"
-              rows={2}
-              spellCheck={false}
-              value={form.filter}
-              onChange={(event) => set({ filter: event.target.value })}
-            />
-          </Field>
+          />
           <PreviewLine
             data={preview.data}
             asking={preview.isFetching}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { asFilter, complete } from "../../web/console/src/pages/traces/filter-complete.ts";
+import { faultWords } from "../../web/console/src/pages/traces/filter-fault.ts";
+import { previewText } from "../../web/console/src/pages/traces/preview.ts";
+import { fillBuckets } from "../../web/console/src/pages/traces/range.ts";
+import type { Run } from "../../web/console/src/pages/traces/trace-api.ts";
+import { treeRows } from "../../web/console/src/pages/traces/trace-rows.ts";
+
+const seen = {
+  names: ["agent", "summarize"],
+  run_types: ["llm"],
+  tags: ["blue"],
+  metadata: { user: ["ada", "bob"], env: ["prod"] },
+  feedback_keys: ["correctness"],
+};
+const labels = (text: string, caret = text.length) =>
+  complete(text, caret, seen).suggestions.map(({ label }) => label);
+
+describe("completion", () => {
+  it.each([
+    ["", "and"],
+    ["and(", "eq"],
+    ['and(eq(name, "x"), g', "gt"],
+    ["eq(", "run_type"],
+    ["gt(", "latency"],
+    ["eq(name, ", "agent"],
+    ['eq(name, "sum', "summarize"],
+    ["eq(status, ", "error"],
+    ["has(tags, ", "blue"],
+    ['and(eq(metadata_key, "user"), eq(metadata_value, ', "bob"],
+    ["eq(feedback_key, '", "correctness"],
+  ])("after %s there is %s", (text, expected) => {
+    expect(labels(text)).toContain(expected);
+  });
+
+  it("offers only what fits", () => {
+    expect(labels("gt(")).not.toContain("name");
+    expect(labels("eq(metadata_value, ")).toEqual([]);
+    expect(labels('eq(name, "x")')).toEqual([]);
+    expect(labels('search("eq(')).toEqual([]);
+  });
+
+  it("replaces the word around the caret, and no more", () => {
+    const text = "and(eq(na, 1), x)";
+    const { from, to } = complete(text, 9, seen);
+    expect(text.slice(from, to)).toBe("na");
+  });
+});
+
+it("plain words are searched for, expressions are taken as they are", () => {
+  expect(asFilter(' time "out" ')).toBe('search("time \\"out\\"")');
+  expect(asFilter("eq(name, 1")).toBe("eq(name, 1");
+  expect(asFilter("  ")).toBe("");
+});
+
+it("a fault names what was meant", () => {
+  const place = { field: "filter", offset: 3, line: 1, column: 4 };
+  const message = 'There is no field "nmae". Expected one of id, name. (line 1, column 4)';
+  expect(faultWords({ ...place, message, expected: "one of id, name" })).toBe(
+    'There is no field "nmae". Did you mean name?',
+  );
+  expect(faultWords({ ...place, message: "Unexpected ). (line 1)", expected: '","' })).toBe(
+    'Unexpected ). Expected ",".',
+  );
+});
+
+it.each([
+  [
+    '{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"line\\none \\u00e9"}',
+    "line one é",
+  ],
+  ['{"topic":"looms","count":3}', "looms · 3"],
+  ['"}],"content":"","tool_calls":[]},{"content":"the end","id":"x', "the end"],
+  ["{}", ""],
+  [null, ""],
+])("the telling part of %s is %s", (json, expected) => {
+  expect(previewText(json)).toBe(expected);
+});
+
+it("buckets without runs are there too", () => {
+  const found = [{ bucket_start: "2026-01-01T01:00:00Z" }];
+  const { times, at } = fillBuckets(found, {
+    bucket: "hour",
+    start: "2026-01-01T00:10:00Z",
+    end: "2026-01-01T02:10:00Z",
+  });
+  expect(times).toHaveLength(3);
+  expect(at).toEqual([null, found[0], null]);
+});
+
+it("a tree has every run once, also those whose parent is missing", () => {
+  const run = (id: string, parent: string | null, second: number) =>
+    ({
+      id,
+      parent_run_id: parent,
+      start_time: `2026-01-01T00:00:0${second}Z`,
+      end_time: `2026-01-01T00:00:0${second + 1}Z`,
+    }) as Run;
+  const runs = [run("a", null, 0), run("b", "a", 1), run("c", "b", 2), run("d", "gone", 3)];
+  const shape = (folded: string[]) =>
+    treeRows(runs, new Set(folded), 0).map(({ run: { id }, depth }) => `${id}${depth}`);
+  expect(shape([])).toEqual(["a0", "b1", "c2", "d0"]);
+  expect(shape(["a"])).toEqual(["a0", "d0"]);
+  const [, second] = treeRows(runs, new Set(), 0);
+  expect(second).toMatchObject({ left: 0.25, width: 0.25, tookMs: 1_000, childCount: 1 });
+});
