@@ -9,6 +9,7 @@ import { s3Request } from "../support/components/s3-request.ts";
 import { startTcpProxy } from "../support/components/tcp-proxy.ts";
 import { createBucket, listKeys } from "../support/exported-files.ts";
 import { startRedirectingStorage } from "../support/redirecting-storage.ts";
+import { startTlsStorage } from "../support/tls-storage.ts";
 
 const path = "/api/v1/bulk-exports/destinations";
 let rgw: CephRgw;
@@ -236,4 +237,20 @@ test("credentials are rotated only to ones that work", async () => {
     body: { id, credentials_keys: ["access_key_id", "secret_access_key"] },
   });
   expect((await app.call("PATCH", `${path}/${randomUUID()}`, { body: good })).status).toBe(404);
+});
+
+test("over TLS bodies are not hashed for the signature, unless the destination says so", async () => {
+  const storage = await startTlsStorage(rgw.endpoint);
+  const behindTls = (signed?: boolean) =>
+    create({
+      config: {
+        endpoint_url: storage.url,
+        ...(signed === undefined ? {} : { config_kwargs_s3: { payload_signing_enabled: signed } }),
+      },
+    });
+  expect(await behindTls()).toMatchObject({ status: 200 });
+  expect(storage.bodyHashes()).toEqual(["UNSIGNED-PAYLOAD"]);
+  expect(await behindTls(true)).toMatchObject({ status: 200 });
+  expect(storage.bodyHashes()[1]).toMatch(/^[0-9a-f]{64}$/);
+  await storage.stop();
 });

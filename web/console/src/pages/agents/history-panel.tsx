@@ -43,7 +43,7 @@ export function HistoryPanel({ server, threadId, here, at }: HistoryPanelProps) 
           return (
             <li key={id} aria-current={shown ? "step" : undefined}>
               <Link href={index === 0 ? here : `${here}?checkpoint=${encodeURIComponent(id)}`}>
-                <b>{stepName(state)}</b>
+                <b>{stepName(state, states[index - 1])}</b>
                 <span className="muted">
                   {state.created_at && <Time at={state.created_at} />}
                   {stepNumber(state)}
@@ -73,11 +73,12 @@ export function HistoryPanel({ server, threadId, here, at }: HistoryPanelProps) 
   );
 }
 
-function stepName({ next, tasks, metadata }: ThreadState): string {
+function stepName({ next, tasks, metadata }: ThreadState, newer: ThreadState | undefined): string {
   if (tasks.some(({ interrupts }) => interrupts.length > 0)) return `Waits in ${nodes(next)}`;
   if (metadata?.source === "update") return "Changed by hand";
   if (metadata?.source === "fork") return "Forked";
-  if (next.length === 0) return "Done";
+  // What follows in a graph that another assistant has left behind is not known to the present one.
+  if (next.length === 0) return !newer || newer.metadata?.source === "input" ? "Done" : "Step";
   return next.includes("__start__") ? "Input" : `Before ${nodes(next)}`;
 }
 

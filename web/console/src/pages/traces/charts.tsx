@@ -73,7 +73,19 @@ export default function Charts(props: {
       {drawn.drawings.map(({ title, kind, format, series }) => (
         <Card key={title}>
           <h2 className="chart-title">{title}</h2>
-          <Chart label={title} times={drawn.times} series={series} kind={kind} format={format} height={190} />
+          {series.every(({ values }) => values.every((value) => !value)) ? (
+            <p className="muted chart-none">None in this time.</p>
+          ) : (
+            <Chart
+              label={title}
+              times={drawn.times}
+              series={series}
+              // Bars thinner than a line are a wall.
+              kind={drawn.times.length > 72 ? "line" : kind}
+              format={format}
+              height={190}
+            />
+          )}
         </Card>
       ))}
     </div>
