@@ -19,6 +19,8 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    // Where one types, not the button that closes it.
+    dialog?.querySelector<HTMLElement>(".dialog-body :is(input, select, textarea)")?.focus();
     return () => dialog?.close();
   }, []);
   return (

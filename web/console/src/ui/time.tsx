@@ -8,13 +8,16 @@ import {
   formatRelative,
 } from "./format.ts";
 
-const tickMs = 10_000;
-
-/** One clock for every relative time on the page; it runs only while somebody reads it. */
+/** One clock for many times on the page; it runs only while somebody reads it. */
 class Ticker {
+  readonly #everyMs: number;
   #listeners = new Set<() => void>();
   #timer: ReturnType<typeof setInterval> | undefined;
   now = Date.now();
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -23,7 +26,7 @@ class Ticker {
     this.#timer ??= setInterval(() => {
       this.now = Date.now();
       for (const each of this.#listeners) each();
-    }, tickMs);
+    }, this.#everyMs);
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -33,7 +36,10 @@ class Ticker {
   };
 }
 
-const ticker = new Ticker();
+const ticker = new Ticker(10_000);
+/** For what is under way. */
+const stopwatch = new Ticker(1_000);
+const standStill = () => () => {};
 
 /** A time that was not yet read when the clock last ticked is later than it: then the time itself is "now". */
 export function Time({ at }: { at: string | Date | null | undefined }) {
@@ -58,9 +64,12 @@ export function Duration({
   since?: string | null;
   until?: string | null;
 }) {
-  const now = useSyncExternalStore(ticker.subscribe, () => ticker.now);
-  const took =
-    ms ?? (since ? (until ? Date.parse(until) : Math.max(now, Date.parse(since))) - Date.parse(since) : null);
+  const running = (ms === null || ms === undefined) && Boolean(since) && !until;
+  const now = useSyncExternalStore(running ? stopwatch.subscribe : standStill, () =>
+    running ? stopwatch.now : 0,
+  );
+  const end = until ? Date.parse(until) : now;
+  const took = ms ?? (since ? Math.max(0, end - Date.parse(since)) : null);
   if (took === null || took === undefined) return <span className="muted">–</span>;
   return <span className="number">{formatDuration(took)}</span>;
 }

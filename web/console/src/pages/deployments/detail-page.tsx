@@ -97,7 +97,8 @@ function Loaded({ deployment }: { deployment: Deployment }) {
       {current === "logs" && (
         <LogPanel
           label="Server log"
-          path={`${deploymentPath(deployment.id)}/logs`}
+          deploymentId={deployment.id}
+          type="deploy"
           live
           fileName={`${deployment.name}-server.log`}
           empty="No server of this deployment has written anything yet."

@@ -1,19 +1,21 @@
 import { useState } from "react";
 import { Button, ErrorLine, Skeleton, toast } from "../../ui/index.ts";
 import { LogView } from "../../ui/log-view.tsx";
-import { useLog } from "./use-log.ts";
+import { type LogPlace, useLog } from "./use-log.ts";
 
-export type LogPanelProps = {
+export type LogPanelProps = LogPlace & {
   label: string;
-  path: string;
-  type?: "build" | "deploy";
   live: boolean;
   fileName: string;
   empty: string;
 };
 
-export function LogPanel({ label, path, type, live, fileName, empty }: LogPanelProps) {
-  const log = useLog(path, { live, ...(type ? { type } : {}) });
+export function LogPanel(props: LogPanelProps) {
+  return <Panel key={`${props.deploymentId} ${props.revisionId} ${props.type}`} {...props} />;
+}
+
+function Panel({ label, live, fileName, empty, ...place }: LogPanelProps) {
+  const log = useLog(place, live);
   const [busy, setBusy] = useState(false);
   const earlier = async () => {
     setBusy(true);

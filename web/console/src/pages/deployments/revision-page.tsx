@@ -60,7 +60,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
   const here = `/deployments/${deployment.id}/revisions/${revision.id}`;
   const wanted = new URLSearchParams(useSearch()).get("tab");
   const current = wanted === "server" || wanted === "timeline" ? wanted : "build";
-  const logs = `${deploymentPath(deployment.id)}/revisions/${revision.id}/logs`;
+  const place = { deploymentId: deployment.id, revisionId: revision.id };
   const name = deployment.display_name ?? deployment.name;
   return (
     <Page title={`Revision ${revision.number} of ${name}`}>
@@ -104,7 +104,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
       {current === "build" && (
         <LogPanel
           label="Build log"
-          path={logs}
+          {...place}
           type="build"
           live={open}
           fileName={`${deployment.name}-${revision.number}-build.log`}
@@ -118,7 +118,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
       {current === "server" && (
         <LogPanel
           label="Server log"
-          path={logs}
+          {...place}
           type="deploy"
           live={open || deployment.active_revision_id === revision.id}
           fileName={`${deployment.name}-${revision.number}-server.log`}

@@ -10,6 +10,7 @@ const icons: Record<PhaseState, typeof Check> = {
   done: Check,
   failed: X,
   "left-out": Minus,
+  unreached: Minus,
 };
 const words: Record<PhaseState, string> = {
   waiting: "to come",
@@ -17,6 +18,7 @@ const words: Record<PhaseState, string> = {
   done: "done",
   failed: "failed",
   "left-out": "not needed",
+  unreached: "not reached",
 };
 
 /** Queue, build, deploy: how far it is, and what each took. */

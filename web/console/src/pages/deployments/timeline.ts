@@ -1,6 +1,6 @@
 import type { Revision, RevisionEvent } from "./deployment-api.ts";
 
-export type PhaseState = "waiting" | "going" | "done" | "failed" | "left-out";
+export type PhaseState = "waiting" | "going" | "done" | "failed" | "left-out" | "unreached";
 export type Phase = { name: string; state: PhaseState; ms: number | null; since: string | null };
 
 /** The statuses each phase begins with; a revision that needs no build never has those of the build. */
@@ -25,11 +25,14 @@ export function phasesOf(revision: Pick<Revision, "status" | "events">): Phase[]
     const failed = next.status !== "DEPLOYED" && !phases.some((phase) => phase.begins.includes(next.status!));
     return { name, state: failed ? "failed" : "done", ms: between(since, next.created_at), since };
   });
-  // A phase after the current one may still come.
+  // A phase after the current one may still come; after a failure none does.
   const going = found.findIndex(({ state }) => state === "going");
-  return found.map((phase, index) =>
-    going >= 0 && index > going && phase.state === "left-out" ? { ...phase, state: "waiting" } : phase,
-  );
+  const failed = found.findIndex(({ state }) => state === "failed");
+  return found.map((phase, index) => {
+    if (phase.state !== "left-out") return phase;
+    if (going >= 0 && index > going) return { ...phase, state: "waiting" };
+    return failed >= 0 && index > failed ? { ...phase, state: "unreached" } : phase;
+  });
 }
 
 export type Step = RevisionEvent & { ms: number | null };

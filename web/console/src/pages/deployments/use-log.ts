@@ -1,13 +1,19 @@
 import { useEffect, useRef, useState } from "react";
 import { api, query } from "../../api/client.ts";
+import { followEvents } from "../../api/events.ts";
 import type { LogLine } from "../../ui/log-view.tsx";
+import { deploymentPath } from "./deployment-api.ts";
 
-type Answer = { logs: LogLine[]; next_offset: string | null };
+type Answer = { logs: LogLine[] };
 
 const pageSize = 1_000;
-const askAgainMs = 1_000;
 /** More than anybody reads; the oldest go, so that a page that is left open does not grow. */
 const keptAtMost = 50_000;
+/** Lines come one by one; what is shown changes a few times a second at most. */
+const drawMs = 150;
+
+/** The whole deployment's server log, or one revision's build or server log. */
+export type LogPlace = { deploymentId: string; revisionId?: string; type: "build" | "deploy" };
 
 export type Log = {
   lines: readonly LogLine[];
@@ -18,71 +24,76 @@ export type Log = {
   loadEarlier(): Promise<void>;
 };
 
-/** The end of a log, and what is added to it while `live` and somebody looks. */
-export function useLog(path: string, options: { live: boolean; type?: "build" | "deploy" }): Log {
-  const { live, type } = options;
+/** The end of a log, and what is added to it while `live`. Use it under a key: another log is another use. */
+export function useLog({ deploymentId, revisionId, type }: LogPlace, live: boolean): Log {
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [loading, setLoading] = useState(true);
   const [error, setError] = useState<unknown>(null);
   const [hasEarlier, setHasEarlier] = useState(false);
   const shown = useRef<readonly LogLine[]>([]);
+
+  const base = deploymentPath(deploymentId);
+  const path = revisionId ? `${base}/revisions/${revisionId}/logs` : `${base}/logs`;
+  const read = (more: Record<string, string>, signal?: AbortSignal) =>
+    api.get<Answer>(`${path}${query({ limit: pageSize, type: revisionId && type, ...more })}`, { signal });
   const put = (next: readonly LogLine[]) => {
     shown.current = next.length > keptAtMost ? next.slice(-keptAtMost) : next;
     setLines(shown.current);
   };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `put` only sets what is shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the place does not change under one key
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
+    let waiting: LogLine[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = (more: Record<string, string>) =>
-      api.get<Answer>(`${path}${query({ limit: pageSize, type, ...more })}`, { signal });
-
+    const draw = () => {
+      timer = undefined;
+      put([...shown.current, ...waiting]);
+      waiting = [];
+    };
     const begin = async () => {
-      const { logs } = await read({ order: "desc" });
+      const { logs } = await read({ order: "desc" }, signal);
       put(logs.reverse());
       setHasEarlier(logs.length === pageSize);
       setLoading(false);
     };
-    const goOn = async () => {
-      for (;;) {
-        const after = shown.current.at(-1)?.id;
-        const { logs } = await read({ order: "asc", ...(after ? { offset: after } : {}) });
-        if (signal.aborted) return;
-        if (logs.length > 0) put([...shown.current, ...logs]);
-        if (logs.length < pageSize) return;
+    /** When it is over, one look more: the last lines may come after the end was announced. */
+    const finish = async () => {
+      for (let full = true; full; ) {
+        const { logs } = await read({ order: "asc", offset: shown.current.at(-1)?.id ?? "0" }, signal);
+        put([...shown.current, ...logs]);
+        full = logs.length === pageSize;
       }
     };
-    const step = async (work: () => Promise<void>) => {
-      try {
-        if (!document.hidden || shown.current.length === 0) await work();
-        setError(null);
-      } catch (failure) {
-        if (signal.aborted) return;
-        setError(failure);
-        setLoading(false);
-      }
-      // When it is over, one look more: the last lines may come after the end was announced.
-      if (live && !signal.aborted) timer = setTimeout(() => void step(goOn), askAgainMs);
+    const follow = () => {
+      const last = shown.current.at(-1)?.id;
+      return followEvents({
+        path: `${base}/logs/stream${query({ type, revision_id: revisionId, tail: last ? 0 : pageSize })}`,
+        lastEventId: last,
+        signal,
+        onOpen: () => setError(null),
+        onEvent({ event, data }) {
+          if (event !== "log") return;
+          waiting.push(JSON.parse(data) as LogLine);
+          timer ??= setTimeout(draw, drawMs);
+        },
+      });
     };
-    void step(shown.current.length === 0 ? begin : goOn);
+    const run = async () => {
+      if (shown.current.length === 0) await begin();
+      await (live ? follow() : finish());
+    };
+    run().catch((failure: unknown) => {
+      if (signal.aborted) return;
+      setError(failure);
+      setLoading(false);
+    });
     return () => {
       stop.abort();
-      clearTimeout(timer);
+      if (timer !== undefined) draw();
     };
-  }, [path, type, live]);
-
-  // Another log: nothing of the old one stays.
-  const place = `${path} ${type ?? ""}`;
-  const [shownPlace, setShownPlace] = useState(place);
-  if (shownPlace !== place) {
-    setShownPlace(place);
-    shown.current = [];
-    setLines([]);
-    setLoading(true);
-    setHasEarlier(false);
-  }
+  }, [live]);
 
   return {
     lines,
@@ -92,9 +103,7 @@ export function useLog(path: string, options: { live: boolean; type?: "build" | 
     async loadEarlier() {
       const first = shown.current[0]?.id;
       if (!first) return;
-      const { logs } = await api.get<Answer>(
-        `${path}${query({ limit: pageSize, type, order: "desc", offset: first })}`,
-      );
+      const { logs } = await read({ order: "desc", offset: first });
       put([...logs.reverse(), ...shown.current]);
       setHasEarlier(logs.length === pageSize);
     },

@@ -60,7 +60,7 @@ export function FilterField({
         />
       </Field>
       {offer.suggestions.length > 0 && (
-        <fieldset className="bare offers" aria-label="What may come next in the filter">
+        <fieldset className="bare offers" aria-label="What may come next">
           {offer.suggestions.slice(0, mostOffered).map((suggestion) => (
             <button
               key={suggestion.label}

@@ -1,6 +1,6 @@
 /* biome-ignore-all lint/a11y/useSemanticElements: rows that come and go while one scrolls are no <table>. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef } from "react";
+import { memo, type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { formatCount, formatDuration, formatMoney, Time } from "../../ui/index.ts";
 import { previewText } from "./preview.ts";
@@ -70,7 +70,18 @@ export function RunTable({
   );
 }
 
-function RunRow({ run, index, top, height }: { run: Run; index: number; top: number; height: number }) {
+/** Drawn anew only when its run changes: scrolling moves the others' rows, not this one's content. */
+const RunRow = memo(function RunRow({
+  run,
+  index,
+  top,
+  height,
+}: {
+  run: Run;
+  index: number;
+  top: number;
+  height: number;
+}) {
   const [, navigate] = useLocation();
   const place = { transform: `translateY(${top}px)`, height };
   return (
@@ -89,7 +100,7 @@ function RunRow({ run, index, top, height }: { run: Run; index: number; top: num
       <Cells run={run} />
     </div>
   );
-}
+});
 
 function Cells({ run, header, className }: { run?: Run; header?: boolean; className?: string }) {
   const cells: readonly (readonly [string, string, (run: Run) => ReactNode])[] = [
