@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "tests/**/*.test.ts", "web/*/src/**/*.test.ts"],
     globalSetup: ["tests/support/global-setup.ts"],
     // Browsers, killed processes and full machines: on CI a test may try again, a defect fails every time.
     retry: process.env.CI ? 2 : 0,

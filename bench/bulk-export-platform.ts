@@ -69,7 +69,7 @@ async function measure(input: PlatformInput): Promise<PlatformMeasured> {
     ...(input.exportFields ? { export_fields: input.exportFields } : {}),
   });
   while (row.status === "CREATED" || row.status === "RUNNING") {
-    await pause(20);
+    await pause(100);
     row = await call<ExportAnswer>("GET", `/api/v1/bulk-exports/${row.id}`);
   }
   const seconds = (performance.now() - startedMs) / 1000;

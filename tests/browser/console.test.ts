@@ -150,6 +150,9 @@ describe("the shell", () => {
     const page = await running.open(`/deployments/${randomUUID()}`);
     await page.text(/Deployment ID .* not found/).waitFor();
     expect(await page.violations()).toEqual([]);
+    await page.visit("/deployments/one/two/three");
+    await page.text("There is no such page").waitFor();
+    expect(await page.violations()).toEqual([]);
     await page.visit("/settings/nothing");
     await page.heading("Settings").waitFor();
   });

@@ -14,9 +14,13 @@ const zstdParameters = { [constants.ZSTD_c_compressionLevel]: 2 };
 
 /**
  * Mostly one piece of output per page: by default every 16 KB of it is a round trip to the pool of threads, which cost
- * the reading thread more than everything else. The result is copied out of a buffer that is too large for it.
+ * the reading thread more than everything else.
  */
 const mostlyWhole = (page: Buffer) => ({ chunkSize: Math.max(4_096, Math.ceil(page.length / 2)) });
+
+/** The result in memory of its own size: kept until its row group is written, the rest of a larger one would be lost. */
+const fitted = (result: Buffer) =>
+  result.length === result.buffer.byteLength ? result : Buffer.from(result);
 
 /** Parquet's codec numbers, and what compresses a page. The asynchronous ones run beside the caller's thread. */
 export function pageCodec(compression: Compression): PageCodec {
@@ -26,12 +30,12 @@ export function pageCodec(compression: Compression): PageCodec {
     case "snappy":
       return { id: 1, compress: snappyCompress };
     case "gzip":
-      return { id: 2, compress: async (page) => Buffer.from(await gzipPage(page, mostlyWhole(page))) };
+      return { id: 2, compress: async (page) => fitted(await gzipPage(page, mostlyWhole(page))) };
     case "zstandard":
       return {
         id: 6,
         compress: async (page) =>
-          Buffer.from(
+          fitted(
             await zstdPage(page, {
               ...mostlyWhole(page),
               pledgedSrcSize: page.length,

@@ -12,10 +12,20 @@ const elementTypes = { int4: 23, text: 25, float8: 701, uuid: 2950 };
 export class CopyEncoder {
   #bytes: Buffer;
   #at: number;
+  /** Most times of a batch are of one day. */
+  #day = "";
+  #dayMicros = 0;
 
-  constructor(expectedBytes: number) {
-    this.#bytes = Buffer.allocUnsafe(expectedBytes + 1_024);
+  /** `reuse`: the buffer of an earlier encoder whose bytes have been sent; it is taken where it is large enough. */
+  constructor(expectedBytes: number, reuse?: Buffer) {
+    const bytes = expectedBytes + 1_024;
+    this.#bytes = reuse && reuse.byteLength >= bytes ? reuse : Buffer.allocUnsafe(bytes);
     this.#at = signature.copy(this.#bytes);
+  }
+
+  /** What was written into, for the next encoder. */
+  get buffer(): Buffer {
+    return this.#bytes;
   }
 
   row(fields: number): void {
@@ -102,18 +112,23 @@ export class CopyEncoder {
     }
     this.#room(12);
     this.#int4(8);
-    this.#int8((Date.parse(`${value.slice(0, 19)}Z`) - epochMs) * 1_000 + Number(value.slice(20, 26)));
+    const day = value.slice(0, 10);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#dayMicros = (Date.parse(day) - epochMs) * 1_000;
+    }
+    const seconds = digits(value, 11, 2) * 3_600 + digits(value, 14, 2) * 60 + digits(value, 17, 2);
+    this.#int8(this.#dayMicros + seconds * 1e6 + digits(value, 20, 6));
   }
 
-  bits(value: Buffer | null): void {
-    if (value === null) {
-      this.null();
-      return;
-    }
-    this.#room(8 + value.byteLength);
-    this.#int4(4 + value.byteLength);
-    this.#int4(value.byteLength * 8);
-    this.#at += value.copy(this.#bytes, this.#at);
+  /** Bits that `fill` sets in a buffer of zeros, whose first bit is the highest one of its first byte. */
+  bits(bytes: number, fill: (bits: Buffer) => void): void {
+    this.#room(8 + bytes);
+    this.#int4(4 + bytes);
+    this.#int4(bytes * 8);
+    const bits = this.#bytes.subarray(this.#at, this.#at + bytes);
+    fill(bits.fill(0));
+    this.#at += bytes;
   }
 
   uuidArray(values: readonly string[]): void {
@@ -207,6 +222,13 @@ export class CopyEncoder {
     this.#bytes.copy(grown, 0, 0, this.#at);
     this.#bytes = grown;
   }
+}
+
+/** The number that stands at a place of a text. */
+function digits(text: string, start: number, length: number): number {
+  let value = 0;
+  for (let index = start; index < start + length; index++) value = value * 10 + text.charCodeAt(index) - 0x30;
+  return value;
 }
 
 /** Of a lower-case hexadecimal digit. */

@@ -28,7 +28,7 @@ function fullRow(encoder: CopyEncoder, key: string): void {
   encoder.float8(0.1);
   encoder.timestamp("1969-12-31T23:59:59.999999Z");
   encoder.jsonb('{"a":["ü"]}');
-  encoder.bits(Buffer.from([0b1000_0001, 0b0000_0010]));
+  encoder.bits(2, (bits) => bits.set([0b1000_0001, 0b0000_0010]));
   encoder.uuidArray([other, id]);
   encoder.textArray(["", "a,b", 'c"d', "NULL"]);
   encoder.int4Array([1, -2_147_483_648]);

@@ -18,6 +18,7 @@ const conflictRetries = 3;
 /** Group commit of runs: changes of one run are merged while they wait and never written by two lanes at once. */
 export function createRunWriter(options: { database: Database; partitions: Partitions }): RunWriter {
   const { database, partitions } = options;
+  const buffers: Buffer[] = [];
   const batcher = new WriteBatcher<QueuedRun, void>({
     name: "trace_runs",
     lanes: 2,
@@ -66,7 +67,7 @@ export function createRunWriter(options: { database: Database; partitions: Parti
 
   async function execute(plan: ReturnType<typeof planFlush>): Promise<void> {
     await partitions.ensure(plan.runs.map((run) => run.start_time));
-    if (plan.insertsOnly) await insertNewRuns(database, plan.runs);
+    if (plan.insertsOnly) await insertNewRuns(database, plan.runs, buffers);
     else await writeRunChanges(database, plan);
   }
 

@@ -1,7 +1,8 @@
 import { CopyEncoder } from "../../platform/db/copy-encoder.ts";
 import type { MergedRun } from "../ingest/merge-run.ts";
 import { addUsage } from "../ingest/usage-vector.ts";
-import { runTrigrams } from "./run-trigrams.ts";
+import { searchedTexts } from "./searched-texts.ts";
+import { addTrigrams, canTell, signatureBytes } from "./trigrams.ts";
 
 const columns = [
   "id",
@@ -47,12 +48,13 @@ const columns = [
 export const runCopyTarget = `trace_runs (${columns.join(", ")})`;
 
 /** New runs as binary COPY, in the order of `columns`. */
-export function encodeRuns(runs: readonly MergedRun[]): Buffer {
+export function encodeRuns(runs: readonly MergedRun[], reuse?: Buffer): { data: Buffer; buffer: Buffer } {
   let bytes = 0;
   for (const run of runs) bytes += 1_600 + payloadBytes(run);
-  const encoder = new CopyEncoder(bytes);
+  const encoder = new CopyEncoder(bytes, reuse);
   for (const run of runs) encodeRun(encoder, run);
-  return encoder.finish();
+  const data = encoder.finish();
+  return { data, buffer: encoder.buffer };
 }
 
 function encodeRun(row: CopyEncoder, run: MergedRun): void {
@@ -92,7 +94,9 @@ function encodeRun(row: CopyEncoder, run: MergedRun): void {
   row.bytes(run.payloads.extra ?? null);
   row.bytes(run.payloads.events ?? null);
   row.bytes(run.payloads.serialized ?? null);
-  row.bits(runTrigrams(run));
+  const texts = searchedTexts(run);
+  if (canTell(texts)) row.bits(signatureBytes, (bits) => addTrigrams(bits, texts));
+  else row.null();
 }
 
 function payloadBytes({ payloads, error }: MergedRun): number {

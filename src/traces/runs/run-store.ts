@@ -11,7 +11,8 @@ import {
   type PlainColumn,
   writeRuns,
 } from "./run-statements.ts";
-import { runTrigrams } from "./run-trigrams.ts";
+import { searchedTexts } from "./searched-texts.ts";
+import { trigramsOf } from "./trigrams.ts";
 
 export type RunKey = { id: string; workspaceId: string };
 /** A run is looked for between two times; without them in every partition. */
@@ -45,10 +46,23 @@ export async function findStoredRuns(
   }));
 }
 
-/** A run that another process has just made must fail the flush, which then reads it: COPY knows no conflict. */
-export async function insertNewRuns(database: Database, runs: readonly MergedRun[]): Promise<void> {
-  await database.copyIn(runCopyTarget, encodeRuns(runs));
+/**
+ * A run that another process has just made must fail the flush, which then reads it: COPY knows no conflict.
+ * `buffers` are those of earlier calls: megabytes that are made anew for each flush keep the collector busy.
+ */
+export async function insertNewRuns(
+  database: Database,
+  runs: readonly MergedRun[],
+  buffers: Buffer[] = [],
+): Promise<void> {
+  const { data, buffer } = encodeRuns(runs, buffers.pop());
+  await database.copyIn(runCopyTarget, data);
+  // Only when all was sent: a failed COPY may leave the socket with the bytes.
+  if (buffer.byteLength <= maxKeptBytes) buffers.push(buffer);
 }
+
+/** Of the usual flush; larger buffers are not kept for later ones. */
+const maxKeptBytes = 16_000_000;
 
 export type AncestorUsage = RunKey & { since: string; until: string; usage: UsageVector };
 
@@ -157,6 +171,6 @@ function packBlob(runs: readonly MergedRun[], columns: Record<string, string>): 
 function blobOf(run: MergedRun, name: BlobColumn): Buffer | null {
   if (name === "metadata") return Buffer.from(run.metadata);
   if (name === "error") return run.error === null ? null : Buffer.from(run.error);
-  if (name === "trigrams") return runTrigrams(run);
+  if (name === "trigrams") return trigramsOf(searchedTexts(run));
   return run.payloads[name] ?? null;
 }

@@ -1,6 +1,6 @@
 /** Of `trace_runs.trigrams`. English text of 2 KB sets about a third of them. */
 export const signatureBits = 1_024;
-const signatureBytes = signatureBits / 8;
+export const signatureBytes = signatureBits / 8;
 
 /** Longer texts would set nearly every bit, and tell nothing. */
 const maxSignedBytes = 65_536;
@@ -10,13 +10,23 @@ const maxSignedBytes = 65_536;
  * A word can occur only where all its groups do: most runs a search looks at are passed over by these bits, without
  * reading their payloads. Null: too long to tell. Changing the hash makes every stored run unfindable.
  */
-export function trigramsOf(texts: readonly (Buffer | null)[]): Buffer | null {
+export function trigramsOf(texts: readonly Text[]): Buffer | null {
+  if (!canTell(texts)) return null;
+  const bits = Buffer.alloc(signatureBytes);
+  addTrigrams(bits, texts);
+  return bits;
+}
+
+type Text = Buffer | null;
+
+export function canTell(texts: readonly Text[]): boolean {
   let size = 0;
   for (const text of texts) size += text?.byteLength ?? 0;
-  if (size > maxSignedBytes) return null;
-  const bits = Buffer.alloc(signatureBytes);
-  for (const text of texts) if (text) addTrigrams(bits, text);
-  return bits;
+  return size <= maxSignedBytes;
+}
+
+export function addTrigrams(bits: Buffer, texts: readonly Text[]): void {
+  for (const text of texts) if (text) addText(bits, text);
 }
 
 /** The bits a word needs, or null when it is too short to have any. Only for plain ASCII words. */
@@ -26,17 +36,14 @@ export function trigramsOfWord(word: string): Buffer | null {
   return runs.length === 0 ? null : trigramsOf(runs.map((run) => Buffer.from(run)));
 }
 
-function addTrigrams(bits: Buffer, text: Buffer): void {
+function addText(bits: Buffer, text: Buffer): void {
   const { length } = text;
   if (length < 3) return;
-  let last = lowerCase[text[0]!]!;
-  let middle = lowerCase[text[1]!]!;
+  let group = (lowerCase[text[0]!]! << 8) | lowerCase[text[1]!]!;
   for (let index = 2; index < length; index++) {
-    const next = lowerCase[text[index]!]!;
-    const hash = Math.imul((last << 16) | (middle << 8) | next, 0x9e3779b1) >>> 22;
+    group = ((group << 8) | lowerCase[text[index]!]!) & 0xffffff;
+    const hash = Math.imul(group, 0x9e3779b1) >>> 22;
     bits[hash >>> 3]! |= 0x80 >>> (hash & 7);
-    last = middle;
-    middle = next;
   }
 }
 

@@ -5,10 +5,11 @@ import { pages } from "./pages.ts";
 import { createQueryClient } from "./query-client.ts";
 import { useSession } from "./session.ts";
 import { ErrorBoundary } from "./shell/error-boundary.tsx";
+import { NoSuchPage } from "./shell/no-such-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
 import { WorkspaceGate } from "./shell/workspace-gate.tsx";
-import { ButtonLink, EmptyState, Page, Skeleton, ToastList } from "./ui/index.ts";
+import { Skeleton, ToastList } from "./ui/index.ts";
 
 export function App() {
   const session = useSession();
@@ -54,16 +55,5 @@ function PageLoading() {
       <Skeleton lines={1} height="2.2rem" />
       <Skeleton lines={6} />
     </div>
-  );
-}
-
-function NoSuchPage() {
-  return (
-    <Page title="Not found">
-      <h1 className="spoken">Not found</h1>
-      <EmptyState title="There is no such page" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>
-        The address may be mistyped, or what it led to is gone.
-      </EmptyState>
-    </Page>
   );
 }

@@ -1,4 +1,5 @@
 import { Route, Switch } from "wouter";
+import { NoSuchPage } from "../../shell/no-such-page.tsx";
 import { DetailPage } from "./detail-page.tsx";
 import { ListPage } from "./list-page.tsx";
 import { NewPage } from "./new-page.tsx";
@@ -14,6 +15,7 @@ export default function DeploymentsPages() {
       <Route path="/deployments/:id/revisions/:revision">
         {({ id, revision }) => <RevisionPage key={revision} deploymentId={id} revisionId={revision} />}
       </Route>
+      <Route component={NoSuchPage} />
     </Switch>
   );
 }

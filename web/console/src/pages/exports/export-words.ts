@@ -68,11 +68,8 @@ export function adviceFor(error: string): string {
 export function duckDbSnippet(row: BulkExport, destination: Destination | undefined): string {
   const config = destination?.config;
   const host = config?.endpoint_url ? new URL(config.endpoint_url) : null;
-  const options = [
-    "type s3",
-    "key_id '…'",
-    "secret '…'",
-    `region '${config?.region ?? "us-east-1"}'`,
+  const secret = ["type s3", "key_id '…'", "secret '…'", `region '${config?.region ?? "us-east-1"}'`];
+  const elsewhere = [
     ...(host
       ? [
           `endpoint '${host.host}'`,
@@ -87,8 +84,10 @@ export function duckDbSnippet(row: BulkExport, destination: Destination | undefi
     (name) => row.export_fields === null || row.export_fields.includes(name),
   );
   return `install httpfs; load httpfs;
-create secret (${options.join(", ")});
+create secret (${secret.join(", ")}${elsewhere.length === 0 ? "" : `,\n  ${elsewhere.join(", ")}`});
 select ${columns.length > 0 ? columns.join(", ") : "*"}
-from read_parquet('${root}/export_id=${id}/**/*.parquet', hive_partitioning = true)
+from read_parquet(
+  '${root}/export_id=${id}/**/*.parquet',
+  hive_partitioning = true)
 limit 20;`;
 }

@@ -89,6 +89,7 @@ export function ExportsTable({ rows }: { rows: readonly BulkExport[] }) {
             <>
               {row.interval_hours !== null && `${intervalText(row.interval_hours)}, `}
               {windowText(row)}
+              {row.source_bulk_export_id !== null && <span className="muted small"> by schedule</span>}
             </>
           ),
         },

@@ -100,7 +100,10 @@ function NewForm() {
       navigate(`/exports/${made.id}`);
     },
   });
-  const refused = { ...refusalsOf(preview.error), ...refusalsOf(create.error) };
+  const counted = refusalsOf(preview.error);
+  // Half a filter is not wrong while it is being written.
+  const isHalf = counted.filter?.startsWith("The filter ends too early") ?? false;
+  const refused = { ...(isHalf && !sent ? {} : counted), ...refusalsOf(create.error) };
   const problem = (name: keyof NewExportForm) => (sent ? problems[name] : null) ?? refused[name];
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -37,10 +37,5 @@ export function ExportProgress({ row }: { row: BulkExport }) {
 }
 
 export function ExportLink({ row, names }: { row: BulkExport; names: ReadonlyMap<string, string> }) {
-  return (
-    <>
-      <Link href={`/exports/${row.id}`}>{subjectOf(row, names)}</Link>
-      {row.source_bulk_export_id !== null && <span className="muted small"> by schedule</span>}
-    </>
-  );
+  return <Link href={`/exports/${row.id}`}>{subjectOf(row, names)}</Link>;
 }

@@ -30,7 +30,7 @@ export function RunTable({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => (narrow ? narrowRowHeight : rowHeight),
-    overscan: 12,
+    overscan: 8,
     getItemKey: (index) => rows[index]!.id,
   });
   const shown = virtual.getVirtualItems();
