@@ -15,7 +15,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.trace_pairs(payload text)
  RETURNS TABLE(k text, v text)
  LANGUAGE sql
- IMMUTABLE
+ IMMUTABLE STRICT
 AS $function$
   with recursive walk (path, node) as (
     select '', jsonb_or_null(payload)
@@ -108,6 +108,7 @@ create table auth_authorizations (
   token_id uuid,
   created_at timestamp with time zone default now() not null,
   expires_at timestamp with time zone not null,
+  url_sealed text,
   constraint auth_authorizations_pkey PRIMARY KEY (id),
   constraint auth_authorizations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'claimed'::text, 'completed'::text, 'failed'::text]))),
   constraint auth_authorizations_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['user'::text, 'agent'::text]))),
@@ -118,6 +119,7 @@ create table auth_authorizations (
   constraint auth_authorizations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX auth_authorizations_expiry ON public.auth_authorizations USING btree (expires_at);
+CREATE INDEX auth_authorizations_open ON public.auth_authorizations USING btree (workspace_id, created_at DESC) WHERE (status = 'pending'::text);
 CREATE INDEX auth_authorizations_provider ON public.auth_authorizations USING btree (provider);
 CREATE INDEX auth_authorizations_renews ON public.auth_authorizations USING btree (renews_token_id) WHERE (renews_token_id IS NOT NULL);
 CREATE INDEX auth_authorizations_token ON public.auth_authorizations USING btree (token_id) WHERE (token_id IS NOT NULL);
@@ -407,6 +409,7 @@ create table crons (
   next_run_date timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  caller_json text,
   constraint crons_pkey PRIMARY KEY (cron_id),
   constraint crons_disabled_is_not_due CHECK ((enabled OR (next_run_date IS NULL))),
   constraint crons_on_run_completed_check CHECK ((on_run_completed = ANY (ARRAY['delete'::text, 'keep'::text]))),
@@ -462,6 +465,19 @@ CREATE INDEX deployment_logs_age ON public.deployment_logs USING btree (at);
 CREATE INDEX deployment_logs_deployment ON public.deployment_logs USING btree (deployment_id, kind, id);
 CREATE INDEX deployment_logs_revision ON public.deployment_logs USING btree (revision_id, kind, id);
 
+create table deployment_metrics (
+  deployment_id uuid not null,
+  at timestamp with time zone not null,
+  cpu double precision,
+  memory_bytes bigint,
+  requests integer default 0 not null,
+  errors integer default 0 not null,
+  busy_ms double precision default 0 not null,
+  constraint deployment_metrics_pkey PRIMARY KEY (deployment_id, at),
+  constraint deployment_metrics_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
+CREATE INDEX deployment_metrics_age ON public.deployment_metrics USING btree (at);
+
 create table deployments (
   id uuid not null,
   workspace_id uuid not null,
@@ -493,6 +509,8 @@ create table deployments (
   updated_at timestamp with time zone default now() not null,
   deleted_at timestamp with time zone,
   purge_after timestamp with time zone,
+  tracer_session_id uuid,
+  delete_tracing_project boolean default false not null,
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_slug_key UNIQUE (slug),
   constraint deployments_source_check CHECK ((source = ANY (ARRAY['github'::text, 'external_docker'::text, 'internal_docker'::text, 'internal_source'::text, 'internal_template'::text]))),
@@ -820,6 +838,19 @@ create table trace_datasets (
 );
 CREATE UNIQUE INDEX trace_datasets_name ON public.trace_datasets USING btree (workspace_id, name);
 
+create table trace_example_attachments (
+  workspace_id uuid not null,
+  example_id uuid not null,
+  name text not null,
+  mime_type text not null,
+  size integer not null,
+  content bytea not null,
+  created_at timestamp with time zone default now() not null,
+  constraint trace_example_attachments_pkey PRIMARY KEY (example_id, name),
+  constraint trace_example_attachments_example_id_fkey FOREIGN KEY (example_id) REFERENCES trace_examples(id) ON DELETE CASCADE
+);
+alter table trace_example_attachments alter column content set storage external;
+
 create table trace_examples (
   id uuid not null,
   workspace_id uuid not null,
@@ -938,6 +969,7 @@ create table trace_runs (
   extra text,
   events text,
   serialized text,
+  trigrams bit(1024),
   constraint trace_runs_pkey PRIMARY KEY (id, start_time, workspace_id)
 ) partition by RANGE (start_time);
 alter table trace_runs alter column inputs set storage external;
@@ -946,6 +978,8 @@ alter table trace_runs alter column error set storage external;
 alter table trace_runs alter column extra set storage external;
 alter table trace_runs alter column events set storage external;
 alter table trace_runs alter column serialized set storage external;
+alter table trace_runs alter column trigrams set storage plain;
+CREATE INDEX trace_runs_by_name ON ONLY public.trace_runs USING btree (project_id, name, start_time DESC, id DESC);
 CREATE INDEX trace_runs_by_project ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) INCLUDE (workspace_id, trace_id, end_time, status, run_type, name, is_root, total_tokens, total_cost, first_token_time, usage);
 CREATE INDEX trace_runs_errors ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX trace_runs_of_example ON ONLY public.trace_runs USING btree (reference_example_id) WHERE (reference_example_id IS NOT NULL);
@@ -960,6 +994,15 @@ create table trace_settings (
   constraint trace_settings_pkey PRIMARY KEY (workspace_id),
   constraint trace_settings_retention_days_check CHECK ((retention_days > 0)),
   constraint trace_settings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
+create table tracing_keys (
+  workspace_id uuid not null,
+  api_key_id uuid not null,
+  key_sealed text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint tracing_keys_pkey PRIMARY KEY (workspace_id),
+  constraint tracing_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
 create table users (

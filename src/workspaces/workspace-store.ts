@@ -64,10 +64,7 @@ export async function lockBootstrap(sql: Sql): Promise<void> {
 /** For the start: by id, whatever its state, in whichever organization. */
 export type StoredWorkspace = { id: string; organization_id: string; name: string; deleted: boolean };
 
-export async function findStoredWorkspace(
-  sql: Sql,
-  id: string,
-): Promise<StoredWorkspace | undefined> {
+export async function findStoredWorkspace(sql: Sql, id: string): Promise<StoredWorkspace | undefined> {
   const { rows } = await raw<StoredWorkspace>`
     select id, organization_id, name, deleted_at is not null as deleted from workspaces where id = ${id}`.execute(
     sql,

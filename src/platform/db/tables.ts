@@ -80,6 +80,7 @@ export interface AuthAuthorizationsTable {
   token_id: string | null;
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
+  url_sealed: string | null;
 }
 
 export interface AuthConnectionsTable {
@@ -308,6 +309,7 @@ export interface CronsTable {
   next_run_date: Timestamp | null;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  caller_json: string | null;
 }
 
 export interface DeploymentInstancesTable {
@@ -342,6 +344,16 @@ export interface DeploymentLogsTable {
   run_id: string | null;
 }
 
+export interface DeploymentMetricsTable {
+  deployment_id: string;
+  at: Timestamp;
+  cpu: number | null;
+  memory_bytes: number | null;
+  requests: Generated<number>;
+  errors: Generated<number>;
+  busy_ms: Generated<number>;
+}
+
 export interface DeploymentsTable {
   id: string;
   workspace_id: string;
@@ -373,6 +385,8 @@ export interface DeploymentsTable {
   updated_at: Generated<Timestamp>;
   deleted_at: Timestamp | null;
   purge_after: Timestamp | null;
+  tracer_session_id: string | null;
+  delete_tracing_project: Generated<boolean>;
 }
 
 export interface EncryptionKeysTable {
@@ -621,6 +635,16 @@ export interface TraceDatasetsTable {
   modified_at: Generated<Timestamp>;
 }
 
+export interface TraceExampleAttachmentsTable {
+  workspace_id: string;
+  example_id: string;
+  name: string;
+  mime_type: string;
+  size: number;
+  content: Buffer;
+  created_at: Generated<Timestamp>;
+}
+
 export interface TraceExamplesTable {
   id: string;
   workspace_id: string;
@@ -723,11 +747,19 @@ export interface TraceRunsTable {
   extra: string | null;
   events: string | null;
   serialized: string | null;
+  trigrams: string | null;
 }
 
 export interface TraceSettingsTable {
   workspace_id: string;
   retention_days: number | null;
+}
+
+export interface TracingKeysTable {
+  workspace_id: string;
+  api_key_id: string;
+  key_sealed: string;
+  created_at: Generated<Timestamp>;
 }
 
 export interface UsersTable {
@@ -770,6 +802,7 @@ export interface Tables {
   crons: CronsTable;
   deployment_instances: DeploymentInstancesTable;
   deployment_logs: DeploymentLogsTable;
+  deployment_metrics: DeploymentMetricsTable;
   deployments: DeploymentsTable;
   encryption_keys: EncryptionKeysTable;
   git_integrations: GitIntegrationsTable;
@@ -792,6 +825,7 @@ export interface Tables {
   threads: ThreadsTable;
   trace_attachments: TraceAttachmentsTable;
   trace_datasets: TraceDatasetsTable;
+  trace_example_attachments: TraceExampleAttachmentsTable;
   trace_examples: TraceExamplesTable;
   trace_feedback: TraceFeedbackTable;
   trace_parked_patches: TraceParkedPatchesTable;
@@ -799,6 +833,7 @@ export interface Tables {
   trace_projects: TraceProjectsTable;
   trace_runs: TraceRunsTable;
   trace_settings: TraceSettingsTable;
+  tracing_keys: TracingKeysTable;
   users: UsersTable;
   workspaces: WorkspacesTable;
 }
