@@ -3,7 +3,7 @@ import { asFilter, complete } from "../../web/console/src/pages/traces/filter-co
 import { faultWords } from "../../web/console/src/pages/traces/filter-fault.ts";
 import { previewText } from "../../web/console/src/pages/traces/preview.ts";
 import { fillBuckets } from "../../web/console/src/pages/traces/range.ts";
-import type { Run } from "../../web/console/src/pages/traces/trace-api.ts";
+import type { Run } from "../../web/console/src/pages/traces/trace.ts";
 import { treeRows } from "../../web/console/src/pages/traces/trace-rows.ts";
 
 const seen = {

@@ -8,6 +8,7 @@ export * from "./format.ts";
 export * from "./page.tsx";
 export * from "./progress.tsx";
 export * from "./search-input.tsx";
+export * from "./show-more.tsx";
 export * from "./states.tsx";
 export * from "./table.tsx";
 export * from "./tabs.tsx";

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { Button, EmptyState, ErrorLine, ErrorState, Skeleton, Time } from "../../ui/index.ts";
+import { Button, EmptyState, ErrorLine, ErrorState, ShowMore, Skeleton, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type AgentServer, type ThreadState, threadKey, useHistory, useRuns } from "./agent-api.ts";
 import { startRun } from "./start-run.ts";
@@ -64,11 +64,7 @@ export function HistoryPanel({ server, threadId, here, at }: HistoryPanelProps) 
           );
         })}
       </ol>
-      {found.hasNextPage && (
-        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          Show earlier
-        </Button>
-      )}
+      <ShowMore of={found} words="Show earlier" />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { api } from "../../api/client.ts";
-import { Button, ErrorState, Page, PageHeader, Skeleton, Table } from "../../ui/index.ts";
+import { ErrorState, Page, PageHeader, ShowMore, Skeleton, Table } from "../../ui/index.ts";
 import { type Deployment, useDeployments, useLatestRevisions } from "../deployments/deployment-api.ts";
 import { DeploymentBadge } from "../deployments/state-badge.tsx";
 import { type AgentServer, builtIn, serverOf } from "./agent-api.ts";
@@ -52,13 +52,7 @@ export function ServersPage() {
       />
       {found.isPending && <Skeleton lines={2} height="3.2rem" />}
       {found.error && !found.data && <ErrorState error={found.error} retry={() => found.refetch()} />}
-      {found.hasNextPage && (
-        <div className="row">
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <ShowMore of={found} />
     </Page>
   );
 }

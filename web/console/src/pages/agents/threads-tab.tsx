@@ -1,11 +1,11 @@
 import { MessagesSquare } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import {
-  Button,
   EmptyState,
   ErrorState,
   SearchInput,
   Select,
+  ShowMore,
   Skeleton,
   StatusBadge,
   Table,
@@ -88,13 +88,7 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
               },
             ]}
           />
-          {found.hasNextPage && (
-            <div className="row">
-              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                Show more
-              </Button>
-            </div>
-          )}
+          <ShowMore of={found} />
         </>
       )}
     </>

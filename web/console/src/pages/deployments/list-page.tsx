@@ -1,13 +1,13 @@
 import { Plus, Rocket } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import {
-  Button,
   ButtonLink,
   EmptyState,
   ErrorState,
   Page,
   PageHeader,
   SearchInput,
+  ShowMore,
   Skeleton,
   Table,
   Time,
@@ -78,13 +78,7 @@ export function ListPage() {
               },
             ]}
           />
-          {found.hasNextPage && (
-            <div className="row">
-              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                Show more
-              </Button>
-            </div>
-          )}
+          <ShowMore of={found} />
         </>
       )}
     </Page>

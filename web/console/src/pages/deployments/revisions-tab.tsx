@@ -1,7 +1,17 @@
 import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import { Badge, Button, Duration, ErrorState, Skeleton, StatusBadge, Table, Time } from "../../ui/index.ts";
+import {
+  Badge,
+  Button,
+  Duration,
+  ErrorState,
+  ShowMore,
+  Skeleton,
+  StatusBadge,
+  Table,
+  Time,
+} from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Deployment, isOpen, type Revision, useRevisions } from "./deployment-api.ts";
 import { RollBackDialog } from "./revision-page.tsx";
@@ -68,13 +78,7 @@ export function RevisionsTab({ deployment }: { deployment: Deployment }) {
           },
         ]}
       />
-      {found.hasNextPage && (
-        <div className="row">
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <ShowMore of={found} />
       {target && <RollBackDialog deployment={deployment} revision={target} onClose={() => setTarget(null)} />}
     </>
   );

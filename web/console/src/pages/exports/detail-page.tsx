@@ -20,6 +20,7 @@ import {
   PageHeader,
   Progress,
   Section,
+  ShowMore,
   Skeleton,
   Time,
   toast,
@@ -247,13 +248,7 @@ function Spawned({ id }: { id: string }) {
       ) : (
         <>
           <ExportsTable rows={rows} />
-          {found.hasNextPage && (
-            <div className="row">
-              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                Show more
-              </Button>
-            </div>
-          )}
+          <ShowMore of={found} />
         </>
       )}
     </Section>

@@ -1,13 +1,13 @@
 import { FolderOutput, Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
 import {
-  Button,
   ButtonLink,
   Checkbox,
   EmptyState,
   ErrorState,
   Page,
   PageHeader,
+  ShowMore,
   Skeleton,
   Table,
   Time,
@@ -57,13 +57,7 @@ export function ListPage() {
             />
           )}
           <ExportsTable rows={rows} />
-          {found.hasNextPage && (
-            <div className="row">
-              <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                Show more
-              </Button>
-            </div>
-          )}
+          <ShowMore of={found} />
         </>
       )}
     </Page>

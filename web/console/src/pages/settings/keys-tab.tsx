@@ -10,6 +10,7 @@ import {
   EmptyState,
   ErrorState,
   Section,
+  ShowMore,
   Skeleton,
   Table,
   Time,
@@ -109,11 +110,7 @@ export function KeysTab() {
           ]}
         />
       )}
-      {found.hasNextPage && (
-        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          Show more
-        </Button>
-      )}
+      <ShowMore of={found} />
       {creating && <NewKeyDialog onClose={() => setCreating(false)} />}
       {revoking && (
         <ConfirmDialog

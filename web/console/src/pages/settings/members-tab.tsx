@@ -13,6 +13,7 @@ import {
   Input,
   Section,
   Select,
+  ShowMore,
   Skeleton,
   Table,
   Time,
@@ -100,11 +101,7 @@ export function MembersTab() {
           ]}
         />
       )}
-      {found.hasNextPage && (
-        <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          Show more
-        </Button>
-      )}
+      <ShowMore of={found} />
       {adding && <AddDialog onClose={() => setAdding(false)} />}
       {removing && (
         <ConfirmDialog
@@ -118,7 +115,8 @@ export function MembersTab() {
             await client.invalidateQueries({ queryKey: ["settings"] });
           }}
         >
-          Their keys for this workspace are revoked at once. Other workspaces are not touched.
+          Their keys for this workspace and the accounts they connected here are revoked. Other workspaces are
+          not touched.
         </ConfirmDialog>
       )}
     </Section>

@@ -1,4 +1,4 @@
-import type { SeenValues } from "./trace-api.ts";
+import type { SeenValues } from "./trace.ts";
 
 export type Suggestion = { label: string; detail: string; insert: string };
 /** What may stand at the caret, and the part of the text it replaces. */

@@ -1,4 +1,4 @@
-import type { FilterFault } from "./trace-api.ts";
+import type { FilterFault } from "./trace.ts";
 
 /** What is wrong with a filter in one line; for a misspelt word, the one that was meant. */
 export function faultWords({ message, expected }: FilterFault): string {

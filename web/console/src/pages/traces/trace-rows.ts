@@ -1,4 +1,4 @@
-import type { Run } from "./trace-api.ts";
+import type { Run } from "./trace.ts";
 
 export type TreeRow = {
   run: Run;
