@@ -69,7 +69,7 @@ export function Chart({
             size: 30,
             grid: { show: false },
             space: 70,
-            values: (_plot, values) => values.map(clock),
+            values: (_plot, values) => values.map(tick),
           },
           { ...axis, size: 58, values: (_plot, values) => values.map((value) => format(value)) },
         ],
@@ -108,7 +108,7 @@ export function Chart({
     <div className="chart">
       <div ref={place} className="chart-plot" role="img" aria-label={`${label}. ${last.join(", ")}`} />
       <p className="chart-legend" aria-hidden="true">
-        <span>{at === undefined ? "" : new Date(at * 1_000).toLocaleTimeString()}</span>
+        <span>{at === undefined ? "" : moment(at, times)}</span>
         {series.map(({ name, values, color }, place) => {
           const value = values[index];
           return (
@@ -126,9 +126,21 @@ export function Chart({
   );
 }
 
-function clock(seconds: number): string {
+/** Midnight is told by its day, so that several days can be told apart. */
+function tick(seconds: number): string {
   const at = new Date(seconds * 1_000);
+  if (at.getHours() === 0 && at.getMinutes() === 0) return day(at);
   return `${String(at.getHours()).padStart(2, "0")}:${String(at.getMinutes()).padStart(2, "0")}`;
+}
+
+function moment(seconds: number, times: readonly number[]): string {
+  const at = new Date(seconds * 1_000);
+  const isLong = times.at(-1)! - times[0]! > 86_400;
+  return isLong ? `${day(at)}, ${at.toLocaleTimeString()}` : at.toLocaleTimeString();
+}
+
+function day(at: Date): string {
+  return at.toLocaleDateString(undefined, { month: "short", day: "numeric" });
 }
 
 /** Changes whenever the colours do. */

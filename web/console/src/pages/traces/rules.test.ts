@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { asFilter, complete } from "../../web/console/src/pages/traces/filter-complete.ts";
-import { faultWords } from "../../web/console/src/pages/traces/filter-fault.ts";
-import { previewText } from "../../web/console/src/pages/traces/preview.ts";
-import { fillBuckets } from "../../web/console/src/pages/traces/range.ts";
-import type { Run } from "../../web/console/src/pages/traces/trace.ts";
-import { treeRows } from "../../web/console/src/pages/traces/trace-rows.ts";
+import { asFilter, complete } from "./filter-complete.ts";
+import { faultWords } from "./filter-fault.ts";
+import { previewText } from "./preview.ts";
+import { fillBuckets } from "./range.ts";
+import type { Run } from "./trace.ts";
+import { treeRows } from "./trace-rows.ts";
 
 const seen = {
   names: ["agent", "summarize"],
