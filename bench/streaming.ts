@@ -144,9 +144,11 @@ class Running {
     const http = new HttpClient(port, 2_000);
     await untilHealthy(http);
     this.#place = { http, port, pid: this.#child.pid! };
-    // The first runs of a process are slow for reasons of their own: code is read and compiled.
-    const warm = { port, streams: 20, count: 50, every: 10, spreadMs: 500 };
-    await listen(warm, AbortSignal.timeout(partLimitMs)).catch(() => undefined);
+    // The first thousands of words of a process are slow for reasons of their own: code is read and compiled.
+    const warm = { port, streams: 50, count: 100, every: 20, spreadMs: 1_000 };
+    for (let round = 0; round < 2; round += 1) {
+      await listen(warm, AbortSignal.timeout(partLimitMs)).catch(() => undefined);
+    }
     return this.#place;
   }
 }
