@@ -1,9 +1,10 @@
 import { delimiter, join } from "node:path";
 
-/** The environment of a project's install and build commands; caches are kept from one build to the next. */
+/** The environment of one of a project's install and build commands; caches are kept from one build to the next. */
 export function stepEnvironment(
   machine: Record<string, string>,
   place: { home: string; cache: string; bins: readonly string[] },
+  command: string,
 ): Record<string, string> {
   const { home, cache, bins } = place;
   const registry = machine.npm_config_registry ?? machine.NPM_CONFIG_REGISTRY;
@@ -16,11 +17,8 @@ export function stepEnvironment(
     npm_config_update_notifier: "false",
     npm_config_audit: "false",
     npm_config_fund: "false",
-    // A link into the cache would change with it, and belong to whoever the cache belongs to.
-    npm_config_store_dir: join(cache, "pnpm"),
-    npm_config_package_import_method: "copy",
-    // The version a project asks for has been provided.
-    npm_config_manage_package_manager_versions: "false",
+    // npm warns of settings it does not know.
+    ...(command === "npm" ? {} : pnpmSettings(cache)),
     COREPACK_ENABLE_STRICT: "0",
     YARN_CACHE_FOLDER: join(cache, "yarn"),
     YARN_GLOBAL_FOLDER: join(cache, "yarn-modern"),
@@ -30,5 +28,15 @@ export function stepEnvironment(
     YARN_NODE_LINKER: "node-modules",
     BUN_INSTALL_CACHE_DIR: join(cache, "bun"),
     ...(registry ? { YARN_REGISTRY: registry, YARN_NPM_REGISTRY_SERVER: registry } : {}),
+  };
+}
+
+function pnpmSettings(cache: string): Record<string, string> {
+  return {
+    // A link into the cache would change with it, and belong to whoever the cache belongs to.
+    npm_config_store_dir: join(cache, "pnpm"),
+    npm_config_package_import_method: "copy",
+    // The version a project asks for has been provided.
+    npm_config_manage_package_manager_versions: "false",
   };
 }

@@ -256,7 +256,7 @@ export function createBuilder(options: BuilderOptions) {
 
   async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
     shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
-    const env = stepEnvironment(options.environment, shop);
+    const env = stepEnvironment(options.environment, shop, command);
     try {
       await runStep({ ...shop.place(), command, args, cwd, env, user: shop.user });
     } catch (error) {

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Braces, Send, Square } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { api } from "../../api/client.ts";
 import { Button, ErrorLine, Select, Textarea } from "../../ui/index.ts";
@@ -40,9 +40,17 @@ export function Composer(props: ComposerProps) {
   const stop = useMutation({
     mutationFn: () => api.post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
   });
+  const { mutate, isPending } = send;
+  // Whoever types faster than the assistants are loaded is not made to press Enter again.
+  const [asked, setAsked] = useState(false);
+  useEffect(() => {
+    if (!asked || !ready) return;
+    setAsked(false);
+    mutate();
+  }, [asked, ready, mutate]);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (ready && !send.isPending) send.mutate();
+    if (text.trim() !== "" && input !== undefined && !isPending) setAsked(true);
   };
   return (
     <form className="composer" onSubmit={submit}>
@@ -86,7 +94,7 @@ export function Composer(props: ComposerProps) {
             Stop
           </Button>
         )}
-        <Button type="submit" look="primary" icon={Send} disabled={!ready} busy={send.isPending}>
+        <Button type="submit" look="primary" icon={Send} disabled={!ready} busy={isPending || asked}>
           {checkpointId ? "Send from here" : runId ? "Queue" : "Send"}
         </Button>
       </div>
