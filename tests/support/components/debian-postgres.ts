@@ -62,7 +62,9 @@ export async function startDebianPostgres(
   };
 
   try {
-    const initArgs = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    // C.UTF-8 sorts by bytes as C does, and knows the letters beyond ASCII, as the embedded server does.
+    const locale = ["-E", "UTF8", "--locale=C.UTF-8"];
+    const initArgs = ["-D", data, "-U", "postgres", "-A", "trust", ...locale, "--no-sync"];
     const init = spawnProcess(join(BIN, "initdb"), initArgs, { name: "initdb", cwd: folder.path, user });
     const { code } = await init.waitExit(60_000);
     if (code !== 0) throw new Error(`initdb failed with exit code ${code}:\n${init.output()}`);
