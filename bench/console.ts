@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { createLogger } from "../src/platform/logger.ts";
 
 /**
  * How much script does the first page of the console load, packed, and how long until it can be used and is full?
+ * How long does it block while ten thousand runs are scrolled through?
  *   node bench/console.ts        BENCH_LOADS=10 for more loads
  */
 const loads = Number(process.env.BENCH_LOADS ?? 7);
@@ -35,6 +37,64 @@ async function firstLoad(browser: Browser, url: string): Promise<Load> {
         fullMs: at("treadle.overview"),
       };
     })()`)) as Load;
+  } finally {
+    await context.close();
+  }
+}
+
+const manyRuns = 10_000;
+
+async function sendRuns(url: string): Promise<void> {
+  const now = Date.now();
+  for (let sent = 0; sent < manyRuns; sent += 500) {
+    const post = Array.from({ length: 500 }, (_, index) => {
+      const id = randomUUID();
+      const at = new Date(now - (sent + index) * 1_000).toISOString();
+      const payload = {
+        messages: [{ role: "user", content: `Question ${sent + index}: why is my invoice higher?` }],
+      };
+      const names = { name: `run ${sent + index}`, run_type: "chain", session_name: "many" };
+      return { id, trace_id: id, ...names, inputs: payload, outputs: payload, start_time: at, end_time: at };
+    });
+    const headers = { "x-api-key": apiKey, "content-type": "application/json" };
+    const body = JSON.stringify({ post });
+    const answer = await fetch(`${url}/api/v1/runs/batch`, { method: "POST", headers, body });
+    if (!answer.ok) throw new Error(`Runs were refused: ${answer.status} ${await answer.text()}`);
+  }
+}
+
+type Scrolled = { longestMs: number; longTasks: number; frameP99Ms: number };
+
+/** From the newest run to the last one, a screenful per frame, while more of them are loaded. */
+async function scrollThrough(browser: Browser, url: string): Promise<Scrolled> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${url}/#key=${apiKey}`);
+    await page.goto(`${url}/traces`);
+    await page.getByRole("link", { name: "many" }).click();
+    await page.getByText("run 0", { exact: true }).waitFor();
+    return (await page.evaluate(`(async () => {
+      const long = [];
+      new PerformanceObserver((list) => long.push(...list.getEntries())).observe({ type: "longtask" });
+      const list = document.querySelector('[aria-label="Runs, scrolls"]');
+      const isOver = () => document.querySelector(".runs-foot").textContent === "10,000 runs";
+      const frames = [];
+      let last = performance.now();
+      while (!isOver() || list.scrollTop + list.clientHeight < list.scrollHeight - 2) {
+        list.scrollTop += list.clientHeight;
+        await new Promise(requestAnimationFrame);
+        frames.push(performance.now() - last);
+        last = performance.now();
+      }
+      frames.sort((a, b) => a - b);
+      const durations = long.map(({ duration }) => duration);
+      return {
+        longestMs: Math.max(0, ...durations),
+        longTasks: durations.length,
+        frameP99Ms: frames[Math.floor(frames.length * 0.99)],
+      };
+    })()`)) as Scrolled;
   } finally {
     await context.close();
   }
@@ -74,6 +134,11 @@ try {
   console.log(`usable (shell): ${Math.round(median(measured.map(({ shellMs }) => shellMs)))} ms, median`);
   console.log(
     `full (overview with data): ${Math.round(median(measured.map(({ fullMs }) => fullMs)))} ms, median`,
+  );
+  await sendRuns(url);
+  const { longestMs, longTasks, frameP99Ms } = await scrollThrough(browser, url);
+  console.log(
+    `scrolling ${manyRuns} runs: frame p99 ${Math.round(frameP99Ms)} ms, ${longTasks} tasks over 50 ms, longest ${Math.round(longestMs)} ms`,
   );
   if (scriptBytes > limitBytes) {
     console.error(`The first load is larger than ${limitBytes / 1000} KB.`);
