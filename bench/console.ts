@@ -8,6 +8,7 @@ import { build } from "vite";
 import { createApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createLogger } from "../src/platform/logger.ts";
+import { median } from "./load.ts";
 
 /**
  * How much script does the first page of the console load, packed, and how long until it can be used and is full?
@@ -98,10 +99,6 @@ async function scrollThrough(browser: Browser, url: string): Promise<Scrolled> {
   } finally {
     await context.close();
   }
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), "treadle-bench-console-"));

@@ -24,6 +24,7 @@ export async function findGitPlace(root: string): Promise<GitPlace> {
       `There are changes that are not committed: ${files.slice(0, 5).join(", ")}${files.length > 5 ? ", …" : ""}.`,
     );
   }
+  // Refused when no branch is checked out, and `config` when the branch follows none.
   const branch = await git("symbolic-ref", "--quiet", "--short", "HEAD").catch(() => null);
   const remote =
     branch === null ? "origin" : await git("config", `branch.${branch}.remote`).catch(() => "origin");

@@ -8,10 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { type ControlPlaneServer, startControlPlane, treadleCommand } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { treadleCommand } from "../support/control-plane.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -21,11 +20,11 @@ import {
 } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let folder: DeploymentSite["folder"];
 let scratch: TempFolder;
-let database: TestDatabase;
 const squatters: Server[] = [];
 let takePorts = 0;
 
@@ -50,24 +49,17 @@ function unluckyRuntime(): Runtime {
 }
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("bad-input");
   scratch = await createTempFolder("bad-input-scratch");
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
+  site = await startDeploymentSite("bad-input", {
     runtime: unluckyRuntime(),
     settings: { bakeMs: 200, drainMs: 2_000, buildMaxBytes: 5 * 1024 * 1024 },
   });
+  ({ plane, git, folder } = site);
 });
 
 afterAll(async () => {
   for (const squatter of squatters) squatter.close();
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
   await scratch?.remove();
 });
 

@@ -6,12 +6,10 @@ import { promisify } from "node:util";
 import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GitFiles } from "../support/components/git-repository.ts";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { isRunning } from "../support/components/process-table.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -21,31 +19,24 @@ import {
 } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let folder: DeploymentSite["folder"];
 let scratch: TempFolder;
-let database: TestDatabase;
+let database: DeploymentSite["database"];
 let count = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("failures");
   scratch = await createTempFolder("failures-scratch");
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
-    logLevel: process.env.TEST_LOG ?? "silent",
+  site = await startDeploymentSite("failures", {
     settings: { healthMs: 20_000, buildTimeoutMs: 20_000, buildMaxBytes: 5_000_000, bakeMs: 100 },
   });
+  ({ plane, git, folder, database } = site);
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
   await scratch?.remove();
 });
 

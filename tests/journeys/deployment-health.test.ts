@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -16,28 +13,18 @@ import { quickInstall, quickProject } from "../support/quick-project.ts";
 type Health = { state: string; message: string | null; attempt: number; since: string | null };
 type WithHealth = DeploymentBody & { health: Health };
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
-let database: TestDatabase;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let database: DeploymentSite["database"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("health");
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
-    logLevel: process.env.TEST_LOG ?? "silent",
-    settings: { bakeMs: 200, drainMs: 2_000 },
-  });
+  site = await startDeploymentSite("health", { settings: { bakeMs: 200, drainMs: 2_000 } });
+  ({ plane, git, database } = site);
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
 });
 
 async function make(name: string, files: Record<string, string> = {}) {

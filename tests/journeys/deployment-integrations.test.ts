@@ -3,11 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GitRepository } from "../support/components/git-repository.ts";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -18,19 +15,16 @@ import {
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
 const token = "ghp_a-very-secret-token-0123456789";
-let plane: ControlPlaneServer;
-let git: GitServer;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
 let host: Server;
-let folder: TempFolder;
-let database: TestDatabase;
+let database: DeploymentSite["database"];
 let repository: GitRepository;
 let integration: { id: string; webhook_url: string; webhook_secret: string };
 let deployment: DeploymentBody;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("integrations");
-  git = await startGitServer({ credentials: [{ username: "x-access-token", password: token }] });
   // The one call of a GitHub-compatible host that is not git itself.
   host = createServer((request, response) => {
     const known = request.headers.authorization === `Bearer ${token}`;
@@ -45,20 +39,17 @@ beforeAll(async () => {
     response.end(JSON.stringify(known ? [repo] : { message: "Bad credentials" }));
   });
   await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
+  site = await startDeploymentSite("integrations", {
+    git: { credentials: [{ username: "x-access-token", password: token }] },
     settings: { gitPollMs: 3_600_000 },
   });
+  ({ plane, git, database } = site);
   repository = await git.createRepository("tracked", quickProject("one"));
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
+  await site?.stop();
   host?.close();
-  await database?.drop();
-  await folder?.remove();
 });
 
 const webhook = (body: string, headers: Record<string, string>) =>

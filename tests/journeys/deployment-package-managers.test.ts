@@ -1,36 +1,23 @@
-import { chmod, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { deploy, gitDeployment } from "../support/deployments.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
-let database: TestDatabase;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let folder: DeploymentSite["folder"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("package-managers");
-  await chmod(folder.path, 0o711);
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
-    logLevel: process.env.TEST_LOG ?? "silent",
-  });
+  site = await startDeploymentSite("package-managers", { folderMode: 0o711 });
+  ({ plane, git, folder } = site);
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
 });
 
 const lockFile = (name: string) =>

@@ -2,11 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { GitRepository } from "../support/components/git-repository.ts";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -16,10 +13,10 @@ import {
 } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
-let database: TestDatabase;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let database: DeploymentSite["database"];
 let repository: GitRepository;
 let deployment: DeploymentBody;
 let first: RevisionBody;
@@ -38,15 +35,10 @@ const revisions = async (query = "") =>
   ).body.resources;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("revisions");
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
-    logLevel: process.env.TEST_LOG ?? "silent",
+  site = await startDeploymentSite("revisions", {
     settings: { bakeMs: 1_000, healthMs: 60_000, rollbackMs: 20_000 },
   });
+  ({ plane, git, database } = site);
   repository = await git.createRepository("quick", quickProject("one"));
   const body = gitDeployment("quick", repository.url, {
     source_config: sourceConfig(),
@@ -57,10 +49,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
 });
 
 describe("the life of a deployment", () => {

@@ -1,37 +1,23 @@
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { ensureDebianPackages } from "../support/components/install-packages.ts";
 import { runCommand } from "../support/components/run-command.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { deploy, gitDeployment, readExample } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
-let database: TestDatabase;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("deployments");
-  git = await startGitServer();
-  plane = await startControlPlane({
-    databaseUrl: database.url,
-    folder: folder.path,
-    logLevel: process.env.TEST_LOG ?? "silent",
-    settings: { bakeMs: 500 },
-  });
+  site = await startDeploymentSite("deployments", { settings: { bakeMs: 500 } });
+  ({ plane, git } = site);
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
 });
 
 type Messages = { messages: { content: string }[] };

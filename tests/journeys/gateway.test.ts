@@ -1,19 +1,15 @@
-import { chmod } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { type GitServer, startGitServer } from "../support/components/git-server.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { type DeploymentBody, deploy, gitDeployment } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
-let plane: ControlPlaneServer;
-let git: GitServer;
-let folder: TempFolder;
-let database: TestDatabase;
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+let database: DeploymentSite["database"];
 let plain: DeploymentBody;
 let guarded: DeploymentBody;
 
@@ -45,15 +41,8 @@ export const auth = new Auth().authenticate(async (request) => {
 `;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await createTempFolder("gateway");
-  // As an operator's data folder outside of a private home is.
-  await chmod(folder.path, 0o711);
-  git = await startGitServer();
-  plane = await startControlPlane({
-    ...{ databaseUrl: database.url, folder: folder.path, agentAuthRequired: true },
-    logLevel: process.env.TEST_LOG ?? "silent",
-  });
+  site = await startDeploymentSite("gateway", { folderMode: 0o711, agentAuthRequired: true });
+  ({ plane, git, database } = site);
   const make = async (name: string, files: Record<string, string>) => {
     const repository = await git.createRepository(name, quickProject(name, files));
     const source_config = { repo_url: repository.url, install_command: quickInstall };
@@ -76,10 +65,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await plane?.stop();
-  await git?.stop();
-  await database?.drop();
-  await folder?.remove();
+  await site?.stop();
 });
 
 const get = (path: string, init: RequestInit = {}) =>

@@ -1,12 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { build } from "vite";
+import { findViolations } from "./axe.ts";
 import { launchBrowser } from "./components/chromium.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** A browser, and the chat page built from its source as it is now. */
 export async function openChatPages() {
@@ -124,18 +121,7 @@ export class ChatPage {
 
   /** Problems a person with a disability would hit, as axe rates them. */
   async seriousViolations(): Promise<string[]> {
-    await this.page.evaluate(axeSource);
-    const found = await this.page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await axe.run()).violations.map(({ id, impact, nodes }) => ({
-        id,
-        impact,
-        html: nodes[0]?.html ?? "",
-      }));
-    });
-    return found
+    return (await findViolations(this.page))
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .map(({ id, html }) => `${id}: ${html.slice(0, 200)}`);
   }

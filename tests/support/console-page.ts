@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { build } from "vite";
 import type { Config } from "../../src/config.ts";
 import { createTestApp, type TestApp } from "./app.ts";
+import { findViolations } from "./axe.ts";
 import { launchBrowser } from "./components/chromium.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export const phone = { width: 390, height: 844 };
 
@@ -109,20 +106,9 @@ export class ConsolePage {
     await this.page.locator(".skeleton").first().waitFor({ state: "detached" });
   }
 
-  /** Problems a person with a disability would hit, as axe rates them: none of any weight is accepted. */
+  /** Problems a person with a disability would hit, as axe rates them, but for minor ones. */
   async violations(): Promise<string[]> {
-    await this.page.evaluate(axeSource);
-    const found = await this.page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-      };
-      return (await axe.run()).violations.map(({ id, impact, nodes }) => ({
-        id,
-        impact,
-        html: nodes[0]?.html ?? "",
-      }));
-    });
-    return found
+    return (await findViolations(this.page))
       .filter(({ impact }) => impact !== "minor")
       .map(({ id, impact, html }) => `${id} (${impact}): ${html.slice(0, 240)}`);
   }

@@ -252,6 +252,7 @@ export class ProtocolConnection {
         if (!signal.aborted) throw error;
       }
     });
+    // Whoever asked hears of the failure by `done`; those behind it in the line go on.
     this.#line = done.catch(() => undefined);
     return done;
   }

@@ -57,6 +57,7 @@ export function createPartitionThreads(options: { idleMs?: number } = {}): Parti
       const worker = take();
       const post = (message: ToThread) => worker.postMessage(message);
       const outcome = Promise.withResolvers<{ rows: number }>();
+      // It is waited for at the end; until then a failure must not count as unhandled.
       outcome.promise.catch(() => {});
       const keep = (work: Promise<void>) => {
         work.then(

@@ -126,6 +126,7 @@ class PartitionStream {
   }
 
   async abandon(): Promise<void> {
+    // Its failure, if any, is why it is abandoned.
     await this.#tail.catch(() => {});
     await this.#open?.upload.abandon();
   }
@@ -196,6 +197,7 @@ class PartitionStream {
       this.#pages -= 1;
       this.#steer();
     });
+    // The column that waits for its pages reports it; it may not wait yet.
     done.catch(() => {});
     return done;
   }

@@ -60,6 +60,7 @@ export function createApiClient(connection: Connection, options: { version: stri
   }
 
   async function serverVersion(): Promise<string | null> {
+    // Only to explain a failure that is reported anyway: without it the version stays unknown.
     const response = await fetch(`${connection.url}/info`, { redirect: "manual" }).catch(() => null);
     const parsed = answers.serverInfo.safeParse(response ? parseJson(await response.text()) : undefined);
     return parsed.success ? parsed.data.version : null;

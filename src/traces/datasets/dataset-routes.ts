@@ -7,7 +7,7 @@ import { jsonQuery } from "./json-query.ts";
 
 const tag = "Datasets";
 const id = z.guid();
-const any = z.unknown().optional();
+const anyJson = z.unknown().optional();
 const write = { kind: "workspace", role: "editor" } as const;
 const read = { kind: "workspace", role: "viewer" } as const;
 
@@ -17,9 +17,9 @@ const dataset = z.object({
   name: z.string(),
   description: z.string().nullable(),
   data_type: z.string(),
-  inputs_schema_definition: any,
-  outputs_schema_definition: any,
-  metadata: any,
+  inputs_schema_definition: anyJson,
+  outputs_schema_definition: anyJson,
+  metadata: anyJson,
   example_count: z.int(),
   session_count: z.int(),
   created_at: z.string(),
@@ -44,10 +44,10 @@ export function datasetRoutes(service: DatasetService): Route[] {
           name: z.string().min(1).max(500),
           description: z.string().nullish(),
           data_type: z.enum(["kv", "llm", "chat"]).nullish(),
-          inputs_schema_definition: any,
-          outputs_schema_definition: any,
-          extra: z.looseObject({ metadata: any }).nullish(),
-          metadata: any,
+          inputs_schema_definition: anyJson,
+          outputs_schema_definition: anyJson,
+          extra: z.looseObject({ metadata: anyJson }).nullish(),
+          metadata: anyJson,
         }),
         responses: { 200: one },
         errors: [409],
@@ -125,7 +125,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
         body: z.looseObject({
           name: z.string().min(1).max(500).optional(),
           description: z.string().nullish(),
-          metadata: any,
+          metadata: anyJson,
         }),
         responses: { 200: one },
         errors: [404, 409],
