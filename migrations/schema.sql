@@ -700,10 +700,11 @@ create table runs (
   constraint runs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'success'::text, 'error'::text, 'timeout'::text, 'interrupted'::text]))),
   constraint runs_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES threads(thread_id) ON DELETE CASCADE
 );
-CREATE INDEX runs_leased ON public.runs USING btree (lease_expires_at) WHERE (status = 'running'::text);
+CREATE INDEX runs_leased ON public.runs USING btree (lease_expires_at) WHERE (lease_owner IS NOT NULL);
 CREATE INDEX runs_of_thread ON public.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (thread_id) WHERE (status = 'running'::text);
-CREATE INDEX runs_waiting ON public.runs USING btree (available_at) WHERE (status = 'pending'::text);
+CREATE INDEX runs_pending_of_thread ON public.runs USING btree (thread_id) WHERE (status = 'pending'::text);
+CREATE INDEX runs_waiting ON public.runs USING btree (available_at) WHERE ((status = 'pending'::text) AND (ended_at IS NULL));
 
 create table schema_migrations (
   version integer not null,
@@ -806,7 +807,7 @@ create table threads (
   constraint threads_ttl_strategy_check CHECK ((ttl_strategy = ANY (ARRAY['delete'::text, 'keep_latest'::text])))
 );
 CREATE INDEX threads_by_creation ON public.threads USING btree (workspace_id, created_at DESC);
-CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_path_ops);
+CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_path_ops) WITH (gin_pending_list_limit='256');
 CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC);
 CREATE INDEX threads_expiring ON public.threads USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
+import { TableGrowth } from "../platform/db/table-growth.ts";
 import type { Authorize } from "../platform/http/access.ts";
 import type { Caller } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
@@ -151,6 +152,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
   });
   const temporary = temporaryThreads(database);
+  const growth = new TableGrowth({
+    sql: database.sql,
+    logger,
+    tables: ["threads", "runs", "thread_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes"],
+  });
   const worker: RunWorker = new RunWorker({
     database,
     executor,
@@ -163,6 +169,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     runTimeoutMs: options.runTimeoutMs,
     beforeEnd: (run, result) => webhooks.announce(run, result),
     onEnd: async (run) => {
+      growth.note();
       if (!run.temporary) return;
       // Whoever waits for a run that was queued may be elsewhere and still has to read its result.
       if (run.newThread) await temporary.add(run.thread_id);
@@ -195,6 +202,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 
   const threads = new ThreadService({
     database,
+    growth,
     defaultTtl,
     stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
   });

@@ -9,7 +9,8 @@ type BlobRow = [string, string, string, string, number | null, string, string];
 type WriteRow = [string, string, string, string, number, string, number | null, string, string];
 
 /** The parameters of the one statement that writes a batch, and which fence each item depends on. */
-export type CheckpointBatch = { parameters: unknown[]; fenceOf: (number | null)[] };
+export type CheckpointBatch = { parameters: Cell[][]; fenceOf: (number | null)[] };
+type Cell = string | number | null;
 
 /**
  * Turns items into columns. `on conflict do update` may not meet a row twice in one statement, so equal
@@ -103,8 +104,8 @@ function keyOf(...parts: (string | number | null)[]): string {
   return parts.join("\0");
 }
 
-function columns(rows: unknown[][], width: number): unknown[][] {
-  return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]));
+function columns(rows: Cell[][], width: number): Cell[][] {
+  return Array.from({ length: width }, (_, column) => rows.map((row) => row[column] ?? null));
 }
 
 /** A text[] as text: the driver would make a two-dimensional array of a list of lists, which unnest flattens. */

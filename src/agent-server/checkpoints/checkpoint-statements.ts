@@ -8,14 +8,12 @@ import type { CheckpointQuery } from "./checkpoint.ts";
  * before a takeover may so commit just after it; its checkpoint is then older than all the new attempt writes.
  */
 export const writeBatchStatement: Statement = {
-  name: "checkpoints_write_v1",
+  name: "checkpoints_write_v2",
   text: `
 with fence as materialized (
   select f.position, f.run_id
   from unnest($1::uuid[], $2::int[]) with ordinality as f(run_id, attempt, position)
-  where exists (
-    select 1 from runs r where r.run_id = f.run_id and r.attempt = f.attempt and r.status = 'running'
-  )
+  where (select r.attempt = f.attempt and r.status = 'running' from runs r where r.run_id = f.run_id)
 ), new_checkpoints as (
   insert into checkpoints (
     thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, structure, metadata,
@@ -77,7 +75,10 @@ export type ReadRow = {
   blob_versions: string[] | null;
 };
 
-/** Values and writes come as rows of their own, not as arrays: the driver is slow at parsing large arrays. */
+/**
+ * Values and writes come as rows of their own, not as arrays: the driver is slow at parsing large arrays. Limit and
+ * offset keep the planner at the indexes, also of tables that were small when it made the plan.
+ */
 const partsOfFound = `
 select 'checkpoint' as kind, found.position, found.thread_id, found.checkpoint_ns, found.checkpoint_id as a,
   found.parent_checkpoint_id as b, found.metadata as c, found.structure as d, null::int as idx,
@@ -89,21 +90,29 @@ from (
   select distinct found.thread_id, found.checkpoint_ns, k.channel, k.version
   from found cross join lateral unnest(found.blob_channels, found.blob_versions) as k(channel, version)
 ) k
-join checkpoint_blobs b on b.thread_id = k.thread_id and b.checkpoint_ns = k.checkpoint_ns
-  and b.channel = k.channel and b.version = k.version
+cross join lateral (
+  select * from checkpoint_blobs b
+  where b.thread_id = k.thread_id and b.checkpoint_ns = k.checkpoint_ns and b.channel = k.channel
+    and b.version = k.version
+  limit 1
+) b
 union all
 select 'write', found.position, w.thread_id, w.checkpoint_ns, w.task_id, w.channel, w.type, w.payload, w.idx,
   null, null
 from found
-join checkpoint_writes w on w.thread_id = found.thread_id and w.checkpoint_ns = found.checkpoint_ns
-  and w.checkpoint_id = found.checkpoint_id`;
+cross join lateral (
+  select * from checkpoint_writes w
+  where w.thread_id = found.thread_id and w.checkpoint_ns = found.checkpoint_ns
+    and w.checkpoint_id = found.checkpoint_id
+  offset 0
+) w`;
 
 const columnsOfFound = `c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata,
   c.structure, c.blob_channels, c.blob_versions`;
 
 /** The newest checkpoint between two ids, for many threads at once: by id both ends are that id. */
 export const readStatement: Statement = {
-  name: "checkpoints_read_v1",
+  name: "checkpoints_read_v2",
   text: `
 with found as materialized (
   select q.position::int as position, c.*
@@ -182,7 +191,7 @@ export function listStatement(
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   return {
     statement: {
-      name: `checkpoints_list_${shape}_v1`,
+      name: `checkpoints_list_${shape}_v2`,
       text: `
 with found as materialized (
   select (row_number() over (order by c.checkpoint_id desc, c.checkpoint_ns desc, c.thread_id desc))::int

@@ -1,4 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
+import { textArray } from "../../platform/db/text-array.ts";
 import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import {
@@ -127,7 +128,13 @@ export class CheckpointStore {
 
   async #write(items: readonly CheckpointItem[]): Promise<Outcome[]> {
     const { parameters, fenceOf } = buildBatch(items);
-    const holding = await this.#database.query<{ position: number }>(writeBatchStatement, parameters);
+    const [runIds, attempts, ...columns] = parameters;
+    const holding = await this.#database.query<{ position: number }>(writeBatchStatement, [
+      runIds,
+      attempts,
+      // A column holds texts in all its rows or in none.
+      ...columns.map((column) => (column.some(isText) ? textArray(column as string[]) : column)),
+    ]);
     const held = new Set(holding.map((row) => row.position));
     return fenceOf.map((fence) => (fence === null || held.has(fence) ? "written" : "refused"));
   }
@@ -201,4 +208,8 @@ function blobKey(threadId: string, checkpointNs: string, channel: string, versio
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
 }

@@ -1,12 +1,16 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type * as Callbacks from "@langchain/core/callbacks/manager";
 import type * as Messages from "@langchain/core/messages";
+import type * as Singletons from "@langchain/core/singletons";
 import type * as LangGraph from "@langchain/langgraph";
 import type * as PregelModule from "@langchain/langgraph/pregel";
 import type * as Schemas from "@langchain/langgraph/zod/schema";
 import type * as Checkpoint from "@langchain/langgraph-checkpoint";
 import { AppError } from "../../platform/errors.ts";
 import { findInstalledPackage, type InstalledPackage, importUrl, requireFrom } from "./installed-package.ts";
+import { lightenCallbacks } from "./light-callbacks.ts";
+import { lightenContext } from "./light-context.ts";
 import { importModule } from "./native-import.ts";
 
 /**
@@ -67,6 +71,8 @@ type KitModules = {
   pregel: typeof PregelModule;
   checkpoint: typeof Checkpoint;
   messages: typeof Messages;
+  singletons: typeof Singletons;
+  callbacks: typeof Callbacks;
   schemas: typeof Schemas | undefined;
 };
 
@@ -90,7 +96,9 @@ export async function loadServerKit(): Promise<GraphKit> {
 
 async function loadKit(copies: Copies, origin: GraphKit["origin"], format: ModuleFormat): Promise<GraphKit> {
   const modules = format === "esm" ? await importModules(copies) : requireModules(copies);
-  const { langgraph, pregel, checkpoint, messages, schemas } = modules;
+  const { langgraph, pregel, checkpoint, messages, schemas, singletons, callbacks } = modules;
+  lightenContext(singletons.AsyncLocalStorageProviderSingleton, callbacks.CallbackManager);
+  lightenCallbacks(callbacks.CallbackManager);
   return {
     origin,
     format,
@@ -121,14 +129,24 @@ function looksInterrupted(values: unknown): boolean {
 }
 
 async function importModules(copies: Copies): Promise<KitModules> {
-  const [langgraph, pregel, checkpoint, messages, schemas] = await Promise.all([
+  const [langgraph, pregel, checkpoint, messages, singletons, callbacks, schemas] = await Promise.all([
     importRequired(copies.langgraph, "."),
     importRequired(copies.langgraph, "./pregel"),
     importRequired(copies.checkpoint, "."),
     importRequired(copies.core, "./messages"),
+    importRequired(copies.core, "./singletons"),
+    importRequired(copies.core, "./callbacks/manager"),
     importOptional(copies.langgraph, "./zod/schema"),
   ]);
-  return { langgraph, pregel, checkpoint, messages, schemas } as unknown as KitModules;
+  return {
+    langgraph,
+    pregel,
+    checkpoint,
+    messages,
+    singletons,
+    callbacks,
+    schemas,
+  } as unknown as KitModules;
 }
 
 function requireModules(copies: Copies): KitModules {
@@ -138,6 +156,8 @@ function requireModules(copies: Copies): KitModules {
     pregel: load("@langchain/langgraph/pregel"),
     checkpoint: load("@langchain/langgraph-checkpoint"),
     messages: load("@langchain/core/messages"),
+    singletons: load("@langchain/core/singletons"),
+    callbacks: load("@langchain/core/callbacks/manager"),
     schemas: importUrl(copies.langgraph, "./zod/schema")
       ? load("@langchain/langgraph/zod/schema")
       : undefined,

@@ -18,12 +18,12 @@ export type Ownership = { kind: "own"; thread: ProtocolThread } | { kind: "other
 export type OwnershipQuery = { workspaceId: string; threadId: string };
 type OwnershipRow = ProtocolThread & { own: boolean | null };
 
-const findMany: Statement = {
-  name: "protocol_find_threads_1",
+export const findOwnershipsStatement: Statement = {
+  name: "protocol_find_threads_2",
   text: `select q.ordinal::int as ordinal, t.thread_id, t.status, t.metadata, t.interrupts_json, t.pruned_seq,
       t.protocol, t.workspace_id = q.workspace_id as own
     from unnest($1::uuid[], $2::uuid[]) with ordinality as q(thread_id, workspace_id, ordinal)
-    left join threads t on t.thread_id = q.thread_id
+    left join lateral (select * from threads where thread_id = q.thread_id limit 1) t on true
     order by q.ordinal`,
 };
 
@@ -32,7 +32,7 @@ export async function findOwnerships(
   database: Database,
   queries: readonly OwnershipQuery[],
 ): Promise<Ownership[]> {
-  const rows = await database.query<Nullable<OwnershipRow>>(findMany, [
+  const rows = await database.query<Nullable<OwnershipRow>>(findOwnershipsStatement, [
     queries.map((query) => query.threadId),
     queries.map((query) => query.workspaceId),
   ]);

@@ -42,7 +42,7 @@ export type RunExecutorOptions = {
   logger: Logger;
   /** Where the steps of a run are traced; undefined traces nothing. */
   trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
-  /** What every run's metadata tells about the server. */
+  /** What the checkpoints and the trace of every run tell about the server. */
   serverMetadata: Record<string, unknown>;
 };
 
@@ -126,13 +126,15 @@ export class RunExecutor {
     progress: Progress,
   ): Promise<GraphRun> {
     const { kit } = loaded;
-    const metadata = { ...run.metadata, ...this.#options.serverMetadata, run_attempt: run.attempt };
     const graph: CompiledGraph = await loaded.resolve(
       run.kwargs.config,
       "threads.create_run",
       run.kwargs.context,
     );
-    const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...metadata });
+    // Not in the config: the graph library would carry them along and copy them at every step.
+    const { serverMetadata } = this.#options;
+    const told = { ...run.metadata, ...serverMetadata, run_attempt: run.attempt };
+    const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...told });
     progress.writes = new CheckpointWrites(saver);
     const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
     return {
@@ -140,21 +142,22 @@ export class RunExecutor {
       kit,
       kwargs,
       runId: run.run_id,
-      metadata,
+      metadata: run.metadata,
       saver,
       store: this.#options.stores.forWorkspace(kit, run.workspace_id),
       signal,
-      tracer: this.#tracer(run),
+      tracer: this.#tracer(run, told),
       protocol: speaksProtocol(run),
       resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
     };
   }
 
-  #tracer(run: ClaimedRun): RunTracer | undefined {
+  #tracer(run: ClaimedRun, metadata: Record<string, unknown>): RunTracer | undefined {
     const { trace } = this.#options;
     if (!trace) return undefined;
     const place = { workspaceId: run.workspace_id, project: run.graph_id };
-    return new RunTracer(run.run_id, run.graph_id, (span) => trace(place, span));
+    const root = { id: run.run_id, name: run.graph_id, metadata };
+    return new RunTracer(root, (span) => trace(place, span));
   }
 
   /** After a retry the log holds what the dead attempt said; a snapshot lets clients correct themselves. */

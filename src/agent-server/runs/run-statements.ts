@@ -9,16 +9,24 @@ const prefixed = runColumns.replaceAll(/\b([a-z_]+)\b/g, "r.$1");
 /** Highest event number of a thread, also when its last writer died before it could say so. */
 const lastSeq = `greatest(t.last_seq, coalesce((select max(e.seq) from thread_events e where e.thread_id = t.thread_id), 0))`;
 
-/** Thread and assistant of a run to be created, for many requests at once. */
+/**
+ * Thread and assistant of a run to be created, for many requests at once. The limits of one keep the planner at the
+ * indexes: a plan is kept for as long as its connection, and one made while a table was small would read all of it.
+ */
 export const findTargets: Statement = {
-  name: "runs_find_targets_1",
+  name: "runs_find_targets_2",
   text: `select q.ordinal::int as ordinal,
       t.thread_id, t.metadata as thread_metadata, t.config as thread_config,
       a.assistant_id, a.graph_id, a.config as assistant_config, a.context as assistant_context,
       a.metadata as assistant_metadata
     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality as q(workspace_id, thread_id, assistant_id, ordinal)
-    left join threads t on t.thread_id = q.thread_id and t.workspace_id = q.workspace_id
-    left join assistants a on a.assistant_id = q.assistant_id and a.workspace_id = q.workspace_id
+    left join lateral (
+      select thread_id, workspace_id, metadata, config from threads where thread_id = q.thread_id limit 1
+    ) t on t.workspace_id = q.workspace_id
+    left join lateral (
+      select assistant_id, graph_id, config, context, metadata from assistants
+      where assistant_id = q.assistant_id and workspace_id = q.workspace_id limit 1
+    ) a on true
     order by q.ordinal`,
 };
 
@@ -28,10 +36,10 @@ export const findTargets: Statement = {
  * the index `runs_one_running`, and the loser's rows are tried again one by one.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_4",
+  name: "runs_insert_5",
   text: `with q as (
-      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[],
-        $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::jsonb[], $14::jsonb[],
+      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
+        $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
         $17::float8[], $18::text[], $19::boolean[])
       with ordinality as q(run_id, thread_id, workspace_id, assistant_id, graph_id, strategy, metadata, kwargs_json,
         temporary, create_thread, claim, delay_seconds, thread_metadata, thread_config, ttl_minutes, ttl_strategy,
@@ -39,7 +47,7 @@ export const insertRuns: Statement = {
     ), made as (
       insert into threads (thread_id, workspace_id, status, metadata, config, ttl_minutes, ttl_strategy, expires_at,
         protocol)
-      select thread_id, workspace_id, 'busy', thread_metadata, thread_config, ttl_minutes, ttl_strategy,
+      select thread_id, workspace_id, 'busy', thread_metadata::jsonb, thread_config::jsonb, ttl_minutes, ttl_strategy,
         now() + make_interval(secs => ttl_minutes * 60), speaks_protocol
       from q where create_thread
       on conflict (thread_id) do nothing
@@ -51,12 +59,15 @@ export const insertRuns: Statement = {
         coalesce(t.protocol, false) as protocol,
         case when t.thread_id is null then 0 else ${lastSeq} end as last_seq,
         exists (select 1 from q earlier where earlier.thread_id = q.thread_id and earlier.ordinal < q.ordinal)
-        or (t.thread_id is not null and exists (
-          select 1 from runs r where r.thread_id = q.thread_id and r.status in ('pending', 'running')
-        )) as active
+        or (t.thread_id is not null and coalesce(
+          (select r.run_id from runs r where r.thread_id = q.thread_id and r.status = 'running' limit 1),
+          (select r.run_id from runs r where r.thread_id = q.thread_id and r.status = 'pending' limit 1)
+        ) is not null) as active
       from q
       left join made m on m.thread_id = q.thread_id
-      left join threads t on t.thread_id = q.thread_id and t.workspace_id = q.workspace_id
+      left join lateral (
+        select thread_id, workspace_id, protocol, last_seq from threads where thread_id = q.thread_id limit 1
+      ) t on t.workspace_id = q.workspace_id
     ), allowed as (
       select *, claim and not active and delay_seconds = 0 as starts from seen
       where (new_thread or old_thread) and not (strategy = 'reject' and active)
@@ -64,7 +75,7 @@ export const insertRuns: Statement = {
       insert into runs (run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy, metadata,
         kwargs_json, temporary, available_at, attempt, lease_owner, lease_expires_at, started_at)
       select run_id, thread_id, workspace_id, assistant_id, graph_id,
-        case when starts then 'running' else 'pending' end, strategy, metadata, kwargs_json, temporary,
+        case when starts then 'running' else 'pending' end, strategy, metadata::jsonb, kwargs_json, temporary,
         now() + make_interval(secs => delay_seconds),
         case when starts then 1 else 0 end,
         case when starts then $15::uuid end,
@@ -89,10 +100,10 @@ export const insertRuns: Statement = {
  * as it was locked: the end of a run that was cancelled in the queue may have been numbered a moment ago.
  */
 export const claimRuns: Statement = {
-  name: "runs_claim_2",
+  name: "runs_claim_3",
   text: `with due as (
       select r.run_id from runs r
-      where r.status = 'pending' and r.available_at <= now() and r.graph_id = any($4::text[])
+      where r.status = 'pending' and r.ended_at is null and r.available_at <= now() and r.graph_id = any($4::text[])
         and not exists (select 1 from runs b where b.thread_id = r.thread_id and b.status = 'running')
         and not exists (
           select 1 from runs e where e.thread_id = r.thread_id and e.status = 'pending' and e.available_at <= now()
@@ -117,8 +128,9 @@ export const claimRuns: Statement = {
 
 /** When the next waiting run becomes due, so that nobody has to poll. */
 export const nextDue: Statement = {
-  name: "runs_next_due_1",
-  text: `select min(available_at) as due from runs where status = 'pending' and available_at > now()`,
+  name: "runs_next_due_2",
+  text: `select min(available_at) as due from runs
+    where status = 'pending' and ended_at is null and available_at > now()`,
 };
 
 /** Extends every lease of this process and reports what was asked of its runs meanwhile. */
@@ -131,17 +143,18 @@ export const heartbeatRuns: Statement = {
 
 /** Runs whose process is gone: back to the queue, or out of attempts. */
 export const expireLeases: Statement = {
-  name: "runs_expire_1",
+  name: "runs_expire_2",
   text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now()
-    where status = 'running' and lease_expires_at < now() and attempt < $1
+    where status = 'running' and lease_owner is not null and lease_expires_at < now() and attempt < $1
     returning run_id, thread_id, attempt`,
 };
 
 export const exhaustedRuns: Statement = {
-  name: "runs_exhausted_1",
+  name: "runs_exhausted_2",
   text: `select ${prefixed}, t.protocol, ${lastSeq} as last_seq
     from runs r join threads t on t.thread_id = r.thread_id
-    where r.status = 'running' and r.lease_expires_at < now() and r.attempt >= $1 limit 100`,
+    where r.status = 'running' and r.lease_owner is not null and r.lease_expires_at < now() and r.attempt >= $1
+    limit 100`,
 };
 
 /**
@@ -157,10 +170,11 @@ export const releaseRuns: Statement = {
 
 /**
  * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what
- * clients of the streaming protocol hear last, where there are any, and the end itself.
+ * clients of the streaming protocol hear last, where there are any, and the end itself. `coalesce` keeps the
+ * planner from the index of running runs, which holds all that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_2",
+  name: "runs_finish_3",
   text: `with q as (
       select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
         $9::text[], $10::text[], $11::text[])
@@ -169,12 +183,13 @@ export const finishRuns: Statement = {
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
         lease_owner = null, lease_expires_at = null, cancel_action = null
-      from q where r.run_id = q.run_id and r.attempt = q.attempt and r.status = 'running'
+      from q where r.run_id = q.run_id and r.attempt = q.attempt and coalesce(r.status) = 'running'
       returning r.run_id, r.thread_id
     ), waiting as (
-      select d.run_id, exists (
-        select 1 from runs p where p.thread_id = d.thread_id and p.status = 'pending' and p.available_at <= now()
-      ) as more from done d
+      select d.run_id, (
+        select p.run_id from runs p
+        where p.thread_id = d.thread_id and p.status = 'pending' and p.available_at <= now() limit 1
+      ) is not null as more from done d
     ), marked as (
       update threads t set
         status = case when w.more then 'busy' else q.thread_status end,

@@ -1,5 +1,6 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { textArray } from "../../platform/db/text-array.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { CancelAction, ClaimedRun, Run, RunKwargs, RunOutcome, RunStatus } from "./run.ts";
 import {
@@ -95,16 +96,16 @@ export async function insertNewRuns(
     rows.map((row) => row.threadId),
     rows.map((row) => row.workspaceId),
     rows.map((row) => row.assistantId),
-    rows.map((row) => row.graphId),
-    rows.map((row) => row.strategy),
-    rows.map((row) => JSON.stringify(row.metadata)),
-    rows.map((row) => row.kwargsJson),
+    textArray(rows.map((row) => row.graphId)),
+    textArray(rows.map((row) => row.strategy)),
+    textArray(rows.map((row) => JSON.stringify(row.metadata))),
+    textArray(rows.map((row) => row.kwargsJson)),
     rows.map((row) => row.temporary),
     rows.map((row) => row.createThread),
     rows.map((row) => row.claim),
     rows.map((row) => row.delaySeconds),
-    rows.map((row) => JSON.stringify(row.threadMetadata)),
-    rows.map((row) => JSON.stringify(row.threadConfig)),
+    textArray(rows.map((row) => JSON.stringify(row.threadMetadata))),
+    textArray(rows.map((row) => JSON.stringify(row.threadConfig))),
     owner,
     leaseSeconds,
     rows.map((row) => row.threadTtl?.minutes ?? null),
@@ -170,15 +171,15 @@ export async function finishRunRows(
   return database.query(finishRuns, [
     rows.map((row) => row.runId),
     rows.map((row) => row.attempt),
-    rows.map((row) => row.outcome.status),
-    rows.map((row) => (row.outcome.error ? JSON.stringify(row.outcome.error) : null)),
-    rows.map((row) => row.outcome.threadStatus),
-    rows.map((row) => row.outcome.valuesJson),
-    rows.map((row) => row.outcome.interruptsJson),
+    textArray(rows.map((row) => row.outcome.status)),
+    textArray(rows.map((row) => (row.outcome.error ? JSON.stringify(row.outcome.error) : null))),
+    textArray(rows.map((row) => row.outcome.threadStatus)),
+    textArray(rows.map((row) => row.outcome.valuesJson)),
+    textArray(rows.map((row) => row.outcome.interruptsJson)),
     rows.map((row) => row.lastSeq),
-    rows.map((row) => JSON.stringify({ status: row.outcome.status, error: row.outcome.error })),
-    rows.map((row) => row.terminal?.name ?? null),
-    rows.map((row) => row.terminal?.data ?? null),
+    textArray(rows.map((row) => JSON.stringify({ status: row.outcome.status, error: row.outcome.error }))),
+    textArray(rows.map((row) => row.terminal?.name ?? null)),
+    textArray(rows.map((row) => row.terminal?.data ?? null)),
   ]);
 }
 

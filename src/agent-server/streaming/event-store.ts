@@ -1,17 +1,22 @@
 import type { Database, Statement } from "../../platform/db/database.ts";
+import { textArray } from "../../platform/db/text-array.ts";
 import type { EventFamily, ThreadEvent } from "./thread-event.ts";
 
 /** A row on its way into the log, with the lease that entitles its writer. */
 export type EventRow = ThreadEvent & { attempt: number };
 
-const append: Statement = {
-  name: "thread_events_append_1",
+/**
+ * Runs are found by their id alone, here and wherever a lease is checked: the index of running runs is small in the
+ * planner's eyes, but it holds all that ended since the last vacuum.
+ */
+export const appendStatement: Statement = {
+  name: "thread_events_append_2",
   text: `with q as (
     select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[])
       as q(thread_id, seq, run_id, attempt, family, name, namespace, data)
   ), held as materialized (
-    select r.run_id, r.attempt from runs r
-    where r.run_id = any($3::uuid[]) and r.status = 'running'
+    select d.run_id, d.attempt from (select distinct run_id, attempt from q) d
+    where (select r.status = 'running' and r.attempt = d.attempt from runs r where r.run_id = d.run_id)
   ), written as (
     insert into thread_events (thread_id, seq, run_id, family, name, namespace, data)
     select q.thread_id, q.seq, q.run_id, q.family, q.name, q.namespace, q.data
@@ -41,15 +46,15 @@ export async function appendEvents(
   database: Database,
   rows: readonly EventRow[],
 ): Promise<{ run_id: string; attempt: number }[]> {
-  return database.query(append, [
+  return database.query(appendStatement, [
     rows.map((row) => row.threadId),
     rows.map((row) => row.seq),
     rows.map((row) => row.runId),
     rows.map((row) => row.attempt),
-    rows.map((row) => row.family),
-    rows.map((row) => row.name),
-    rows.map((row) => row.namespace),
-    rows.map((row) => row.data),
+    textArray(rows.map((row) => row.family)),
+    textArray(rows.map((row) => row.name)),
+    textArray(rows.map((row) => row.namespace)),
+    textArray(rows.map((row) => row.data)),
   ]);
 }
 

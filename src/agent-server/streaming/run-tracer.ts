@@ -5,6 +5,9 @@ import { toWire } from "../checkpoints/message-wire.ts";
 /** Takes finished spans, by the names of the tracing wire. Never waits and never throws. */
 export type SpanSink = (span: Record<string, unknown> & { id: string }) => void;
 
+/** The run itself, as its trace tells of it. */
+export type TraceRoot = { id: string; name: string; metadata: Record<string, unknown> };
+
 type Span = {
   id: string;
   parentId: string | undefined;
@@ -29,18 +32,16 @@ export class RunTracer extends BaseCallbackHandler {
   readonly name = "treadle_run_tracer";
   override awaitHandlers = false;
   readonly #sink: SpanSink;
-  readonly #traceId: string;
-  readonly #rootName: string;
+  readonly #root: TraceRoot;
   readonly #open = new Map<string, Span>();
   /** Steps the library hides; their children belong to their parents. */
   readonly #hidden = new Map<string, string | undefined>();
   #lastMs = 0;
   #sameMs = 0;
 
-  constructor(traceId: string, rootName: string, sink: SpanSink) {
+  constructor(root: TraceRoot, sink: SpanSink) {
     super();
-    this.#traceId = traceId;
-    this.#rootName = rootName;
+    this.#root = root;
     this.#sink = sink;
   }
 
@@ -176,11 +177,11 @@ export class RunTracer extends BaseCallbackHandler {
       parentId: parent ? parentId : undefined,
       dottedOrder: parent ? `${parent.dottedOrder}.${segment}` : segment,
       startTime: iso,
-      name: parent ? name : this.#rootName,
+      name: parent ? name : this.#root.name,
       runType,
       inputs,
       tags,
-      metadata,
+      metadata: parent ? metadata : { ...metadata, ...this.#root.metadata },
       events: [],
     });
   }
@@ -192,7 +193,7 @@ export class RunTracer extends BaseCallbackHandler {
     this.#open.delete(id);
     this.#sink({
       id,
-      trace_id: this.#traceId,
+      trace_id: this.#root.id,
       ...(span.parentId ? { parent_run_id: span.parentId } : {}),
       dotted_order: span.dottedOrder,
       name: span.name,

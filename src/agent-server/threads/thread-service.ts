@@ -1,5 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
+import type { TableGrowth } from "../../platform/db/table-growth.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
@@ -20,6 +21,7 @@ import {
 
 export type ThreadServiceOptions = {
   database: Database;
+  growth: TableGrowth;
   /** TTL of threads that ask for none, from the project's configuration. */
   defaultTtl: ThreadTtl | null;
   /** Stops the runs of threads that are about to go. */
@@ -54,14 +56,17 @@ export class ThreadService {
     },
   ): Promise<{ row: ThreadRow; created: boolean }> {
     const threadId = request.threadId ?? newId();
-    const { database, defaultTtl } = this.#options;
+    const { database, growth, defaultTtl } = this.#options;
     const row = await this.#inserts.add({
       threadId,
       workspaceId,
       metadata: request.metadata,
       ttl: request.ttl ?? defaultTtl,
     });
-    if (row) return { row, created: true };
+    if (row) {
+      growth.note();
+      return { row, created: true };
+    }
     const existing =
       request.ifExists === "do_nothing"
         ? await findThreadById(database, workspaceId, threadId, request.condition)

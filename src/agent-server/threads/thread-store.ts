@@ -92,6 +92,10 @@ function whereOf(filter: ThreadFilter): RawBuilder<unknown> {
   return raw.join(parts, raw` and `);
 }
 
+/** How far beyond its page a search counts. To count all would cost more than the page, and ever more. */
+const countedBeyondPage = 1_000;
+
+/** `total` is exact up to a thousand beyond the page, and that number where there are more. */
 export async function searchThreads(
   sql: Sql,
   filter: ThreadFilter,
@@ -103,14 +107,15 @@ export async function searchThreads(
   const [{ rows }, total] = await Promise.all([
     raw<ThreadRow>`select ${columns} from threads where ${where}
       order by ${by} ${order}, thread_id ${order} limit ${page.limit} offset ${page.offset}`.execute(sql),
-    countThreads(sql, filter),
+    countThreads(sql, filter, page.offset + page.limit + countedBeyondPage),
   ]);
   return { rows, total };
 }
 
-export async function countThreads(sql: Sql, filter: ThreadFilter): Promise<number> {
-  const { rows } = await raw<{ count: number }>`select count(*)::int as count from threads
-    where ${whereOf(filter)}`.execute(sql);
+export async function countThreads(sql: Sql, filter: ThreadFilter, atMost?: number): Promise<number> {
+  const limit = atMost === undefined ? raw`` : raw`limit ${atMost}`;
+  const { rows } = await raw<{ count: number }>`select count(*)::int as count from (
+    select 1 from threads where ${whereOf(filter)} ${limit}) counted`.execute(sql);
   return rows[0]!.count;
 }
 

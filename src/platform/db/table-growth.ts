@@ -1,0 +1,48 @@
+import { errorMessage } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { Sql } from "./database.ts";
+import { raw } from "./raw.ts";
+
+export type TableGrowthOptions = {
+  sql: Sql;
+  logger: Logger;
+  /** Names from the source, never from a request. */
+  tables: readonly string[];
+};
+
+const firstStep = 500;
+const factor = 8;
+const lastStep = 30_000;
+
+/**
+ * PostgreSQL keeps the plan of a prepared statement until it learns that a table has changed, and it looks once a
+ * minute. A new server has written tens of thousands of rows by then, with plans made for empty tables, which read all
+ * of them each time. So the first growth is told at once; from then on PostgreSQL notices by itself.
+ */
+export class TableGrowth {
+  readonly #options: TableGrowthOptions;
+  #rows = 0;
+  #next = firstStep;
+
+  constructor(options: TableGrowthOptions) {
+    this.#options = options;
+  }
+
+  /** Call it for rows that are committed. */
+  note(rows = 1): void {
+    this.#rows += rows;
+    if (this.#rows < this.#next) return;
+    this.#next = this.#rows < lastStep ? this.#rows * factor : Number.POSITIVE_INFINITY;
+    void this.#tell();
+  }
+
+  /** Whoever does so already is not waited for. */
+  async #tell(): Promise<void> {
+    const { sql, logger, tables } = this.#options;
+    try {
+      await raw`analyze (skip_locked) ${raw.raw(tables.join(", "))}`.execute(sql);
+    } catch (error) {
+      logger.warn({ reason: errorMessage(error) }, "could not tell PostgreSQL how its tables have grown");
+    }
+  }
+}
