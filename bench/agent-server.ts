@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { compareThreads, measureSchemas } from "./agent-server-sizes.ts";
 import { compareTracing } from "./agent-server-tracing.ts";
+import { echo } from "./fixtures/agents/graphs.mjs";
 import { HttpClient } from "./http-client.ts";
 import { load, median, percentile } from "./load.ts";
 import { echoRun, type Figures, formatMedians } from "./runs.ts";
@@ -117,7 +118,19 @@ else if (process.argv.includes("--threads")) await compareThreads(seconds);
 else if (process.argv.includes("--schemas")) await measureSchemas(seconds);
 else await compareSubjects(process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours]);
 
+/** How fast the machine is just now: the graph library alone, without a server, a checkpoint or a database. */
+async function measureLibrary(): Promise<void> {
+  const request = async () => {
+    await echo.invoke({ messages: [{ role: "user", content: "hello there" }] });
+  };
+  const { perSecond } = await load({ clients: 32, seconds, request });
+  console.log(
+    `The graph library by itself, 32 at once: ${Math.round(perSecond).toLocaleString("en")} runs/s\n`,
+  );
+}
+
 async function compareSubjects(subjects: readonly Subject[]): Promise<void> {
+  await measureLibrary();
   const results = new Map<string, Figures[]>();
   for (const subject of subjects) {
     const figures = await measure(subject);

@@ -13,9 +13,11 @@ export function lightenCallbacks({ prototype }: typeof Callbacks.CallbackManager
   const whole = prototype.copy;
   prototype.copy = Object.assign(
     function copy(this: Manager, ...rest: Parameters<Manager["copy"]>): Manager {
-      const bare: Manager = Object.create(this, { metadata: { value: {} } });
-      const made = whole.apply(bare, rest);
-      made.metadata = { ...this.metadata };
+      const { metadata } = this;
+      this.metadata = {};
+      const made = whole.apply(this, rest);
+      this.metadata = metadata;
+      made.metadata = { ...metadata };
       made.inheritableMetadata = inherited(this);
       return made;
     },

@@ -7,17 +7,18 @@ import { TableGrowth } from "./table-growth.ts";
 const test = await createTestDatabase();
 afterAll(() => test.drop());
 const { sql } = test.database;
+const logger = createLogger({ level: "silent" });
 
-async function knownRows(): Promise<number> {
+async function knownRows(table = "grown"): Promise<number> {
   const { rows } = await raw<{
     reltuples: number;
-  }>`select reltuples from pg_class where relname = 'grown'`.execute(sql);
+  }>`select reltuples from pg_class where relname = ${table}`.execute(sql);
   return Number(rows[0]?.reltuples);
 }
 
 it("tells PostgreSQL of the first growth, and then ever more rarely", async () => {
   await raw`create table grown as select generate_series(1, 600) as value`.execute(sql);
-  const growth = new TableGrowth({ sql, logger: createLogger({ level: "silent" }), tables: ["grown"] });
+  const growth = new TableGrowth({ sql, logger, tables: ["grown"] });
   for (let row = 0; row < 499; row += 1) growth.note();
   expect(await knownRows()).toBeLessThanOrEqual(0);
   growth.note();
@@ -30,9 +31,19 @@ it("tells PostgreSQL of the first growth, and then ever more rarely", async () =
   await vi.waitFor(async () => expect(await knownRows()).toBe(4_000));
 });
 
+it("leaves alone what PostgreSQL knows to be large", async () => {
+  await raw`create table large as select generate_series(1, 2000) as value`.execute(sql);
+  await raw`analyze large`.execute(sql);
+  await raw`insert into large select generate_series(1, 900)`.execute(sql);
+  await raw`create table small (value int)`.execute(sql);
+  new TableGrowth({ sql, logger, tables: ["large", "small"] }).note(900);
+  await vi.waitFor(async () => expect(await knownRows("small")).toBe(0));
+  expect(await knownRows("large")).toBe(2_000);
+});
+
 it("goes on when it may not", async () => {
   const lines: string[] = [];
-  const logger = { warn: (_: unknown, line: string) => void lines.push(line) } as never;
-  new TableGrowth({ sql, logger, tables: ["there_is_no_such_table"] }).note(500);
+  const listening = { warn: (_: unknown, line: string) => void lines.push(line) } as never;
+  new TableGrowth({ sql, logger: listening, tables: ["there_is_no_such_table"] }).note(500);
   await vi.waitFor(() => expect(lines).toEqual(["could not tell PostgreSQL how its tables have grown"]));
 });

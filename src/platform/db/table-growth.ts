@@ -6,7 +6,6 @@ import { raw } from "./raw.ts";
 export type TableGrowthOptions = {
   sql: Sql;
   logger: Logger;
-  /** Names from the source, never from a request. */
   tables: readonly string[];
 };
 
@@ -36,11 +35,15 @@ export class TableGrowth {
     void this.#tell();
   }
 
-  /** Whoever does so already is not waited for. */
+  /** Of the tables that it takes for smaller than what was just written. Whoever does so already is not waited for. */
   async #tell(): Promise<void> {
     const { sql, logger, tables } = this.#options;
     try {
-      await raw`analyze (skip_locked) ${raw.raw(tables.join(", "))}`.execute(sql);
+      const { rows } = await raw<{ name: string }>`select relname as name from pg_class
+        where oid = any(${tables}::text[]::regclass[]) and reltuples < ${this.#rows}`.execute(sql);
+      if (rows.length === 0) return;
+      const names = rows.map(({ name }) => raw.ref(name));
+      await raw`analyze (skip_locked) ${raw.join(names)}`.execute(sql);
     } catch (error) {
       logger.warn({ reason: errorMessage(error) }, "could not tell PostgreSQL how its tables have grown");
     }
