@@ -5,8 +5,7 @@ import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
 import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
-import { withCustomApp } from "./agent-server/http-app/custom-app.ts";
-import { behindAuth, guardedPaths } from "./agent-server/http-app/custom-route-auth.ts";
+import { withProjectApp } from "./agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
 import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
@@ -227,9 +226,8 @@ function frontDoor({ prefix, project, logger, http }: FrontDoor) {
   const { httpApp: custom } = project;
   let fetch: typeof http.fetch = (request, env) => http.fetch(request, env);
   if (custom) {
-    const mixed = withCustomApp<ServerEnv>({ custom, own: http.fetch, logger });
-    const guarded = guardedPaths(file.http);
-    fetch = guarded ? behindAuth(mixed, { authorize: http.authorize, logger, guarded }) : mixed;
+    const { authorize } = http;
+    fetch = withProjectApp<ServerEnv>({ custom, own: http.fetch, http: file.http, authorize, logger });
   }
   if (!prefix) return fetch;
   return (request: Request, env?: ServerEnv) => fetch(withoutPrefix(request, prefix), env);

@@ -120,7 +120,7 @@ export async function createApp(
         databaseUrl,
         notes,
         workspaceId: identity.workspaceId,
-        apiKey: identity.apiKeyOrigin === "known" ? null : identity.apiKey,
+        apiKey: identity.apiKeyOrigin === "generated" ? identity.apiKey : null,
         dataDir: config.dataDir,
         database: config.databaseUrl ? "external" : "embedded",
       };

@@ -65,6 +65,7 @@ function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "
     endpoint: () => `${ground.internalUrl()}/api/v1`,
     issueKey: (workspaceId) => ground.keys.issue(workspaceId, { name: "Traces of deployments", role }),
     isKeyUsable: (keyId, workspaceId) => ground.keys.isUsable(keyId, workspaceId, role),
+    watchKeys: (onChange) => ground.keys.watch(onChange),
     ensureProject: (workspaceId, name) => ground.projects().projectIdOf(workspaceId, name),
     async removeProject(workspaceId, name) {
       const filter = { name, limit: 1, offset: 0 };

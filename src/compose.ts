@@ -32,6 +32,7 @@ import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { createRunExportSource } from "./traces/export/run-export-source.ts";
+import { readPriceFile } from "./traces/ingest/price-file.ts";
 import { createTraces, type Traces } from "./traces/traces.ts";
 import { requiresPaidPlan } from "./workspaces/workspace.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
@@ -103,7 +104,14 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     projects: () => traces.projects,
     authorize: (...request) => http.authorize(...request),
   });
-  const traces = createTraces({ database, clock, logger, metrics, workspaceName: workspaces.nameOf });
+  const traces = createTraces({
+    database,
+    clock,
+    logger,
+    metrics,
+    workspaceName: workspaces.nameOf,
+    modelPrices: await readPriceFile(config.modelPricesFile),
+  });
   const builtin = await builtinGraphs({
     environment: providerKeys(),
     accounts: { ...authService.agentAccess, fetch: network.guardedFetch },
@@ -123,6 +131,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
+    mayAct: ({ workspaceId, userId }) => workspaces.mayStartRuns(workspaceId, userId),
     ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
   });
   const bulkExport = createBulkExport({
@@ -209,7 +218,10 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     routes,
     authenticator: workspaces.authenticator,
     agentAuthRequired: config.agentAuthRequired,
-    failedCredentials: createFailedCredentials({ perMinute: config.failedCredentialsPerMinute }),
+    failedCredentials: createFailedCredentials({
+      perMinute: config.failedCredentialsPerMinute,
+      trustedProxies: config.trustedProxies,
+    }),
     logger,
     metrics,
     corsOrigins: config.corsOrigins,

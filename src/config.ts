@@ -7,6 +7,7 @@ import {
   deploymentSettings,
   pickChildEnvironments,
 } from "./deployment-config.ts";
+import { isAddressRange } from "./platform/network-address.ts";
 import {
   commaList,
   flag,
@@ -87,6 +88,16 @@ const settings = z.object({
     .default(20)
     .describe(
       "Refused credentials a minute and address before further ones are answered 429; 0: any number.",
+    ),
+  TREADLE_TRUSTED_PROXIES: z
+    .string()
+    .default("")
+    .refine(
+      (text) => commaList(text).every(isAddressRange),
+      "must be IP addresses or ranges such as 10.0.0.0/8",
+    )
+    .describe(
+      "Comma-separated addresses or ranges of proxies, besides those on this machine, whose X-Forwarded-For is believed.",
     ),
   TREADLE_CORS_ORIGINS: z
     .string()
@@ -190,6 +201,11 @@ const settings = z.object({
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
   TREADLE_TRACING: flag.default(true).describe("Trace the runs of the built-in graphs and of deployments."),
+  TREADLE_MODEL_PRICES_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A JSON file with prices of models, which go before the built-in ones; docs/traces.md."),
   TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
 });
 
@@ -211,6 +227,7 @@ export type Config = {
   /** Whether areas C and D ask for a credential. */
   agentAuthRequired: boolean;
   failedCredentialsPerMinute: number;
+  trustedProxies: string[];
   corsOrigins: string[];
   allowPrivateAddresses: boolean;
   logLevel: string;
@@ -227,6 +244,7 @@ export type Config = {
   exports: ExportConfig;
   validateResponses: boolean;
   tracing: boolean;
+  modelPricesFile: string | undefined;
   testHooks: boolean;
   deployments: DeploymentConfig;
 };
@@ -265,6 +283,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
     failedCredentialsPerMinute: env.TREADLE_FAILED_CREDENTIALS_PER_MINUTE,
+    trustedProxies: commaList(env.TREADLE_TRUSTED_PROXIES),
     corsOrigins: commaList(env.TREADLE_CORS_ORIGINS),
     allowPrivateAddresses:
       env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
@@ -281,6 +300,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     exports: exportConfig(env),
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     tracing: env.TREADLE_TRACING,
+    modelPricesFile: env.TREADLE_MODEL_PRICES_FILE && resolve(env.TREADLE_MODEL_PRICES_FILE),
     testHooks: env.TREADLE_TEST_HOOKS,
     deployments: deploymentConfigOf(env, { loopback, edition: env.TREADLE_EDITION }),
   };

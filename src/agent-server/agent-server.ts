@@ -18,7 +18,7 @@ import type { AgentGuard } from "./auth/agent-guard.ts";
 import { guardRoutes } from "./auth/route-guard.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { SaverFactory } from "./checkpoints/saver-factory.ts";
-import { createCrons } from "./crons/crons.ts";
+import { type CronsOptions, createCrons } from "./crons/crons.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
 import type { TypeSchemas } from "./graphs/schema-catalog.ts";
 import { createRpcEndpoints } from "./json-rpc/rpc-endpoints.ts";
@@ -66,6 +66,8 @@ export type AgentServerOptions = {
   /** Events of the streaming protocol a thread keeps. */
   protocolEvents?: number;
   testHooks?: boolean;
+  /** Whether runs may still be started in the name of who made a cron; asked at each firing. */
+  mayAct?: CronsOptions["mayAct"];
   /** Where the steps of runs are traced. Must neither wait nor throw. */
   trace?: RunExecutorOptions["trace"];
   /** What a project's own file asks for; the built-in graphs have none. */
@@ -243,6 +245,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     clock,
     logger,
     startRun: (workspaceId, threadId, request) => service.create(workspaceId, threadId, request),
+    mayAct: options.mayAct,
     checkWebhook: (url) => webhooks.check(url),
     resolveAssistant: async (workspaceId, id) => {
       await defaults.ensure(workspaceId);

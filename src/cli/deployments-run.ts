@@ -90,6 +90,7 @@ function serving(each: Deployment): Cell {
 }
 
 function sourceOf(each: Deployment): string {
+  if (each.source_revision_config.source_tarball_path) return "upload";
   if (each.source_config.repo_url) {
     const ref = each.source_revision_config.repo_ref;
     return each.source_config.repo_url + (ref ? `#${ref.slice(0, 12)}` : "");

@@ -199,7 +199,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const reconciler = createReconciler({
     ...ground,
-    ...{ builds, executor },
+    ...{ builds, executor, tracing },
     inFlight: proxy.inFlight,
     limits: settings,
   });

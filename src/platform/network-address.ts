@@ -50,6 +50,22 @@ export function classifyAddress(address: string): AddressClass {
   return assigned.check(plain, family) && !unusable.check(plain, family) ? "public" : "forbidden";
 }
 
+/** Whether text is an IP address, or a range of them such as `10.0.0.0/8`. */
+export function isAddressRange(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const bits = isIP(address) === 6 ? 128 : 32;
+  if (isIP(address) === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+}
+
+/** Tells addresses that are among these, or in one of these ranges. */
+export function addressesIn(ranges: readonly string[]): (address: string) => boolean {
+  const list = blockList(
+    ranges.map((range) => (range.includes("/") ? range : `${range}/${range.includes(":") ? 128 : 32}`)),
+  );
+  return (address) => isIP(address) !== 0 && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
 /** ::ffff:0:0/96 and ::/96 apart from ::1: an IPv4 address in disguise. */
 function isMapped(address: string): boolean {
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);

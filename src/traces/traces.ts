@@ -14,6 +14,7 @@ import { attachmentRoutes } from "./ingest/attachment-routes.ts";
 import { infoRoutes } from "./ingest/info-routes.ts";
 import { ingestRoutes } from "./ingest/ingest-routes.ts";
 import { createIngestService } from "./ingest/ingest-service.ts";
+import { type OwnPrice, priceTable } from "./ingest/model-prices.ts";
 import { foldOvertaken } from "./ingest/parked-service.ts";
 import { createRunWriter } from "./ingest/run-writer.ts";
 import type { SentParts } from "./ingest/sent-parts.ts";
@@ -51,6 +52,8 @@ export type TracesOptions = {
   metrics?: Metrics;
   /** Shown to clients beside the workspace's id. */
   workspaceName?(workspaceId: string): Promise<string>;
+  /** Prices of models that go before the built-in ones. */
+  modelPrices?: readonly OwnPrice[];
 };
 
 const minuteMs = 60_000;
@@ -61,7 +64,7 @@ export function createTraces(options: TracesOptions): Traces {
   const projects = createProjectService({ database, clock });
   const feedback = createFeedbackService({ database, clock });
   const datasets = createDatasetService({ database });
-  const writer = createRunWriter({ database, partitions });
+  const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = createIngestService({ database, clock, logger, projects, feedback, writer });
 
   async function ingestParts(workspaceId: string, project: string, sent: SentParts): Promise<void> {

@@ -15,6 +15,10 @@ const apiKey = z.object({
   created_at: time,
   last_used_at: time.nullable(),
   expires_at: time.nullable(),
+  managed: z.boolean().describe("Made by the platform for itself, which replaces it when it is revoked."),
+});
+const listQuery = pageQuery.extend({
+  include_managed: z.stringbool().default(false).describe("Also the keys the platform made for itself."),
 });
 const createdApiKey = apiKey.extend({
   key: z.string().describe("Shown this once; only a hash of it is kept."),
@@ -46,10 +50,11 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         path: "/v2/api-keys",
         operationId: "list_api_keys",
         summary: "List API keys",
-        description: "Newest first. Admins see every key that opens the workspace, others see their own.",
+        description:
+          "Newest first. Admins see every key that opens the workspace, others see their own. Keys the platform made for itself are left out unless asked for.",
         tag,
         access: { kind: "workspace", role: "viewer" },
-        query: pageQuery,
+        query: listQuery,
         responses: { 200: { description: "A page of keys", schema: pageOf(apiKey) } },
       },
       async ({ caller, query }) =>
@@ -80,7 +85,8 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         path: "/v2/api-keys/{key_id}",
         operationId: "delete_api_key",
         summary: "Revoke an API key",
-        description: "It stops working at once, and so do the sessions it started.",
+        description:
+          "It stops working at once, and so do the sessions it started. One of the platform's own (`managed`) is replaced by a new one.",
         tag,
         access: { kind: "workspace", role: "admin" },
         params,
@@ -106,5 +112,6 @@ function toWire(key: ApiKey): z.input<typeof apiKey> {
     created_at: key.created_at.toISOString(),
     last_used_at: key.last_used_at?.toISOString() ?? null,
     expires_at: key.expires_at?.toISOString() ?? null,
+    managed: key.managed,
   };
 }

@@ -27,7 +27,10 @@ export type ApiKeyRequest = {
 };
 
 export type ApiKeyService = {
-  list(caller: Caller, page: { limit: number; offset: number }): Promise<ApiKey[]>;
+  list(
+    caller: Caller,
+    page: { limit: number; offset: number; include_managed?: boolean | undefined },
+  ): Promise<ApiKey[]>;
   create(caller: Caller, request: ApiKeyRequest): Promise<ApiKey & { key: string }>;
   revoke(caller: Caller, id: string): Promise<void>;
 };

@@ -41,21 +41,23 @@ export type NewApiKey = {
   role: Role;
   createdAt: Date;
   expiresAt: Date | null;
+  managed?: boolean;
 };
 
 /** Undefined when the same key is already stored. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey | undefined> {
   const { rows } = await raw<ApiKey>`
-    insert into api_keys (id, organization_id, user_id, workspace_id, name, prefix, hash, role, created_at, expires_at)
+    insert into api_keys (id, organization_id, user_id, workspace_id, name, prefix, hash, role, created_at, expires_at,
+      managed)
     values (${key.id}, ${key.organizationId}, ${key.userId}, ${key.workspaceId}, ${key.name}, ${key.prefix},
-      ${key.hash}, ${key.role}, ${key.createdAt}, ${key.expiresAt})
+      ${key.hash}, ${key.role}, ${key.createdAt}, ${key.expiresAt}, ${key.managed ?? false})
     on conflict (hash) do nothing
     returning ${shownColumns}`.execute(sql);
   return rows[0];
 }
 
 const shownColumns = raw.raw(
-  "id, organization_id, user_id, workspace_id, name, prefix, role, created_at, last_used_at, expires_at",
+  "id, organization_id, user_id, workspace_id, name, prefix, role, created_at, last_used_at, expires_at, managed",
 );
 
 /** The keys that open this workspace: its own, and those of its members that open all of theirs. */
@@ -66,11 +68,12 @@ const opensWorkspace = (workspaceId: string) => raw`
 export async function listApiKeys(
   sql: Sql,
   scope: { workspaceId: string; userId: string | null },
-  page: { limit: number; offset: number },
+  page: { limit: number; offset: number; include_managed?: boolean | undefined },
 ): Promise<ApiKey[]> {
   const { rows } = await raw<ApiKey>`
     select ${shownColumns} from api_keys k
     where ${opensWorkspace(scope.workspaceId)} and (${scope.userId}::uuid is null or k.user_id = ${scope.userId})
+      and (${page.include_managed ?? false}::boolean or not k.managed)
     order by k.created_at desc, k.id desc limit ${page.limit} offset ${page.offset}`.execute(sql);
   return rows;
 }

@@ -15,6 +15,8 @@ export type ApiKey = {
   created_at: Date;
   last_used_at: Date | null;
   expires_at: Date | null;
+  /** The platform's own, made for itself. */
+  managed: boolean;
 };
 
 /** What a valid key says about its bearer: the user and the workspaces it opens. */

@@ -1,14 +1,15 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Unlisten } from "../platform/db/database.ts";
 import { type Role, roleCovers } from "../platform/http/caller.ts";
 import { newId } from "../platform/ids.ts";
 import { isExpired, newApiKey, shownPrefix } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
 import { findIdentityById, insertApiKey } from "./api-key-store.ts";
+import { identityChannel } from "./identity-change-store.ts";
 import { listKeyOwners } from "./platform-key-store.ts";
 import { weakerRole } from "./role.ts";
 
-/** Keys the platform makes for itself. They are listed and can be revoked like any other. */
+/** Keys the platform makes for itself. Lists show them on request only; revoking one makes the platform replace it. */
 export type PlatformKeys = {
   /** Null when the workspace has no member who could own such a key. */
   issue(
@@ -16,6 +17,8 @@ export type PlatformKeys = {
     wanted: { name: string; role: Role },
   ): Promise<{ id: string; key: string } | null>;
   isUsable(id: string, workspaceId: string, role: Role): Promise<boolean>;
+  /** Calls back when keys or members may have changed, here or in another process. */
+  watch(onChange: () => void): Promise<Unlisten>;
 };
 
 export function createPlatformKeys(options: {
@@ -42,10 +45,12 @@ export function createPlatformKeys(options: {
         role,
         createdAt: clock.now(),
         expiresAt: null,
+        managed: true,
       });
       if (!stored) throw new Error("a newly generated key is already stored");
       return { id: stored.id, key };
     },
+    watch: (onChange) => database.listen(identityChannel, onChange, onChange),
     async isUsable(id, workspaceId, role) {
       const identity = await findIdentityById(database, id);
       if (!identity || isExpired(identity.expires_at, clock.now())) return false;

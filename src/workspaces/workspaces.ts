@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Authenticator } from "../platform/http/caller.ts";
+import { type Authenticator, roleCovers } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -13,6 +13,7 @@ import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./bo
 import { createIdentityChanges } from "./identity-change-service.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { createMemberService } from "./member-service.ts";
+import { findMember } from "./member-store.ts";
 import { createPlatformKeys, type PlatformKeys } from "./platform-key-service.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { createSessionService } from "./session-service.ts";
@@ -30,6 +31,8 @@ export type Workspaces = {
   platformKeys: PlatformKeys;
   organizationOf(workspaceId: string): Promise<string>;
   nameOf(workspaceId: string): Promise<string>;
+  /** Whether the user is a member whose role permits it. */
+  mayStartRuns(workspaceId: string, userId: string): Promise<boolean>;
   planOf(organizationId: string): Promise<Plan>;
   setPlan(organizationId: string, plan: Plan): Promise<void>;
   stop(): Promise<void>;
@@ -104,6 +107,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const workspace = await findStoredWorkspace(database.sql, workspaceId);
       if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
       return workspace.name;
+    },
+    async mayStartRuns(workspaceId, userId) {
+      const member = await findMember(database.sql, workspaceId, userId);
+      return member !== undefined && roleCovers(member.role, "editor");
     },
     async planOf(organizationId) {
       const plan = await findPlan(database.sql, organizationId);

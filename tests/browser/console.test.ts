@@ -220,6 +220,25 @@ describe("the overview", () => {
     expect(page.errors).toEqual([]);
   });
 
+  it("says what it waits for while the server is not ready, and goes on by itself", async () => {
+    const page = await running.open("/settings");
+    await page.page.route("**/api/v1/sessions*", (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: "application/json",
+        body: JSON.stringify({ detail: "The database does not answer." }),
+      }),
+    );
+    await page.link("Traces").first().click();
+    await page.page.getByRole("heading", { name: "The server is not ready" }).waitFor();
+    await page.text("The database does not answer.").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page.unroute("**/api/v1/sessions*");
+    await page.settled();
+    await page.page.locator(".state.bad").waitFor({ state: "detached" });
+    expect(page.errors).toEqual([]);
+  });
+
   it("shows a run that failed among the recent activity and leads to it", async () => {
     const id = await trace("nightly-report", { error: "the disk is full" });
     const page = await running.open("/");

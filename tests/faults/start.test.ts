@@ -38,6 +38,22 @@ describe("settings", () => {
     expectPlainMessage(stderr, "TREADLE_PORT", "70000");
   });
 
+  test("a price file with a wrong entry exits with 3 and names the entry", async () => {
+    const { url, drop } = await createTestDatabase();
+    const file = join(parent.path, "prices.json");
+    await writeFile(file, JSON.stringify([{ match: "mine", input: 1, output: "much" }]));
+    try {
+      const { code, stderr } = await runTreadle(
+        ["up", "--port", "0", "--data-dir", join(parent.path, "prices")],
+        { env: { DATABASE_URL: url, TREADLE_MODEL_PRICES_FILE: file } },
+      );
+      expect(code).toBe(3);
+      expectPlainMessage(stderr, "TREADLE_MODEL_PRICES_FILE", 'entry 1 ("mine")', "output: must be a number");
+    } finally {
+      await drop();
+    }
+  });
+
   test("an address of another machine exits with 3", async () => {
     const { code, stderr } = await runTreadle([
       "up",

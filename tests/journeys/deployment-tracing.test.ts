@@ -1,11 +1,18 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as TracingClient } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { raw } from "../../src/platform/db/raw.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
-import { type DeploymentBody, deploy, gitDeployment, readExample } from "../support/deployments.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  type RevisionBody,
+  readExample,
+} from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
 let app: TestApp;
@@ -28,7 +35,7 @@ afterAll(async () => {
 
 type Session = { id: string; name: string };
 type Messages = { messages: { content: string }[] };
-type KeyList = { resources: { id: string; name: string; role: string }[] };
+type KeyList = { resources: { id: string; name: string; role: string; managed: boolean }[] };
 
 const plane = {
   call: async <Body>(method: string, path: string, body?: unknown) =>
@@ -39,15 +46,15 @@ const clientOf = (deployment: DeploymentBody) => new Client({ apiUrl: deployment
 const projectsNamed = async (name: string) =>
   (await app.call<Session[]>("GET", `/api/v1/sessions?name=${encodeURIComponent(name)}`)).body;
 
+const shownFields = ["INPUTS", "OUTPUTS", "RUN_TYPE", "IS_ROOT", "END_TIME", "PROJECT_ID"] as const;
+
 async function tracesOf(project: string) {
   return waitUntil(
     async () => {
+      const project_ids = (await projectsNamed(project)).map(({ id }) => id);
       const runs = [];
-      for await (const run of traces.listRuns({ projectName: project })) runs.push(run);
-      return runs.some((run) => run.parent_run_id === null || run.parent_run_id === undefined) &&
-        runs.every((run) => run.end_time)
-        ? runs
-        : undefined;
+      for await (const run of traces.runs.query({ project_ids, selects: [...shownFields] })) runs.push(run);
+      return runs.some((run) => run.is_root) && runs.every((run) => run.end_time) ? runs : undefined;
     },
     { what: `the traces of ${project}`, timeoutMs: 30_000, intervalMs: 200 },
   );
@@ -62,6 +69,17 @@ async function deployQuick(name: string, secrets: { name: string; value: string 
   );
   expect([revision.status, revision.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
   return deployment;
+}
+
+async function managedKeys() {
+  const { body } = await app.call<KeyList>("GET", "/v2/api-keys?limit=100&include_managed=true");
+  return body.resources.filter(({ managed }) => managed);
+}
+
+async function instancesOf(deployment: DeploymentBody): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`select id from deployment_instances
+    where deployment_id = ${deployment.id} and state <> 'exited' order by id`.execute(app.database.sql);
+  return rows.map(({ id }) => id);
 }
 
 async function environmentOf(deployment: DeploymentBody) {
@@ -87,11 +105,11 @@ describe("traces of deployments", () => {
     const result = await runOnce(deployment, "agent", "What is 6 * 7?");
     expect(result.messages.at(-1)!.content).toBe("The answer is 42.");
     const runs = await tracesOf("traced-example");
-    const root = runs.find((run) => !run.parent_run_id)!;
+    const root = runs.find((run) => run.is_root)!;
     expect(JSON.stringify(root.inputs)).toContain("What is 6 * 7?");
     expect(JSON.stringify(root.outputs)).toContain("The answer is 42.");
-    expect(runs.filter((run) => run.run_type === "tool").length).toBeGreaterThan(0);
-    expect(runs.every((run) => run.session_id === project!.id)).toBe(true);
+    expect(runs.filter((run) => run.run_type === "TOOL").length).toBeGreaterThan(0);
+    expect(runs.every((run) => run.project_id === project!.id)).toBe(true);
   });
 
   it("are sent with one key of the workspace that may write and not administer", {
@@ -106,13 +124,75 @@ describe("traces of deployments", () => {
     });
     expect(second.LANGSMITH_API_KEY).toBe(first.LANGSMITH_API_KEY);
     expect(first.LANGSMITH_API_KEY).not.toBe(app.apiKey);
-    const { body } = await app.call<KeyList>("GET", "/v2/api-keys");
-    const own = body.resources.filter(({ name }) => name === "Traces of deployments");
-    expect(own).toMatchObject([{ role: "editor" }]);
-    // A key that somebody revoked is replaced at the next start.
-    await app.call("DELETE", `/v2/api-keys/${own[0]!.id}`);
-    const third = await environmentOf(await deployQuick("one-key-c"));
-    expect(third.LANGSMITH_API_KEY).not.toBe(first.LANGSMITH_API_KEY);
+    expect(await managedKeys()).toMatchObject([{ name: "Traces of deployments", role: "editor" }]);
+    // People's own keys are in the list; this one is not, so nobody revokes it while tidying up.
+    const { body } = await app.call<KeyList>("GET", "/v2/api-keys?limit=100");
+    expect(body.resources.map(({ managed }) => managed)).toEqual(body.resources.map(() => false));
+  });
+
+  it("go on with a new key when theirs is revoked, and no request is lost on the way", {
+    timeout: 120_000,
+  }, async () => {
+    const deployment = await deployQuick("renewed");
+    const elsewhere = await deployQuick("own-key", [{ name: "LANGSMITH_API_KEY", value: "a-key-of-my-own" }]);
+    const before = await environmentOf(deployment);
+    const others = await instancesOf(elsewhere);
+    const [own] = await managedKeys();
+    expect((await app.call("DELETE", `/v2/api-keys/${own!.id}`)).status).toBe(204);
+    const statuses = new Set<number>();
+    const after = await waitUntil(
+      async () => {
+        const answer = await fetch(`${deployment.url}/environment`);
+        statuses.add(answer.status);
+        const seen = (await answer.json()) as Record<string, string>;
+        return seen.LANGSMITH_API_KEY === before.LANGSMITH_API_KEY ? undefined : seen;
+      },
+      { what: "a server with a new tracing key", timeoutMs: 60_000, intervalMs: 20 },
+    );
+    // Also while the older server ends.
+    await waitUntil(
+      async () => {
+        statuses.add((await fetch(`${deployment.url}/environment`)).status);
+        return (await instancesOf(deployment)).length === 1 ? true : undefined;
+      },
+      { what: "the older server to end", timeoutMs: 60_000, intervalMs: 20 },
+    );
+    expect([...statuses]).toEqual([200]);
+    expect(after.LANGSMITH_HOST_REVISION_ID).toBe(before.LANGSMITH_HOST_REVISION_ID);
+    expect(await managedKeys()).toHaveLength(1);
+
+    const { body } = await app.call<RevisionBody>(
+      "GET",
+      `/v2/deployments/${deployment.id}/revisions/${deployment.latest_revision_id}`,
+    );
+    expect(body.status).toBe("DEPLOYED");
+    const kinds = body.events.map(({ kind }) => kind);
+    expect(kinds.slice(kinds.indexOf("tracing_key"))).toEqual(["tracing_key", "handed_over"]);
+    const logs = await app.call("GET", `/v2/deployments/${deployment.id}/logs?level=WARNING&limit=1000`);
+    expect(JSON.stringify(logs.body)).toContain("is no longer valid");
+
+    await runOnce(deployment);
+    expect(await tracesOf("renewed")).not.toEqual([]);
+    // One that sends its traces with a key of its owner's is none of our business.
+    expect(await instancesOf(elsewhere)).toEqual(others);
+  });
+
+  it("go on when whoever the key was made for has left", { timeout: 120_000 }, async () => {
+    const deployment = await deployQuick("owner-leaves");
+    const before = await environmentOf(deployment);
+    const { sql } = app.database;
+    const [own] = await managedKeys();
+    const member = await app.call<{ user_id: string }>("POST", "/v2/members", {
+      body: { email: "short-stay@example.com", role: "editor" },
+    });
+    // As though the key had been made while they were the only one who could own it.
+    await raw`update api_keys set user_id = ${member.body.user_id} where id = ${own!.id}`.execute(sql);
+    expect((await app.call("DELETE", `/v2/members/${member.body.user_id}`)).status).toBe(204);
+    await waitUntil(
+      async () =>
+        (await environmentOf(deployment)).LANGSMITH_API_KEY === before.LANGSMITH_API_KEY ? undefined : true,
+      { what: "a server with a new tracing key", timeoutMs: 60_000, intervalMs: 100 },
+    );
   });
 
   it("go where the owner says, and a tracing server that is down changes nothing about a run", {

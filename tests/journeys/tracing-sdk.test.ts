@@ -27,11 +27,38 @@ function newClient(options: ConstructorParameters<typeof Client>[0] = {}): Clien
   return new Client({ apiUrl, apiKey: subject.app.apiKey, callerOptions: { maxRetries: 0 }, ...options });
 }
 
-async function runsOf(projectName: string) {
+type RunQuery = NonNullable<Parameters<Client["runs"]["query"]>[0]>;
+
+async function runsOf(projectName: string, query: RunQuery = {}) {
+  const { id } = await client.readProject({ projectName });
   const found = [];
-  for await (const run of client.listRuns({ projectName })) found.push(run);
+  for await (const run of client.runs.query({ project_ids: [id], selects, ...query })) found.push(run);
   return found;
 }
+
+async function retrieve(runId: string) {
+  const { id } = await client.readProject({ projectName: project });
+  return client.runs.retrieve(runId, { project_id: id, selects });
+}
+
+const selects: RunQuery["selects"] = [
+  "NAME",
+  "STATUS",
+  "TAGS",
+  "INPUTS",
+  "OUTPUTS",
+  "ERROR",
+  "TRACE_ID",
+  "IS_ROOT",
+  "PARENT_RUN_IDS",
+  "PROMPT_TOKENS",
+  "COMPLETION_TOKENS",
+  "TOTAL_TOKENS",
+  "TOTAL_COST",
+  "FIRST_TOKEN_TIME",
+  "REFERENCE_EXAMPLE_ID",
+  "FEEDBACK_STATS",
+];
 
 describe("traceable", () => {
   test("traces nested calls, errors, tags and metadata into the project", async () => {
@@ -69,23 +96,24 @@ describe("traceable", () => {
     expect([...byName.keys()].sort()).toEqual(["chain", "fails", "model"]);
     const root = byName.get("chain")!;
     expect(root).toMatchObject({
-      status: "success",
+      status: "SUCCESS",
       tags: ["journey"],
       inputs: { input: "Capital of France?" },
       total_tokens: 15,
-      parent_run_id: null,
+      is_root: true,
     });
-    expect(byName.get("fails")).toMatchObject({ status: "error", parent_run_id: root.id, trace_id: root.id });
+    expect(byName.get("fails")).toMatchObject({
+      status: "ERROR",
+      parent_run_ids: [root.id],
+      trace_id: root.id,
+    });
     expect(byName.get("fails")!.error).toContain("no such tool");
     expect(byName.get("model")).toMatchObject({
       prompt_tokens: 12,
       completion_tokens: 3,
       parent_run_ids: [root.id],
     });
-    expect(Number((byName.get("model") as { total_cost?: unknown }).total_cost)).toBeCloseTo(
-      (12 * 2.5 + 3 * 10) / 1e6,
-      12,
-    );
+    expect(byName.get("model")!.total_cost).toBeCloseTo((12 * 2.5 + 3 * 10) / 1e6, 12);
   });
 
   test("streams are traced with the time of their first token", async () => {
@@ -99,7 +127,7 @@ describe("traceable", () => {
     for await (const _ of stream());
     await client.awaitPendingTraceBatches();
     const [run] = await runsOf(project);
-    expect(run).toMatchObject({ status: "success", outputs: { outputs: ["a", "b"] } });
+    expect(run).toMatchObject({ status: "SUCCESS", outputs: { outputs: ["a", "b"] } });
     expect(run!.first_token_time).toMatch(/^20/);
   });
 
@@ -118,7 +146,7 @@ describe("traceable", () => {
       // Without batches the client has nothing to wait for.
       await vi.waitFor(async () =>
         expect(await runsOf(project)).toMatchObject([
-          { name: "add", status: "success", outputs: { outputs: 2 } },
+          { name: "add", status: "SUCCESS", outputs: { outputs: 2 } },
         ]),
       );
     },
@@ -137,7 +165,7 @@ describe("RunTree and Client", () => {
     });
     await tree.postRun();
     await client.awaitPendingTraceBatches();
-    expect(await runsOf(project)).toMatchObject([{ status: "pending" }]);
+    expect(await runsOf(project)).toMatchObject([{ status: "PENDING" }]);
     const child = tree.createChild({ name: "step", run_type: "tool", inputs: {} });
     await child.postRun();
     await child.end({ b: 2 });
@@ -147,10 +175,10 @@ describe("RunTree and Client", () => {
     await client.awaitPendingTraceBatches();
     const runs = await runsOf(project);
     expect(runs.map((run) => [run.name, run.status, run.outputs]).sort()).toEqual([
-      ["step", "success", { b: 2 }],
-      ["tree", "success", { c: 3 }],
+      ["step", "SUCCESS", { b: 2 }],
+      ["tree", "SUCCESS", { c: 3 }],
     ]);
-    expect(await client.readRun(tree.id)).toMatchObject({ inputs: { a: 1 }, outputs: { c: 3 } });
+    expect(await retrieve(tree.id)).toMatchObject({ inputs: { a: 1 }, outputs: { c: 3 } });
   });
 
   test("attachments travel with the run", async () => {
@@ -217,7 +245,14 @@ describe("RunTree and Client", () => {
     await tree.end({});
     await tree.postRun();
     await client.awaitPendingTraceBatches();
-    const made = await client.createFeedback(tree.id, "correct", { score: 1, comment: "yes", value: "good" });
+    const made = await client.createFeedback({
+      runId: tree.id,
+      sessionId: (await client.readProject({ projectName: project })).id,
+      key: "correct",
+      score: 1,
+      comment: "yes",
+      value: "good",
+    });
     await client.updateFeedback(made.id, { score: 0.5 });
     expect(await client.readFeedback(made.id)).toMatchObject({
       key: "correct",
@@ -228,7 +263,7 @@ describe("RunTree and Client", () => {
     const listed = [];
     for await (const each of client.listFeedback({ runIds: [tree.id] })) listed.push(each.id);
     expect(listed).toEqual([made.id]);
-    expect(await client.readRun(tree.id)).toMatchObject({
+    expect(await retrieve(tree.id)).toMatchObject({
       feedback_stats: { correct: { n: 1, avg: 0.5, values: { good: 1 } } },
     });
     await client.deleteFeedback(made.id);
@@ -271,8 +306,7 @@ describe("evaluate", () => {
       run_count: 2,
       feedback_stats: { correct: { n: 2, avg: 1 } },
     });
-    const roots = [];
-    for await (const run of client.listRuns({ projectId: experiment.id, isRoot: true })) roots.push(run);
+    const roots = await runsOf(results.experimentName, { is_root: true });
     expect(roots.map((run) => run.reference_example_id).sort()).toEqual(
       examples.map((each) => each.id).sort(),
     );
@@ -304,18 +338,12 @@ describe("a graph with the library's own tracer", () => {
     );
     await client.awaitPendingTraceBatches();
     const runs = await runsOf(project);
-    const root = runs.find((run) => run.parent_run_id === null);
-    expect(root).toMatchObject({ name: "LangGraph", status: "success", tags: ["graph"] });
+    const root = runs.find((run) => run.is_root);
+    expect(root).toMatchObject({ name: "LangGraph", status: "SUCCESS", tags: ["graph"] });
     const node = runs.find((run) => run.name === "agent");
-    expect(node).toMatchObject({ parent_run_id: root?.id, trace_id: root?.id, status: "success" });
+    expect(node).toMatchObject({ parent_run_ids: [root?.id], trace_id: root?.id, status: "SUCCESS" });
     expect(JSON.stringify(node?.outputs)).toContain("hi");
-    const inThread = [];
-    for await (const run of client.listRuns({
-      projectName: project,
-      filter: 'eq(thread_id, "t-9")',
-      isRoot: true,
-    }))
-      inThread.push(run.id);
-    expect(inThread).toEqual([root?.id]);
+    const inThread = await runsOf(project, { filter: 'eq(thread_id, "t-9")', is_root: true });
+    expect(inThread.map((run) => run.id)).toEqual([root?.id]);
   });
 });

@@ -6,6 +6,7 @@ import type {
 import type { GraphKit } from "../graphs/graph-kit.ts";
 import {
   type CheckpointInput,
+  type CheckpointRequest,
   type Fence,
   nextVersion,
   noTaskId,
@@ -40,6 +41,8 @@ export type SaverOptions = {
   wire?: boolean;
   /** Channels whose values `list` gives as the text of that JSON where it can: see `WireText`. */
   texts?: ReadonlySet<string>;
+  /** Checkpoints its user has read already, newest first: `list` gives these, and `getTuple` looks here first. */
+  read?: readonly StoredCheckpoint[][];
 };
 
 export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { fence: Fence };
@@ -48,8 +51,8 @@ export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { f
 export type CheckpointSaver = BaseCheckpointSaver & {
   /** The same saver for one attempt of a run. */
   forRun(options: RunSaverOptions): CheckpointSaver;
-  /** The same saver, listing the values of these channels as text. */
-  withTexts(channels: ReadonlySet<string>): CheckpointSaver;
+  /** The same saver with other options; those it was made with go on to hold. */
+  with(options: Pick<SaverOptions, "metadata" | "texts" | "read">): CheckpointSaver;
 };
 
 /** Make one per kit and use `forRun` for each run: the class and its table of messages are built here. */
@@ -75,8 +78,8 @@ export function createCheckpointSaver(
       return new TreadleCheckpointSaver(runOptions);
     }
 
-    withTexts(channels: ReadonlySet<string>): TreadleCheckpointSaver {
-      return new TreadleCheckpointSaver({ ...this.#options, texts: channels });
+    with(more: Pick<SaverOptions, "metadata" | "texts" | "read">): TreadleCheckpointSaver {
+      return new TreadleCheckpointSaver({ ...this.#options, ...more });
     }
 
     override getNextVersion(current: number | undefined): number {
@@ -86,7 +89,8 @@ export function createCheckpointSaver(
     override async getTuple(config: SaverConfig): Promise<CheckpointTuple | undefined> {
       const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
       if (threadId === undefined || this.#empty) return undefined;
-      const stored = await store.get({ threadId, checkpointNs, checkpointId });
+      const request = { threadId, checkpointNs, checkpointId };
+      const stored = findRead(this.#options.read, request) ?? (await store.get(request));
       return stored === undefined ? undefined : readTuple(store, codec, stored, new Map());
     }
 
@@ -96,7 +100,8 @@ export function createCheckpointSaver(
     ): AsyncGenerator<CheckpointTuple> {
       const { limit, filter } = options;
       const before = options.before === undefined ? undefined : placeOf(options.before).checkpointId;
-      for await (const page of store.list({ ...placeOf(config), before, limit, filter })) {
+      const pages = this.#options.read ?? store.list({ ...placeOf(config), before, limit, filter });
+      for await (const page of pages) {
         const revived = new Map<Payload, unknown>();
         const texts = textsOf(page, this.#options.texts);
         for (const stored of page) {
@@ -153,6 +158,20 @@ export function createCheckpointSaver(
   }
 
   return new TreadleCheckpointSaver(options);
+}
+
+function findRead(
+  pages: readonly StoredCheckpoint[][] | undefined,
+  { threadId, checkpointNs, checkpointId }: CheckpointRequest,
+): StoredCheckpoint | undefined {
+  return pages
+    ?.flat()
+    .find(
+      (stored) =>
+        stored.threadId === threadId &&
+        stored.checkpointNs === checkpointNs &&
+        (checkpointId === undefined || stored.checkpointId === checkpointId),
+    );
 }
 
 /** What `readTuple` need not revive: the values of these channels in all the checkpoints, as text. */

@@ -1,4 +1,5 @@
 import type { GraphKit } from "../graphs/graph-kit.ts";
+import type { CheckpointQuery, CheckpointRequest, StoredCheckpoint } from "./checkpoint.ts";
 import { type CheckpointSaver, createCheckpointSaver } from "./checkpoint-saver.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { publicConfigurable } from "./checkpoint-view.ts";
@@ -35,9 +36,16 @@ export class SaverFactory {
     return saver;
   }
 
-  /** For lists of states that go out as text: the values of these channels come as `WireText` where they can. */
-  forTexts(kit: GraphKit, channels: ReadonlySet<string>): CheckpointSaver {
-    return this.forReading(kit).withTexts(channels);
+  /** One checkpoint, by itself: which graph can read it is told by its metadata. */
+  find(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
+    return this.#store.get(request);
+  }
+
+  /** Newest first, in the pages they are stored in. */
+  async list(query: CheckpointQuery): Promise<StoredCheckpoint[][]> {
+    const pages: StoredCheckpoint[][] = [];
+    for await (const page of this.#store.list(query)) pages.push(page);
+    return pages;
   }
 
   /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */

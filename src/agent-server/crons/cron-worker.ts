@@ -3,11 +3,14 @@ import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { RunRequest } from "../runs/run-request.ts";
-import { type Firing, threadOf, toFiredRequest } from "./cron.ts";
+import { type CronCaller, type Firing, threadOf, toFiredRequest } from "./cron.ts";
 import type { CronService } from "./cron-service.ts";
 import { cronChannel, deleteFiring, findNextWake, hasRunOfFiring, postponeFiring } from "./cron-store.ts";
 
 export type StartRun = (workspaceId: string, threadId: string, request: RunRequest) => Promise<unknown>;
+
+/** Whether runs may still be started in this person's name. */
+export type MayAct = (caller: CronCaller) => Promise<boolean>;
 
 export type CronWorkerOptions = {
   database: Database;
@@ -15,6 +18,8 @@ export type CronWorkerOptions = {
   logger: Logger;
   service: CronService;
   startRun: StartRun;
+  /** Left out where people do not come and go. */
+  mayAct?: MayAct | undefined;
 };
 
 const batch = 50;
@@ -122,7 +127,8 @@ export class CronWorker {
     const { database, startRun, logger } = this.#options;
     try {
       if (!(await this.#hasStarted(firing))) {
-        await startRun(firing.cron.workspace_id, threadOf(firing), toFiredRequest(firing));
+        const request = toFiredRequest(firing, await this.#callerOf(firing));
+        await startRun(firing.cron.workspace_id, threadOf(firing), request);
       }
     } catch (error) {
       const retryable = error instanceof AppError && error.retryable;
@@ -130,6 +136,18 @@ export class CronWorker {
       logger.error({ ...namesOf(firing), err: error }, "the run of a cron could not be started");
     }
     await deleteFiring(database.sql, firing.firing_id);
+  }
+
+  /** Who made the cron, as long as that person may start runs; its work goes on without them, but not in their name. */
+  async #callerOf(firing: Firing): Promise<CronCaller | null> {
+    const { mayAct, logger } = this.#options;
+    const { caller } = firing.cron;
+    if (caller === null || !mayAct || (await mayAct(caller))) return caller;
+    logger.warn(
+      { ...namesOf(firing), userId: caller.userId },
+      "whoever made a cron may not start runs in its workspace any more: its run acts for nobody and has no accounts",
+    );
+    return null;
   }
 
   /** The process that took it may have died after it had started the run. */

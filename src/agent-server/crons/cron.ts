@@ -66,14 +66,15 @@ export function threadOf(firing: Firing): string {
   return firing.cron.thread_id ?? firing.firing_id;
 }
 
-export function toFiredRequest({ cron, firing_id }: Firing): RunRequest {
+/** The run is the given caller's; without one it is nobody's. */
+export function toFiredRequest({ cron, firing_id }: Firing, caller: CronCaller | null): RunRequest {
   const ownThread = cron.thread_id === null;
   return {
     ...toRunRequest(cron.payload, ownThread ? "own" : "given"),
     metadata: { ...cron.payload.metadata, cron_id: cron.cron_id, cron_firing_id: firing_id },
     if_not_exists: ownThread ? "create" : "reject",
     temporary: ownThread && cron.on_run_completed === "delete",
-    ...(cron.caller ? { caller: cron.caller } : {}),
+    ...(caller ? { caller } : {}),
     ...(ownThread ? { threadMetadata: { ...cron.metadata, cron_id: cron.cron_id } } : {}),
   };
 }

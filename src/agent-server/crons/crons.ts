@@ -4,7 +4,7 @@ import type { Route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { CronService, type ResolveAssistant } from "./cron-service.ts";
-import { CronWorker, type StartRun } from "./cron-worker.ts";
+import { CronWorker, type MayAct, type StartRun } from "./cron-worker.ts";
 
 export type CronsOptions = {
   database: Database;
@@ -13,6 +13,8 @@ export type CronsOptions = {
   /** Starts a run; with `if_not_exists: "create"` also its thread, under the given id. */
   startRun: StartRun;
   resolveAssistant: ResolveAssistant;
+  /** Asked at each firing about who made the cron; where not, its run acts for nobody. */
+  mayAct?: MayAct | undefined;
   /** Refuses a webhook that could never be delivered. */
   checkWebhook?(url: string): Promise<void>;
 };
@@ -27,9 +29,9 @@ export type Crons = {
 
 /** Runs on a schedule. */
 export function createCrons(options: CronsOptions): Crons {
-  const { database, clock, logger, startRun, resolveAssistant, checkWebhook } = options;
+  const { database, clock, logger, startRun, resolveAssistant, mayAct, checkWebhook } = options;
   const service = new CronService({ database, clock, logger, resolveAssistant, checkWebhook });
-  const worker = new CronWorker({ database, clock, logger, service, startRun });
+  const worker = new CronWorker({ database, clock, logger, service, startRun, mayAct });
   return {
     routes: cronRoutes(service, clock),
     start: () => worker.start(),

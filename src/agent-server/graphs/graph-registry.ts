@@ -28,6 +28,11 @@ export class GraphRegistry {
     return this.#graphs.has(graphId) || this.#broken.has(graphId);
   }
 
+  /** Undefined also for one that could not be loaded. */
+  find(graphId: string): LoadedGraph | undefined {
+    return this.#graphs.get(graphId);
+  }
+
   get(graphId: string): LoadedGraph {
     const graph = this.#graphs.get(graphId);
     if (graph) return graph;

@@ -15,8 +15,12 @@ export function lightenCallbacks({ prototype }: typeof Callbacks.CallbackManager
     function copy(this: Manager, ...rest: Parameters<Manager["copy"]>): Manager {
       const { metadata } = this;
       this.metadata = {};
-      const made = whole.apply(this, rest);
-      this.metadata = metadata;
+      let made: Manager;
+      try {
+        made = whole.apply(this, rest);
+      } finally {
+        this.metadata = metadata;
+      }
       made.metadata = { ...metadata };
       made.inheritableMetadata = inherited(this);
       return made;

@@ -1,15 +1,9 @@
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { HttpApp } from "../graphs/graph-loader.ts";
+import { type HonoContext, type HonoLike, isHono } from "./guarded-hono.ts";
 
 type Fetch<Env> = (request: Request, env?: Env) => Response | Promise<Response>;
-
-/** As much of a Hono application as is needed to put it in front of ours. */
-type HonoLike = HttpApp & {
-  notFound(handler: (context: HonoContext) => Response | Promise<Response>): unknown;
-  routes: unknown[];
-};
-type HonoContext = { req: { raw: Request; arrayBuffer(): Promise<ArrayBuffer> }; env: unknown };
 
 export type CustomAppOptions<Env> = {
   custom: HttpApp;
@@ -38,12 +32,6 @@ export function withCustomApp<Env>(options: CustomAppOptions<Env>): Fetch<Env> {
       );
     }
   };
-}
-
-function isHono(app: HttpApp): app is HonoLike {
-  return (
-    "notFound" in app && typeof app.notFound === "function" && "routes" in app && Array.isArray(app.routes)
-  );
 }
 
 function throughHono<Env>(custom: HonoLike, own: Fetch<Env>): Fetch<Env> {

@@ -1,10 +1,16 @@
 import { Hono } from "hono";
+import { mount } from "hono/mount";
+import { validator } from "hono/validator";
 import { describe, expect, test } from "vitest";
+import { caller } from "../../../tests/support/http-app-fixture.ts";
+import { keepLogs } from "../../../tests/support/logged-lines.ts";
 import { AppError } from "../../platform/errors.ts";
+import type { Authorize } from "../../platform/http/access.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { createLogger } from "../../platform/logger.ts";
+import type { HttpApp } from "../graphs/graph-loader.ts";
 import { withCustomApp } from "./custom-app.ts";
-import { behindAuth, guardedPaths } from "./custom-route-auth.ts";
+import { withProjectApp } from "./custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./mount-prefix.ts";
 import { servedRoutes } from "./served-routes.ts";
 
@@ -32,6 +38,14 @@ describe("an application of Hono in front of the server", () => {
   });
 });
 
+/** Knows one key. */
+const authorize: Authorize = async (_access, headers) => {
+  if (headers.get("x-api-key") === "known") return caller("viewer");
+  throw new AppError({ code: "auth.unauthenticated", kind: "unauthenticated", message: "Who are you?" });
+};
+const get = (path: string, headers: Record<string, string> = {}) =>
+  new Request(`http://localhost${path}`, { headers });
+
 describe("which comes first", () => {
   const seen: string[] = [];
   const app = new Hono();
@@ -40,27 +54,161 @@ describe("which comes first", () => {
     await next();
   });
   app.get("/mine", (c) => c.text("mine"));
-  const mixed = withCustomApp({ custom: app, own, logger });
-  const refuse = async () => {
-    throw new AppError({ code: "auth.unauthenticated", kind: "unauthenticated", message: "Who are you?" });
-  };
 
   test.each([
-    [{}, "/threads", 200],
-    [{ middleware_order: "middleware_first" }, "/threads", 200],
-    [{ middleware_order: "auth_first" }, "/threads", 401],
-    [{ middleware_order: "auth_first" }, "/threads/1/runs", 401],
-    [{ middleware_order: "auth_first" }, "/mine", 200],
-    [{ middleware_order: "auth_first" }, "/ok", 200],
-    [{ enable_custom_route_auth: true }, "/mine", 401],
-    [{ enable_custom_route_auth: true, middleware_order: "middleware_first" }, "/threads", 401],
-    [{ enable_custom_route_auth: true }, "/ok", 200],
-  ] as const)("with %j a stranger asks for %s: %i", async (http, path, status) => {
+    [{}, "/threads", 200, "seen"],
+    [{ middleware_order: "middleware_first" }, "/threads", 200, "seen"],
+    [{ middleware_order: "middleware_first" }, "/mine", 200, "seen"],
+    [{ middleware_order: "auth_first" }, "/threads", 401, "unseen"],
+    [{ middleware_order: "auth_first" }, "/threads/1/runs", 401, "unseen"],
+    [{ middleware_order: "auth_first" }, "/mine", 200, "seen"],
+    [{ middleware_order: "auth_first" }, "/ok", 200, "seen"],
+    [{ enable_custom_route_auth: true }, "/mine", 401, "unseen"],
+    [{ enable_custom_route_auth: true }, "/ok", 200, "seen"],
+    [{ enable_custom_route_auth: true, middleware_order: "auth_first" }, "/mine", 401, "unseen"],
+    [{ enable_custom_route_auth: true, middleware_order: "middleware_first" }, "/mine", 401, "seen"],
+    [{ enable_custom_route_auth: true, middleware_order: "middleware_first" }, "/ok", 200, "seen"],
+    // These ask by themselves.
+    [{ enable_custom_route_auth: true, middleware_order: "middleware_first" }, "/threads", 200, "seen"],
+  ] as const)("with %j a stranger asks for %s: %i, %s by the middleware", async (http, path, status, how) => {
     seen.length = 0;
-    const guarded = guardedPaths(http);
-    const fetch = guarded ? behindAuth(mixed, { authorize: refuse, logger, guarded }) : mixed;
-    expect((await fetch(new Request(`http://localhost${path}`))).status).toBe(status);
-    expect(seen).toEqual(status === 401 ? [] : [path]);
+    const fetch = withProjectApp({ custom: app, own, http, authorize, logger });
+    expect((await fetch(get(path))).status).toBe(status);
+    expect(seen).toEqual(how === "seen" ? [path] : []);
+    expect((await fetch(get(path, { "x-api-key": "known" }))).status).toBe(200);
+  });
+});
+
+describe("middleware before authentication, routes behind it", () => {
+  const asked: string[] = [];
+  const http = { enable_custom_route_auth: true, middleware_order: "middleware_first" } as const;
+  const front = (custom: HttpApp, more: Partial<Parameters<typeof withProjectApp>[0]> = {}) =>
+    withProjectApp({
+      ...{ custom, own, http, logger },
+      authorize: (access, headers, host, request) => {
+        asked.push(new URL(request!.url).pathname);
+        return authorize(access, headers, host, request);
+      },
+      ...more,
+    });
+  const statusOf = async (fetch: ReturnType<typeof front>, path: string, method = "GET") =>
+    (await fetch(new Request(`http://localhost${path}`, { method }))).status;
+
+  test("a middleware answers strangers by itself, and gives a request the credential it lacks", async () => {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      if (c.req.header("cookie") === "many") return c.text("later", 429);
+      if (c.req.header("cookie") === "session") {
+        const headers = new Headers(c.req.raw.headers);
+        headers.set("x-api-key", "known");
+        c.req.raw = new Request(c.req.raw, { headers });
+      }
+      await next();
+      c.res.headers.set("x-seen", "yes");
+      return undefined;
+    });
+    app.get("/mine", (c) => c.text("mine"));
+    const fetch = front(app);
+    expect((await fetch(get("/mine", { cookie: "many" }))).status).toBe(429);
+    const refused = await fetch(get("/mine"));
+    expect([refused.status, refused.headers.get("x-seen")]).toEqual([401, "yes"]);
+    expect(await refused.json()).toMatchObject({ detail: "Who are you?" });
+    expect(await (await fetch(get("/mine", { cookie: "session" }))).text()).toBe("mine");
+  });
+
+  test("whatever answers for some paths only waits for the credential", async () => {
+    const reached: string[] = [];
+    const answer = (name: string) => {
+      reached.push(name);
+      return new Response(name);
+    };
+    const part = new Hono().onError((error) => new Response(error.message, { status: 418 }));
+    part.all("/all", () => answer("part"));
+    part.all("*", (c) => (c.req.path === "/part/rest" ? answer("rest") : c.notFound()));
+    const app = new Hono();
+    app.get("/get", async (_context, _next) => answer("get"));
+    app.all("/all", () => answer("all"));
+    app.use("/used/*", async () => answer("used"));
+    app.on(["PURGE"], "/purged", () => answer("purge"));
+    app.mount("/mounted", () => answer("mounted"));
+    app.route("/part", part);
+    app.basePath("/base").get("/x", () => answer("base"));
+    const fetch = front(app);
+    const paths = ["/get", "/all", "/used/it", "/mounted/it", "/part/all", "/part/rest", "/base/x"];
+    for (const path of paths) expect([path, await statusOf(fetch, path)]).toEqual([path, 401]);
+    expect(await statusOf(fetch, "/purged", "PURGE")).toBe(401);
+    expect(await statusOf(fetch, "/get", "HEAD")).toBe(401);
+    expect(reached).toEqual([]);
+    for (const path of paths)
+      expect([path, (await fetch(get(path, { "x-api-key": "known" }))).status]).toEqual([path, 200]);
+    expect(reached).toEqual(["get", "all", "used", "mounted", "part", "rest", "base"]);
+  });
+
+  test.each([
+    ["with the application's method", () => new Hono().mount("/", () => new Response("mounted"))],
+    [
+      "with the function of its own",
+      () =>
+        new Hono().all(
+          "*",
+          mount(() => new Response("mounted")),
+        ),
+    ],
+    [
+      "as a part with errors of its own",
+      () =>
+        new Hono().route(
+          "/",
+          new Hono().onError(() => new Response()).all("*", (c) => c.text("mounted")),
+        ),
+    ],
+  ])("an application mounted at the root %s is no middleware", async (_, app) => {
+    const fetch = front(app());
+    expect(await statusOf(fetch, "/mine")).toBe(401);
+    expect(await (await fetch(get("/mine", { "x-api-key": "known" }))).text()).toBe("mounted");
+  });
+
+  test("a request is asked once, however many handlers it passes, and a preflight never", async () => {
+    const app = new Hono();
+    app.use("/mine/*", (_, next) => next());
+    app.get(
+      "/mine/:id",
+      validator("query", (value) => value),
+      (c) => c.text(c.req.param("id")),
+    );
+    app.options("/mine/:id", (c) => c.body(null, 204));
+    const fetch = front(app);
+    asked.length = 0;
+    expect(await (await fetch(get("/mine/7", { "x-api-key": "known" }))).text()).toBe("7");
+    expect(asked).toEqual(["/mine/7"]);
+    expect(await statusOf(fetch, "/mine/7", "OPTIONS")).toBe(204);
+    expect(asked).toEqual(["/mine/7"]);
+  });
+
+  test("errors, parameters and bodies are the application's as before", async () => {
+    const app = new Hono({ strict: false });
+    app.onError((error, c) => c.text(`caught ${error.message}`, 418));
+    app.post("/fails/:why", async (c) => {
+      throw new Error(`${c.req.param("why")} ${await c.req.text()}`);
+    });
+    const fetch = front(app, { authorize: async () => caller("viewer") });
+    const answer = await fetch(post("/fails/twice/", "now"));
+    expect([answer.status, await answer.text()]).toEqual([418, "caught twice now"]);
+    expect(await (await fetch(post("/yours", "b"))).text()).toBe("own /yours b");
+  });
+
+  test("an application that is not of Hono is behind authentication as a whole, and the log says so", async () => {
+    const { text, logger } = keepLogs();
+    const reached: string[] = [];
+    const custom = {
+      fetch: (request: Request) => {
+        reached.push(request.url);
+        return new Response("mine");
+      },
+    };
+    expect(await statusOf(front(custom, { logger }), "/mine")).toBe(401);
+    expect(reached).toEqual([]);
+    expect(text()).toContain("http.app is no Hono application");
   });
 });
 

@@ -29,7 +29,7 @@ export async function forgetRunCheckpoints(
     string,
     string | undefined
   >;
-  const loaded = graphs.get(graph_id);
+  const loaded = graphs.find(graph_id) ?? graphs.get(run.graph_id);
   const graph = await loaded.resolve({}, "threads.read");
   const state = await readThreadState({ graph, saver: savers.forKit(loaded.kit) }, threadId);
   const metadata = latest ? { graph_id, ...(assistant_id ? { assistant_id } : {}) } : {};

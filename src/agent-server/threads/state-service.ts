@@ -2,6 +2,8 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
+import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
+import type { CheckpointSaver } from "../checkpoints/checkpoint-saver.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
@@ -18,9 +20,11 @@ import {
 import type { AccessContext, CompiledGraph } from "../graphs/loaded-graph.ts";
 import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow } from "./thread.ts";
+import { type ThreadGraph, ThreadGraphs } from "./thread-graphs.ts";
 import {
   emptyThreadState,
   interruptsByTask,
+  type StateSnapshot,
   type ThreadState,
   toThreadState,
   toThreadStateJson,
@@ -50,26 +54,20 @@ export class StateService {
     threadId: string,
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<ThreadState> {
-    const thread = await this.#thread(workspaceId, threadId);
-    const reader = await this.#reader(thread, "threads.read", options.address);
-    if (!reader) return emptyThreadState;
-    const snapshot = await readThreadState(reader, threadId, options);
-    const wanted = options.address?.checkpoint_id;
-    if (
-      wanted &&
-      snapshot.config.configurable?.checkpoint_id !== undefined &&
-      snapshot.createdAt === undefined
-    ) {
-      throw checkpointNotFound(wanted, threadId);
-    }
-    return toThreadState(snapshot);
+    const { savers } = this.#options;
+    const { address } = options;
+    const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
+    if (!graphs) return emptyThreadState;
+    const stored = await savers.find(placeAt(threadId, address));
+    if (!stored && address?.checkpoint_id) throw checkpointNotFound(address.checkpoint_id, threadId);
+    const { graph, kit } = await (stored ? graphs.of(stored) : graphs.last());
+    const saver = stored ? savers.forReading(kit).with({ read: [[stored]] }) : savers.forReading(kit);
+    return toThreadState(await readThreadState({ graph, saver }, threadId, options));
   }
 
   async history(workspaceId: string, threadId: string, query: HistoryQuery): Promise<ThreadState[]> {
-    const thread = await this.#thread(workspaceId, threadId);
-    const reader = await this.#reader(thread, "threads.read", query.address);
-    if (!reader) return [];
-    return (await readThreadHistory(reader, threadId, query)).map(toThreadState);
+    const snapshots = await this.#history(workspaceId, threadId, query, () => undefined);
+    return snapshots.map(toThreadState);
   }
 
   /** `history` as JSON text: most of it is stored as such, and a long one has megabytes of it. */
@@ -78,15 +76,34 @@ export class StateService {
     threadId: string,
     query: HistoryQuery,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const thread = await this.#thread(workspaceId, threadId);
-    const reader = await this.#reader(thread, "threads.read", query.address);
-    if (!reader) return Buffer.from("[]");
-    const saver = this.#options.savers.forTexts(reader.kit, carriedChannels(reader.graph));
-    const states = await readThreadHistory({ ...reader, saver }, threadId, query);
+    const states = await this.#history(workspaceId, threadId, query, carriedChannels);
     const pieces = states.flatMap((state, index) => [index === 0 ? "" : ",", ...toThreadStateJson(state)]);
     return Buffer.concat(
       ["[", ...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
     );
+  }
+
+  /** Newest first. Read in one go, then told by each graph for the checkpoints it wrote. */
+  async #history(
+    workspaceId: string,
+    threadId: string,
+    query: HistoryQuery,
+    textsOf: (graph: CompiledGraph) => ReadonlySet<string> | undefined,
+  ): Promise<StateSnapshot[]> {
+    const { savers } = this.#options;
+    const { limit, filter, address } = query;
+    const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
+    if (!graphs) return [];
+    const before = query.before?.checkpoint_id || undefined;
+    const pages = await savers.list({ ...placeAt(threadId, address), before, limit, filter });
+    const told = new Map<StoredCheckpoint, StateSnapshot>();
+    for (const [{ graph, kit }, read] of await pagesByGraph(pages, graphs)) {
+      const texts = textsOf(graph);
+      const saver = savers.forReading(kit).with(texts ? { texts, read } : { read });
+      const snapshots = await readThreadHistory({ graph, saver }, threadId, query);
+      for (const [index, stored] of read.flat().entries()) told.set(stored, snapshots[index]!);
+    }
+    return pages.flat().map((stored) => told.get(stored)!);
   }
 
   async update(
@@ -99,11 +116,10 @@ export class StateService {
     return this.#changes.run(threadId, async () => {
       const thread = await this.#thread(workspaceId, threadId);
       if (await hasActiveRun(this.#options.database.sql, threadId)) throw threadBusy(threadId);
-      const reader = await this.#reader(thread, "threads.update");
-      if (!reader) throw threadWithoutGraph(threadId);
-      const graph = await graphAt(reader.graph, update.address);
-      const config = await changing(() => updateThreadState({ ...reader, graph }, threadId, update));
-      await this.#save(thread, reader);
+      const writer = await this.#writer(thread, update.address);
+      const graph = await graphAt(writer.graph, update.address);
+      const config = await changing(() => updateThreadState({ ...writer, graph }, threadId, update));
+      await this.#save(thread, writer);
       const { checkpoint_id, checkpoint_ns } = config.configurable ?? {};
       return {
         checkpoint: {
@@ -118,19 +134,18 @@ export class StateService {
 
   /** Fills a new thread from steps taken elsewhere. */
   async fill(thread: ThreadRow, supersteps: readonly Superstep[]): Promise<void> {
-    const reader = await this.#reader(thread, "threads.update");
-    if (!reader) throw threadWithoutGraph(thread.thread_id);
-    await changing(() => bulkUpdateState(reader, thread.thread_id, supersteps));
-    await this.#save(thread, reader);
+    const writer = await this.#writer(thread);
+    await changing(() => bulkUpdateState(writer, thread.thread_id, supersteps));
+    await this.#save(thread, writer);
   }
 
-  async #save(thread: ThreadRow, reader: Reader): Promise<void> {
-    const state = await readThreadState(reader, thread.thread_id);
+  async #save(thread: ThreadRow, writer: Writer): Promise<void> {
+    const state = await readThreadState(writer, thread.thread_id);
     await saveThreadState(this.#options.database.sql, thread.thread_id, {
       valuesJson: JSON.stringify(toWire(state.values ?? {})),
       interruptsJson: JSON.stringify(interruptsByTask(state)),
       status: state.next.length > 0 ? "interrupted" : "idle",
-      metadata: { graph_id: thread.metadata.graph_id },
+      metadata: { graph_id: writer.graphId },
     });
   }
 
@@ -140,30 +155,48 @@ export class StateService {
     return thread;
   }
 
-  /** The graph that last ran on the thread; undefined when none ever did. */
-  async #reader(
-    thread: ThreadRow,
-    access: AccessContext,
-    address?: StateAddress,
-  ): Promise<Reader | undefined> {
-    const graphId = thread.metadata.graph_id;
-    if (typeof graphId !== "string") return undefined;
-    const loaded = this.#options.graphs.get(graphId);
-    const graph = await loaded.resolve(
-      { configurable: { thread_id: thread.thread_id, graph_id: graphId } },
-      access,
-    );
+  /** Undefined when no graph ever ran on the thread. */
+  #graphs(thread: ThreadRow, access: AccessContext, address?: StateAddress): ThreadGraphs | undefined {
+    const lastGraphId = thread.metadata.graph_id;
+    if (typeof lastGraphId !== "string") return undefined;
+    const { graphs } = this.#options;
+    return new ThreadGraphs({ graphs, threadId: thread.thread_id, lastGraphId, access, address });
+  }
+
+  /** A change at an older checkpoint is made by the graph that wrote it, any other by the last graph. */
+  async #writer(thread: ThreadRow, address?: StateAddress): Promise<Writer> {
     const { savers } = this.#options;
-    const saver = access === "threads.read" ? savers.forReading(loaded.kit) : savers.forKit(loaded.kit);
-    return { graph: await graphAt(graph, address), kit: loaded.kit, saver };
+    const graphs = this.#graphs(thread, "threads.update");
+    if (!graphs) throw threadWithoutGraph(thread.thread_id);
+    const stored = address?.checkpoint_id ? await savers.find(placeAt(thread.thread_id, address)) : undefined;
+    const writer = await (stored ? graphs.of(stored) : graphs.last());
+    return { ...writer, saver: savers.forKit(writer.kit).with({ metadata: { graph_id: writer.graphId } }) };
   }
 }
 
-type Reader = {
-  graph: CompiledGraph;
-  kit: Parameters<SaverFactory["forKit"]>[0];
-  saver: ReturnType<SaverFactory["forKit"]>;
-};
+type Writer = ThreadGraph & { saver: CheckpointSaver };
+
+function placeAt(threadId: string, address: StateAddress = {}) {
+  const { checkpoint_ns, checkpoint_id } = address;
+  return { threadId, checkpointNs: checkpoint_ns ?? "", checkpointId: checkpoint_id || undefined };
+}
+
+/** In pages as before: the checkpoints of one share values, which are then read once. */
+async function pagesByGraph(
+  pages: readonly StoredCheckpoint[][],
+  graphs: ThreadGraphs,
+): Promise<Map<ThreadGraph, StoredCheckpoint[][]>> {
+  const byGraph = new Map<ThreadGraph, StoredCheckpoint[][]>();
+  for (const [index, page] of pages.entries()) {
+    for (const stored of page) {
+      const graph = await graphs.of(stored);
+      const own = byGraph.get(graph) ?? pages.map(() => []);
+      own[index]!.push(stored);
+      byGraph.set(graph, own);
+    }
+  }
+  return byGraph;
+}
 
 /** What the graph library refuses about an update is the caller's to mend. */
 async function changing<T>(work: () => Promise<T>): Promise<T> {

@@ -174,6 +174,12 @@ describe("400", () => {
       source_config: { repo_url: "https://example.com/other.git" },
     });
     expect(moved.status).toBe(400);
+    const uploaded = await post(waiting("uploaded"));
+    const half = await plane.call("PATCH", `/v2/deployments/${uploaded.body.id}`, {
+      source_config: { repo_url: "https://example.com/other.git" },
+    });
+    expect(half.status).toBe(400);
+    expect(detail(half)).toContain("revision_source");
     const answer = await post(
       unreachable("lost", {
         source_config: { repo_url: "https://example.com/x.git", integration_id: unknown },
@@ -192,6 +198,13 @@ describe("400", () => {
     const answer = await post(unreachable("metadata", { source_config: { repo_url } }));
     expect(answer.status).toBe(400);
     expect(detail(answer)).toContain("reserved address");
+    const uploaded = await post(waiting("metadata"));
+    const switched = await plane.call("PATCH", `/v2/deployments/${uploaded.body.id}`, {
+      revision_source: "github",
+      source_config: { repo_url },
+    });
+    expect(switched.status).toBe(400);
+    expect(detail(switched)).toContain("reserved address");
   });
 
   it("refuses secrets of a cluster, and a listener nobody made", async () => {
@@ -331,6 +344,28 @@ describe("422", () => {
     const answer = await post(body);
     expect(answer.status).toBe(422);
     expect(answer.body).toMatchObject({ detail: [{ loc: expect.any(Array), msg: expect.any(String) }] });
+  });
+
+  it.each([
+    ["github", "repo_url", "source_config", {}],
+    ["internal_docker", "image_uri", "source_revision_config", {}],
+    ["github", "repo_url", "source_config", { source_config: { repo_url: "ext::sh -c id" } }],
+  ])("refuses a change to the source %s without a proper %s", async (source, field, part, more) => {
+    const { body } = await post(waiting(`to-${source}-${field}-${JSON.stringify(more).length}`));
+    const path = `/v2/deployments/${body.id}`;
+    const answer = await plane.call("PATCH", path, { revision_source: source, ...more });
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ["body", part, field] }] } });
+    const after = await plane.call<DeploymentBody>("GET", path);
+    expect(after.body).toMatchObject({ latest_revision_id: null, source_config: { repo_url: null } });
+  });
+
+  it("refuses a change to an archive that is not named", async () => {
+    const { body } = await post(unreachable("to-archive"));
+    const answer = await plane.call("PATCH", `/v2/deployments/${body.id}`, {
+      revision_source: "internal_source",
+    });
+    const loc = ["body", "source_revision_config", "source_tarball_path"];
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc }] } });
   });
 
   it("refuses ids that are none", async () => {

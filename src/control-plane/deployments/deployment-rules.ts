@@ -69,13 +69,40 @@ export function checkSecretReferences(
   );
 }
 
+/** A revision from another source than the one before needs everything that source takes. */
+export function checkNewSource(
+  source: Source,
+  config: Pick<SourceConfig, "repo_url">,
+  revision: SourceRevisionConfig,
+): void {
+  const missing = (part: "source_config" | "source_revision_config", name: string, how: string) =>
+    invalidField(["body", part, name], `${name} is required for a revision of the source ${source}: ${how}`);
+  if (source === "github") {
+    if (!config.repo_url) throw missing("source_config", "repo_url", "the repository to build from");
+  } else if (source === "internal_source" || source === "internal_template") {
+    const how = "the object_path of an archive uploaded by POST …/upload-url";
+    if (!revision.source_tarball_path) throw missing("source_revision_config", "source_tarball_path", how);
+  } else if (!revision.image_uri) {
+    throw missing("source_revision_config", "image_uri", "the image to start");
+  }
+}
+
 const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;
 
-export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>): void {
+/** What is said once, with the first revision built from git. */
+const saidOnce: readonly string[] = ["repo_url", "integration_id"];
+
+export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>, source: Source): void {
+  const firstRepository = source === "github" && current.repo_url === null;
   for (const name of immutable) {
     const given = patch[name];
+    if (firstRepository && saidOnce.includes(name)) continue;
     if (given !== undefined && given !== null && given !== current[name]) {
-      throw refused(`source_config.${name} cannot be changed. Create another deployment for it.`);
+      const how =
+        current.repo_url === null && saidOnce.includes(name)
+          ? 'To build from a repository from now on, send it with revision_source "github".'
+          : "Create another deployment for it.";
+      throw refused(`source_config.${name} cannot be changed. ${how}`);
     }
   }
 }

@@ -69,7 +69,12 @@ export const createRequest = z.object({
 
 export const patchRequest = z.object({
   display_name: z.string().trim().min(1).max(128).nullish(),
-  revision_source: z.enum(["github", "internal_docker", "internal_source"]).nullish(),
+  revision_source: z
+    .enum(["github", "internal_docker", "internal_source"])
+    .nullish()
+    .describe(
+      "Where this revision comes from, and those after it until another is named. The first from git names its source_config.repo_url.",
+    ),
   source_config: sourceConfigRequest.nullish(),
   source_revision_config: sourceRevisionConfigRequest.nullish(),
   tracked_repo_ref: text(255).nullish(),

@@ -8,7 +8,7 @@ import { findIntegration } from "../integrations/integration-store.ts";
 import { findListener } from "../listeners/listener-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
-import { announceDeployment, readRevisions } from "../revisions/revision-store.ts";
+import { announceDeployment, readRevision, readRevisions } from "../revisions/revision-store.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { findUpload } from "../uploads/upload-store.ts";
@@ -21,10 +21,13 @@ import {
   mergeRevisionConfig,
   mergeSourceConfig,
   needsRevision,
+  nextRevisionConfig,
+  nextSource,
   type SourceConfig,
   slugOf,
 } from "./deployment.ts";
 import {
+  checkNewSource,
   checkSecretReferences,
   checkSecrets,
   checkSource,
@@ -196,17 +199,25 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     patch: DeploymentPatch,
     always = false,
   ): Promise<DeploymentView & { revisionId: string | null }> {
+    const { repo_url: repoUrl } = patch.source_config ?? {};
+    // Names are looked up, which must not hold up others who change the deployment.
+    if (repoUrl && repoUrl !== (await load(database.sql, caller, id)).source_config.repo_url) {
+      await options.checkAddress(repoUrl);
+    }
     return database.transaction(async (tx) => {
       const current = await store.lockDeployment(tx, caller.workspaceId, id);
       if (!current) throw deploymentNotFound(id);
-      const source = patch.revision_source ?? current.source;
+      const before = await sourceOf(tx, current);
+      const source = nextSource(before, current.source_config, patch);
       const config = mergeSourceConfig(current.source_config, patch.source_config ?? {});
-      const revisionConfig = mergeRevisionConfig(
-        current.source_revision_config,
+      const revisionConfig = nextRevisionConfig(
+        current,
+        { before, source },
         patch.source_revision_config ?? {},
       );
-      refuseImmutable(current.source_config, patch.source_config ?? {});
+      refuseImmutable(current.source_config, patch.source_config ?? {}, source);
       checkSource(source, config, revisionConfig, rules);
+      if (source !== before) checkNewSource(source, config, revisionConfig);
       checkSecretReferences(source, config, patch.secret_references);
       await checkReferences(tx, caller, id, config, revisionConfig);
       const secrets = nextSecrets(current, patch.secrets);
@@ -229,13 +240,19 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
         clock.now(),
       );
       let revisionId: string | null = null;
-      if ((always || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
+      if ((always || source !== before || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
         const next = await load(tx, caller, id);
         revisionId = await options.revisions.make(tx, next, { source, secrets, createdBy: caller.userId });
       } else if (always)
         throw refused("There is nothing to build yet: upload a source or name an image first.");
       return { ...(await view(tx, await load(tx, caller, id))), revisionId };
     });
+  }
+
+  /** Where the latest revision came from: other changes keep what is deployed. */
+  async function sourceOf(sql: Sql, { source, latest_revision_id }: Deployment): Promise<Source> {
+    if (latest_revision_id === null) return source;
+    return (await readRevision(sql, latest_revision_id))?.source ?? source;
   }
 
   function nextSecrets(current: Deployment, given: Secret[] | undefined): Secret[] {

@@ -172,11 +172,13 @@ export async function countDeployments(sql: Sql, workspaceId: string): Promise<n
   return rows[0]!.count;
 }
 
-/** Those that build when somebody pushes to this repository. */
+/** Those that build when somebody pushes: made for a repository, or built from one since. */
 export async function listTracking(sql: Sql, workspaceId?: string): Promise<Deployment[]> {
   const where = workspaceId === undefined ? raw`true` : raw`workspace_id = ${workspaceId}`;
   const { rows } = await raw<Deployment>`
-    select * from deployments where deleted_at is null and source = 'github'
+    select * from deployments d where deleted_at is null
+      and (source = 'github' or exists (
+        select 1 from revisions r where r.id = d.latest_revision_id and r.source = 'github'))
       and (source_config->>'build_on_push')::boolean and ${where}
     order by id`.execute(sql);
   return rows;

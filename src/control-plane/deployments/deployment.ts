@@ -153,6 +153,34 @@ export const emptyRevisionConfig: SourceRevisionConfig = {
   source_tarball_path: null,
 };
 
+/** Where the next revision comes from: as asked, as what is named for it tells, or from where the one before came. */
+export function nextSource(
+  before: Source,
+  current: SourceConfig,
+  { revision_source, source_revision_config: named = {} }: DeploymentPatch,
+): Source {
+  if (revision_source !== undefined) return revision_source;
+  const [ref, archive] = [Boolean(named.repo_ref), Boolean(named.source_tarball_path)];
+  if (before === "internal_source" && ref && !archive && current.repo_url !== null) return "github";
+  if (before === "github" && archive && !ref) return "internal_source";
+  return before;
+}
+
+/** Of a revision built from elsewhere only the place of the project file is kept, and the branch that is followed. */
+export function nextRevisionConfig(
+  current: Pick<Deployment, "source_revision_config" | "tracked_repo_ref">,
+  from: { before: Source; source: Source },
+  patch: Partial<SourceRevisionConfig>,
+): SourceRevisionConfig {
+  if (from.source === from.before) return mergeRevisionConfig(current.source_revision_config, patch);
+  const kept = {
+    ...emptyRevisionConfig,
+    graph_config_path: current.source_revision_config.graph_config_path,
+    repo_ref: from.source === "github" ? current.tracked_repo_ref : null,
+  };
+  return mergeRevisionConfig(kept, patch);
+}
+
 /** Whether there is enough to build or start from; a deployment may be made first and filled later. */
 export function isBuildable(source: Source, config: SourceRevisionConfig): boolean {
   if (source === "github") return true;

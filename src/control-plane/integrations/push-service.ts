@@ -31,11 +31,13 @@ export function createPushService(options: {
       await savePolledCommit(tx, deployment.id, commitSha);
       const sealed = secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id));
       return options.revisions.make(tx, deployment, {
+        source: "github",
         secrets: JSON.parse(sealed) as Secret[],
         createdBy: null,
         commitSha,
         sourceRevisionConfig: {
           ...deployment.source_revision_config,
+          source_tarball_path: null,
           repo_ref: deployment.tracked_repo_ref ?? deployment.source_revision_config.repo_ref,
         },
         because,

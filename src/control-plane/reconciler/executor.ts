@@ -4,7 +4,7 @@ import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Deployment } from "../deployments/deployment.ts";
-import { lastLines } from "../logs/log-store.ts";
+import { insertLogs, lastLines } from "../logs/log-store.ts";
 import {
   announceDeployment,
   insertEvent,
@@ -41,6 +41,8 @@ export type ExecutorOptions = {
 };
 
 const shownLines = 12;
+const renewalText =
+  "The key this server sends its traces with is no longer valid: it was revoked, or its owner has left the workspace. A server with a new key is being started and takes over when it is ready; traces until then are lost.";
 
 /** Performs what was planned. Each step checks in the database that it is still wanted. */
 export function createExecutor(options: ExecutorOptions) {
@@ -75,6 +77,10 @@ export function createExecutor(options: ExecutorOptions) {
         return takeOver(deployment, operation.revisionId, operation.instanceId);
       case "roll_back":
         return rollBack(deployment, operation);
+      case "renew":
+        return renew(deployment, operation.revisionId, operation.attempt);
+      case "hand_over":
+        return handOver(deployment, operation.revisionId, operation.instanceId);
       case "drain":
         await moveInstance(sql, operation.instanceId, { from: ["ready"], to: "draining" }, clock.now());
         return;
@@ -137,6 +143,36 @@ export function createExecutor(options: ExecutorOptions) {
       if (isRestart || (error instanceof AppError && error.retryable)) throw error;
       await move(revisionId, "DEPLOY_FAILED", errorMessage(error));
     }
+  }
+
+  async function renew(deployment: Deployment, revisionId: string, attempt: number): Promise<void> {
+    const revision = await readRevision(database.sql, revisionId);
+    if (!revision) return;
+    const again = attempt > 1 ? ` Start number ${attempt}: the one before did not become ready.` : "";
+    const message = `${renewalText}${again}`;
+    await tell(deployment.id, revisionId, { kind: "tracing_key", message });
+    const place = { deploymentId: deployment.id, revisionId, kind: "deploy" } as const;
+    await insertLogs(database.sql, place, [{ at: clock.now(), level: "WARNING", message }]);
+    options.logger.warn({ deployment: deployment.id, attempt }, "a deployment's tracing key was replaced");
+    await supervisor.launch(await launches.plan(deployment, revision, attempt));
+  }
+
+  /** The gateway takes the newest server that is ready; the older one answers what it has begun. */
+  async function handOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
+    const move = { from: ["ready" as const], to: "draining" as const };
+    if (!(await moveInstance(database.sql, instanceId, move, clock.now()))) return;
+    const message =
+      "A newer server of this revision has taken over; the older one answers what it has begun.";
+    await tell(deployment.id, revisionId, { kind: "handed_over", message });
+    options.forgetRoute(deployment.id);
+  }
+
+  /** Beside what is said about the revision itself, which still serves. */
+  async function tell(deploymentId: string, revisionId: string, event: { kind: string; message: string }) {
+    await database.transaction(async (tx) => {
+      await insertEvent(tx, revisionId, { ...event, status: null }, clock.now());
+      await announceDeployment(tx, deploymentId);
+    });
   }
 
   async function fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {

@@ -8,7 +8,7 @@ import { takeArtifact } from "../builds/artifact-store.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import type { Secret } from "../deployments/secret-rules.ts";
 import { isBuilt, type Revision } from "../revisions/revision.ts";
-import { agentEnvironment, resourcesOf } from "../runtimes/agent-environment.ts";
+import { agentEnvironment, resourcesOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
 import type { LaunchSpec } from "../runtimes/supervisor.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
@@ -58,6 +58,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
       image: isBuilt(revision.source) ? null : config.image_uri,
       resources: resourcesOf(revision.build_config.resource_spec),
       databaseUrl,
+      tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: hidden(deployment, secrets, tracing),
       environment: (port, home) =>
         agentEnvironment(options.environment, secrets, {
@@ -69,7 +70,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
           home,
           url: options.urlOf(deployment),
           databaseUrl,
-          repoUrl: revision.build_config.repo_url,
+          repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,
           repoRef: config.repo_ref,
           commitSha: revision.repo_commit_sha,
           tracing,

@@ -40,6 +40,7 @@ function look(more: Partial<Omit<Observed, "deployment">> & { deployment?: Parti
   const { deployment, ...rest } = more;
   return plan({
     ...{ now, limits, revisions: [], instances: [], building: new Set<string>(), freeBuildSlots: 1 },
+    outdated: new Set<string>(),
     inFlight: () => 0,
     ...rest,
     deployment: {
@@ -159,6 +160,50 @@ describe("what serves", () => {
     expect(look({ revisions, deployment, instances: [draining] }).operations).toEqual([
       { kind: "undrain", instanceId: "i-r2" },
     ]);
+  });
+});
+
+describe("a server whose tracing key was replaced", () => {
+  const revisions = [revision(1, "DEPLOYED")];
+  const deployment = { active_revision_id: "r1", switched_at: ago(3_600_000) };
+  const old = instance("r1", "ready", { id: "old", started_at: ago(600_000) });
+  const outdated = new Set(["old"]);
+  const next = (state: InstanceState, more: Partial<Instance> = {}) =>
+    instance("r1", state, { id: "new", ...more });
+  const see = (instances: Instance[], more: Parameters<typeof look>[0] = {}) =>
+    look({ revisions, deployment, outdated, instances, ...more });
+
+  it("serves until another one is ready, then hands over and ends", () => {
+    expect(see([old]).operations).toEqual([{ kind: "renew", revisionId: "r1", attempt: 1 }]);
+    expect(see([old, next("starting")])).toEqual({ operations: [], lookAgainMs: 59_000 });
+    expect(see([old, next("ready")]).operations).toEqual([
+      { kind: "hand_over", revisionId: "r1", instanceId: "old" },
+    ]);
+    const handedOver = (ms: number): Instance => ({ ...old, state: "draining", drain_since: ago(ms) });
+    expect(see([handedOver(1_000), next("ready")]).operations).toEqual([]);
+    expect(see([handedOver(5_000), next("ready")]).operations).toEqual([{ kind: "stop", instanceId: "old" }]);
+  });
+
+  it("serves again when the other one dies, and tries with growing pauses", () => {
+    const dead = next("exited", { exit_reason: "exit code 1", exited_at: ago(100), attempt: 3 });
+    const draining: Instance = { ...old, state: "draining", drain_since: ago(1_000) };
+    expect(see([draining, dead]).operations).toEqual([{ kind: "undrain", instanceId: "old" }]);
+    expect(see([old, dead])).toEqual({ operations: [], lookAgainMs: backoffMs(3) - 100 });
+    const long = { ...dead, exited_at: ago(backoffMs(3)) };
+    expect(see([old, long]).operations).toEqual([{ kind: "renew", revisionId: "r1", attempt: 4 }]);
+  });
+
+  it("keeps its place when the other one does not become healthy", () => {
+    const slow = next("starting", { started_at: ago(60_000) });
+    expect(see([old, slow]).operations).toEqual([{ kind: "stop", instanceId: "new" }]);
+    const stopping = next("stopping", { stop_since: ago(100) });
+    expect(see([old, stopping]).operations).toEqual([]);
+  });
+
+  it("is left to a revision that is being deployed, whose server has the new key", () => {
+    const both = [revision(1, "DEPLOYED"), revision(2, "DEPLOYING")];
+    const { operations } = see([old, instance("r2", "starting")], { revisions: both });
+    expect(operations).toEqual([]);
   });
 });
 

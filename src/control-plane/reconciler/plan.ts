@@ -27,6 +27,8 @@ export type Observed = {
   /** Revisions whose build goes on in this process. */
   building: ReadonlySet<string>;
   freeBuildSlots: number;
+  /** Servers whose tracing key has been replaced, so that their traces are refused. */
+  outdated: ReadonlySet<string>;
   inFlight(instanceId: string): number;
   limits: Limits;
 };
@@ -43,6 +45,8 @@ export type Operation =
   | { kind: "fail"; revisionId: string; instanceId: string | null; reason: string }
   | { kind: "switch"; revisionId: string; instanceId: string }
   | { kind: "roll_back"; revisionId: string; toRevisionId: string; reason: string }
+  | { kind: "renew"; revisionId: string; attempt: number }
+  | { kind: "hand_over"; revisionId: string; instanceId: string }
   | { kind: "drain"; instanceId: string }
   | { kind: "undrain"; instanceId: string }
   | { kind: "stop"; instanceId: string }
@@ -75,6 +79,7 @@ export function plan(observed: Observed): Plan {
     planDeploy(observed, steps);
     planActive(observed, steps);
     planOthers(observed, steps);
+    planRenewal(observed, steps);
   }
   return { operations: steps.operations, lookAgainMs: steps.lookAgainMs };
 }
@@ -195,15 +200,16 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
   const active = revisions.find(({ id }) => id === deployment.active_revision_id);
   if (!active) return;
   const own = instances.filter((instance) => instance.revision_id === active.id);
-  const current = own.find(serving);
-  if (current) {
-    const waitedMs = now.getTime() - current.started_at.getTime();
-    if (current.state === "starting" && waitedMs >= limits.healthMs)
-      steps.add({ kind: "stop", instanceId: current.id });
-    else if (current.state === "starting") steps.lookAgain(limits.healthMs - waitedMs);
-    else planRecovery(active, current, now, steps);
-    return;
+  const [current, ...replaced] = readyOnes(own);
+  for (const { id } of replaced) steps.add({ kind: "hand_over", revisionId: active.id, instanceId: id });
+  const starting = own.find(({ state }) => state === "starting");
+  if (starting) {
+    const waitedMs = now.getTime() - starting.started_at.getTime();
+    if (waitedMs >= limits.healthMs) steps.add({ kind: "stop", instanceId: starting.id });
+    else steps.lookAgain(limits.healthMs - waitedMs);
   }
+  if (current) planRecovery(active, current, now, steps);
+  if (current || starting) return;
   const draining = own.find((instance) => instance.state === "draining");
   if (draining) {
     steps.add({ kind: "undrain", instanceId: draining.id });
@@ -236,6 +242,30 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
   else steps.lookAgain(waitMs);
 }
 
+/** Newest first: the first one is where the gateway sends requests. */
+function readyOnes(instances: readonly Instance[]): Instance[] {
+  return instances
+    .filter(({ state }) => state === "ready")
+    .sort((a, b) => b.started_at.getTime() - a.started_at.getTime());
+}
+
+/** A second server of the same revision, which takes over when it is ready; until then the first one serves. */
+function planRenewal({ deployment, revisions, instances, outdated, now }: Observed, steps: Steps): void {
+  const active = deployment.active_revision_id;
+  const own = instances.filter((instance) => instance.revision_id === active);
+  const [current] = readyOnes(own);
+  if (!active || !current || !outdated.has(current.id)) return;
+  // What is being deployed brings the new key with it.
+  if (revisions.some(({ status }) => status === "DEPLOYING")) return;
+  if (own.some(({ state }) => state === "starting" || state === "stopping")) return;
+  const failed = own.find(
+    ({ state, started_at }) => state === "exited" && started_at.getTime() > current.started_at.getTime(),
+  );
+  const waitMs = failed ? failed.exited_at!.getTime() + backoffMs(failed.attempt) - now.getTime() : 0;
+  if (waitMs > 0) steps.lookAgain(waitMs);
+  else steps.add({ kind: "renew", revisionId: active, attempt: (failed?.attempt ?? 0) + 1 });
+}
+
 /** What was said about its deaths stays until it has proven itself. */
 function planRecovery(revision: Revision, instance: Instance, now: Date, steps: Steps): void {
   const said = revision.status_message ?? "";
@@ -249,9 +279,11 @@ function planRecovery(revision: Revision, instance: Instance, now: Date, steps: 
 function planOthers(observed: Observed, steps: Steps): void {
   const { deployment, revisions, instances, now, limits } = observed;
   const deploying = new Set(revisions.filter(({ status }) => status === "DEPLOYING").map(({ id }) => id));
+  const isActive = (instance: Instance) => instance.revision_id === deployment.active_revision_id;
+  const served = instances.some((instance) => isActive(instance) && instance.state === "ready");
   for (const instance of instances.filter(live)) {
-    const wanted =
-      instance.revision_id === deployment.active_revision_id || deploying.has(instance.revision_id);
+    const handedOver = served && instance.state === "draining";
+    const wanted = (isActive(instance) && !handedOver) || deploying.has(instance.revision_id);
     if (instance.state === "stopping") {
       // One that never was ready has no runs to finish.
       const graceMs = instance.ready_at === null ? Math.min(limits.stopMs, 3_000) : limits.stopMs;

@@ -2,12 +2,16 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { Deployment } from "../deployments/deployment.ts";
 import { deploymentChannel } from "../revisions/revision-store.ts";
+import type { Instance } from "../runtimes/instance.ts";
 import { listInstances } from "../runtimes/instance-store.ts";
+import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import type { BuildTasks } from "./build-tasks.ts";
 import type { Executor } from "./executor.ts";
 import { listBusyDeployments, readDeployment, readRelevantRevisions } from "./observation-store.ts";
 import { type Limits, type Observed, plan } from "./plan.ts";
+import { RenewalTurns } from "./renewal-turns.ts";
 
 export type ReconcilerOptions = {
   database: Database;
@@ -15,24 +19,27 @@ export type ReconcilerOptions = {
   logger: Logger;
   builds: BuildTasks;
   executor: Executor;
+  tracing: Pick<DeploymentTracing, "currentKeyId" | "watchKeys">;
   inFlight(instanceId: string): number;
   limits: Limits;
   /** Should a wake-up be lost. */
   sweepMs?: number;
 };
 
+const renewalsAtOnce = 2;
 const maxRounds = 20;
 const retryMs = 2_000;
 
 /** Looks, plans and does, for one deployment at a time, until nothing is left to do for it. */
 export function createReconciler(options: ReconcilerOptions) {
   const { database, clock, logger, builds, executor } = options;
+  const turns = new RenewalTurns({ atOnce: renewalsAtOnce, patienceMs: options.limits.healthMs });
   const lock = new KeyedLock();
   const wanted = new Set<string>();
   const timers = new Map<string, NodeJS.Timeout>();
   const running = new Set<Promise<void>>();
   let active = false;
-  let unlisten: Unlisten | undefined;
+  let unlisten: Unlisten[] = [];
   let sweepTimer: NodeJS.Timeout | undefined;
 
   function wake(deploymentId: string): void {
@@ -98,9 +105,25 @@ export function createReconciler(options: ReconcilerOptions) {
       instances,
       building: builds.runningFor(deploymentId),
       freeBuildSlots: builds.freeSlots(),
+      outdated: await findOutdated(deployment, instances),
       inFlight: options.inFlight,
       limits: options.limits,
     };
+  }
+
+  async function findOutdated(deployment: Deployment, instances: Instance[]): Promise<ReadonlySet<string>> {
+    const traced = instances.filter(
+      ({ revision_id, state, tracing_key_id }) =>
+        revision_id === deployment.active_revision_id && state === "ready" && tracing_key_id !== null,
+    );
+    if (traced.length === 0 || deployment.deleted_at !== null) return new Set();
+    const keyId = await options.tracing.currentKeyId(deployment.workspace_id);
+    // Without another key a new server would be no better off.
+    if (keyId === null) return new Set();
+    const refused = traced.filter(({ tracing_key_id }) => tracing_key_id !== keyId).map(({ id }) => id);
+    if (refused.length > 0) return new Set(turns.take(deployment.id, clock.now()) ? refused : []);
+    if (turns.giveBack(deployment.id)) sweepSoon();
+    return new Set();
   }
 
   async function sweep(): Promise<void> {
@@ -117,7 +140,8 @@ export function createReconciler(options: ReconcilerOptions) {
     wake,
     async start() {
       active = true;
-      unlisten = await database.listen(deploymentChannel, wake, sweepSoon);
+      unlisten.push(await database.listen(deploymentChannel, wake, sweepSoon));
+      unlisten.push(await options.tracing.watchKeys(sweepSoon));
       sweepTimer = setInterval(sweepSoon, options.sweepMs ?? 10_000);
       sweepTimer.unref();
       await sweep();
@@ -128,8 +152,8 @@ export function createReconciler(options: ReconcilerOptions) {
       clearInterval(sweepTimer);
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
-      await unlisten?.();
-      unlisten = undefined;
+      for (const end of unlisten) await end();
+      unlisten = [];
       while (running.size > 0) await Promise.all(running);
     },
   };

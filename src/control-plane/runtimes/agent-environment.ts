@@ -60,10 +60,19 @@ export function agentEnvironment(
 /** The owner's own words about tracing win, and the platform's key is for the platform alone. */
 function tracingOf(own: Record<string, string>, target: AgentFacts["tracing"]): Record<string, string> {
   const on = { LANGSMITH_TRACING: "true", LANGCHAIN_TRACING_V2: "true" };
-  if (own.LANGSMITH_TRACING !== undefined && own.LANGSMITH_TRACING !== "true") return {};
+  if (!wantsTracing(own)) return {};
   if (own.LANGSMITH_API_KEY) return on;
   if (own.LANGSMITH_ENDPOINT || target === null) return {};
   return { ...on, LANGSMITH_ENDPOINT: target.endpoint, LANGSMITH_API_KEY: target.apiKey };
+}
+
+const wantsTracing = ({ LANGSMITH_TRACING: said }: Record<string, string>) =>
+  said === undefined || said === "true";
+
+/** Whether a server with these secrets is given the platform's key. */
+export function takesPlatformKey(secrets: readonly Secret[]): boolean {
+  const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
+  return wantsTracing(own) && !own.LANGSMITH_API_KEY && !own.LANGSMITH_ENDPOINT;
 }
 
 /** Limits from a resource specification; twice the request where only that is given. */

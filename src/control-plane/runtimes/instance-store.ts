@@ -6,15 +6,23 @@ export async function insertInstance(
   tx: Sql,
   row: Pick<
     Instance,
-    "id" | "deployment_id" | "revision_id" | "runtime" | "attempt" | "port" | "log_path" | "database_hash"
+    | "id"
+    | "deployment_id"
+    | "revision_id"
+    | "runtime"
+    | "attempt"
+    | "port"
+    | "log_path"
+    | "database_hash"
+    | "tracing_key_id"
   >,
   now: Date,
 ): Promise<void> {
   await raw`
     insert into deployment_instances (id, deployment_id, revision_id, runtime, state, attempt, port, log_path,
-      database_hash, started_at)
+      database_hash, tracing_key_id, started_at)
     values (${row.id}, ${row.deployment_id}, ${row.revision_id}, ${row.runtime}, 'starting', ${row.attempt},
-      ${row.port}, ${row.log_path}, ${row.database_hash}, ${now})`.execute(tx);
+      ${row.port}, ${row.log_path}, ${row.database_hash}, ${row.tracing_key_id}, ${now})`.execute(tx);
 }
 
 export async function saveHandle(sql: Sql, id: string, handle: Record<string, unknown>): Promise<void> {

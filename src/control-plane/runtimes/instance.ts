@@ -15,6 +15,7 @@ export type Instance = {
   log_path: string;
   log_offset: number;
   database_hash: string;
+  tracing_key_id: string | null;
   announced: Announced | null;
   started_at: Date;
   ready_at: Date | null;

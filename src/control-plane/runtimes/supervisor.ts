@@ -29,6 +29,8 @@ export type LaunchSpec = {
   image: string | null;
   resources: Resources;
   databaseUrl: string;
+  /** The platform's key in its environment, if there is one. */
+  tracingKeyId: string | null;
   environment(port: number, home: string): Record<string, string>;
   /** Cut out of what the server prints. */
   secrets: readonly string[];
@@ -146,6 +148,7 @@ export function createSupervisor(options: SupervisorOptions) {
       port,
       log_path: logPath,
       database_hash: hashOf(spec.databaseUrl),
+      tracing_key_id: spec.tracingKeyId,
     };
     // Written down first: a server nobody knows of could never be stopped.
     await insertInstance(database.sql, row, clock.now());

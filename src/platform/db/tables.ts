@@ -32,6 +32,7 @@ export interface ApiKeysTable {
   last_used_at: Timestamp | null;
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
+  managed: Generated<boolean>;
 }
 
 export interface AssistantVersionsTable {
@@ -331,6 +332,7 @@ export interface DeploymentInstancesTable {
   stop_since: Timestamp | null;
   exited_at: Timestamp | null;
   exit_reason: string | null;
+  tracing_key_id: string | null;
 }
 
 export interface DeploymentLogsTable {

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import { type Authenticator, type Caller, roleCovers } from "./caller.ts";
 import type { Cors } from "./cors.ts";
-import { clientAddress, type FailedCredentials } from "./failed-credentials.ts";
+import type { FailedCredentials } from "./failed-credentials.ts";
 import { hostnameOf, isLoopbackHostname } from "./loopback.ts";
 import type { Access } from "./route.ts";
 
@@ -60,7 +60,7 @@ function countingFailures(authenticator: Authenticator, failed: FailedCredential
     async authenticate(headers, request, peer) {
       const credential = headers.get("x-api-key") ?? headers.get("authorization");
       if (credential === null) return authenticator.authenticate(headers, request);
-      const address = clientAddress(peer, headers);
+      const address = failed.addressOf(peer, headers);
       failed.admit(address, credential);
       try {
         const caller = await authenticator.authenticate(headers, request);

@@ -29,7 +29,7 @@ export type Cors = {
 };
 
 const exposed =
-  "content-location, location, x-pagination-total, x-pagination-next, x-request-id, retry-after";
+  "content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-error-code, retry-after";
 const allowedHeaders = [
   "accept",
   "authorization",

@@ -50,8 +50,12 @@ export function errorResponse(thrown: unknown, place: ErrorPlace): Response {
   } else if (error.detail || error.cause) {
     logFailure("debug", "request refused", error, place);
   }
-  const headers =
-    status === 401 ? { "www-authenticate": 'Bearer realm="treadle"', ...error.headers } : error.headers;
+  const headers = {
+    // Beside the body, whose shape is the protocol's: programs tell errors apart by it, not by their words.
+    "x-error-code": error.code,
+    ...(status === 401 ? { "www-authenticate": 'Bearer realm="treadle"' } : {}),
+    ...error.headers,
+  };
   return json(status, { detail: publicDetail(error) }, headers);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../errors.ts";
-import { clientAddress, createFailedCredentials } from "./failed-credentials.ts";
+import { createFailedCredentials } from "./failed-credentials.ts";
 
 function setUp(options: { perMinute?: number; maxEntries?: number } = {}) {
   let time = 0;
@@ -100,7 +100,17 @@ test.each([
   ["::ffff:127.0.0.1", "6.6.6.6, 198.51.100.1", "198.51.100.1"],
   ["::1", null, "::1"],
   [undefined, "198.51.100.1", undefined],
+  ["10.1.2.3", "6.6.6.6, 198.51.100.1", "198.51.100.1"],
+  ["::ffff:10.1.2.3", "198.51.100.1", "198.51.100.1"],
+  ["10.1.2.3", "6.6.6.6, 198.51.100.1, 2001:db8::7, 127.0.0.1", "198.51.100.1"],
+  ["10.1.2.3", null, "10.1.2.3"],
+  ["10.1.2.3", "not an address", "not an address"],
+  ["2001:db8::8", "198.51.100.1", "2001:db8::8"],
 ])("from %s, forwarded for %s: %s", (peer, forwarded, expected) => {
   const headers = new Headers(forwarded === null ? {} : { "x-forwarded-for": forwarded });
-  expect(clientAddress(peer, headers)).toBe(expected);
+  const { addressOf } = createFailedCredentials({
+    perMinute: 1,
+    trustedProxies: ["10.0.0.0/8", "2001:db8::7"],
+  });
+  expect(addressOf(peer, headers)).toBe(expected);
 });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../errors.ts";
+import { addressesIn } from "../network-address.ts";
 import { isLoopbackHostname } from "./loopback.ts";
 
 /**
@@ -8,6 +9,8 @@ import { isLoopbackHostname } from "./loopback.ts";
  * the same address are not locked out by one of them.
  */
 export type FailedCredentials = {
+  /** Where a request comes from, by the address of its connection and what trusted proxies say. */
+  addressOf(peer: string | undefined, headers: Headers): string | undefined;
   /** Throws 429 when this address, or tries for this key, are to wait. */
   admit(address: string | undefined, credential: string): void;
   accepted(credential: string): void;
@@ -17,6 +20,8 @@ export type FailedCredentials = {
 export type FailedCredentialsOptions = {
   /** Refusals a minute and address; 0: any number. */
   perMinute: number;
+  /** Addresses and ranges of proxies, besides those on this machine. */
+  trustedProxies?: readonly string[];
   /** A clock in milliseconds that only goes forward. */
   now?: () => number;
   /** Addresses and keys remembered; the oldest give way. */
@@ -26,12 +31,15 @@ export type FailedCredentialsOptions = {
 type Count = { refusals: number; endsAt: number };
 
 const windowMs = 60_000;
+/** In a row, each speaking for the one before. */
+const maxProxies = 8;
 const rememberGoodMs = 10 * 60_000;
 /** Tries for one key from many addresses are a guess too, but so may be a fleet with an old key. */
 const keyFactor = 5;
 
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { perMinute, now = () => performance.now(), maxEntries = 10_000 } = options;
+  const isProxy = addressesIn(options.trustedProxies ?? []);
   const counts = new Map<string, Count>();
   const good = new Map<string, number>();
 
@@ -52,6 +60,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   }
 
   return {
+    addressOf: (peer, headers) => clientAddress(peer, headers, isProxy),
     admit(address, credential) {
       for (const [name, limit] of bucketsOf(address, credential)) {
         const count = live(name);
@@ -81,11 +90,26 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   };
 }
 
-/** Where a request comes from. A proxy on this machine says for whom it speaks; anybody else may say anything. */
-export function clientAddress(peer: string | undefined, headers: Headers): string | undefined {
-  if (peer === undefined || !isLoopbackHostname(unmapped(peer))) return peer;
-  const forwarded = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim();
-  return forwarded ? forwarded.slice(0, 64) : peer;
+/**
+ * Where a request comes from. A proxy on this machine, or one that is trusted, says for whom it speaks, which may be
+ * another such proxy; anybody else may say anything.
+ */
+function clientAddress(
+  peer: string | undefined,
+  headers: Headers,
+  isProxy: (address: string) => boolean,
+): string | undefined {
+  if (peer === undefined) return undefined;
+  const speaksForOthers = (address: string) =>
+    isLoopbackHostname(unmapped(address)) || isProxy(unmapped(address));
+  const named = headers.get("x-forwarded-for")?.split(",").slice(-maxProxies) ?? [];
+  let address = peer;
+  for (const forwarded of named.toReversed()) {
+    const next = forwarded.trim().slice(0, 64);
+    if (next === "" || !speaksForOthers(address)) break;
+    address = next;
+  }
+  return address;
 }
 
 /** One household or server has a whole /64 of IPv6 to try from. */

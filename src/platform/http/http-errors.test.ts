@@ -94,6 +94,7 @@ describe("404", () => {
     const answer = await call("/nothing/here");
     expect(answer.status).toBe(404);
     expect(Object.keys(answer.body)).toEqual(["detail"]);
+    expect(answer.headers.get("x-error-code")).toBe("request.unknown_path");
     expect((await call("/nothing", { method: "OPTIONS" })).status).toBe(404);
   });
   it("matches no empty parameter", async () => {
@@ -259,6 +260,7 @@ describe("500", () => {
     const answer = await call("/boom", { headers: { "x-request-id": "req-boom" } });
     expect(answer.status).toBe(500);
     expect(answer.body).toEqual({ detail: "Internal error. Request id req-boom." });
+    expect(answer.headers.has("x-error-code")).toBe(false);
     const line = lines.find((entry) => entry.request_id === "req-boom" && entry.level === 50);
     expect(line?.err).toMatchObject({ stack: expect.stringContaining("http-app-fixture.ts") });
   });

@@ -1,15 +1,14 @@
 import { z } from "zod";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { reads, writes } from "../access.ts";
+import { jsonQuery, page } from "../list-query.ts";
 import type { Dataset } from "./dataset.ts";
 import type { DatasetService } from "./dataset-service.ts";
-import { jsonQuery } from "./json-query.ts";
 
 const tag = "Datasets";
 const id = z.guid();
 const anyJson = z.unknown().optional();
-const write = { kind: "workspace", role: "editor" } as const;
-const read = { kind: "workspace", role: "viewer" } as const;
 
 const dataset = z.object({
   id,
@@ -38,7 +37,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
         operationId: "create_dataset",
         summary: "Create a dataset",
         tag,
-        access: write,
+        access: writes,
         body: z.looseObject({
           id: id.optional(),
           name: z.string().min(1).max(500),
@@ -73,25 +72,24 @@ export function datasetRoutes(service: DatasetService): Route[] {
         operationId: "list_datasets",
         summary: "List datasets, newest first",
         tag,
-        access: read,
+        access: reads,
         query: z.object({
           id: queryList(id).optional(),
           name: z.string().optional(),
           name_contains: z.string().optional(),
           data_type: z.string().optional(),
           metadata: jsonQuery.optional(),
-          limit: z.coerce.number().int().min(1).max(100).default(100),
-          offset: z.coerce.number().int().min(0).default(0),
+          ...page(100),
         }),
         responses: { 200: { description: "A page of datasets", schema: z.array(dataset) } },
       },
       async ({ caller, query }) => {
         const found = await service.list(caller.workspaceId, {
-          ...(query.id && { ids: query.id }),
-          ...(query.name !== undefined && { name: query.name }),
-          ...(query.name_contains !== undefined && { nameContains: query.name_contains }),
-          ...(query.data_type !== undefined && { dataType: query.data_type }),
-          ...(query.metadata && { metadata: query.metadata }),
+          ids: query.id,
+          name: query.name,
+          nameContains: query.name_contains,
+          dataType: query.data_type,
+          metadata: query.metadata,
           limit: query.limit,
           offset: query.offset,
         });
@@ -105,7 +103,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
         operationId: "get_dataset",
         summary: "Read a dataset",
         tag,
-        access: read,
+        access: reads,
         params,
         responses: { 200: one },
         errors: [404],
@@ -120,7 +118,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
         operationId: "update_dataset",
         summary: "Change a dataset",
         tag,
-        access: write,
+        access: writes,
         params,
         body: z.looseObject({
           name: z.string().min(1).max(500).optional(),
@@ -132,11 +130,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
       },
       async ({ caller, params, body }) => {
         const { name, description, metadata } = body;
-        const change = {
-          ...(name !== undefined && { name }),
-          ...(description !== undefined && { description }),
-          ...(metadata !== undefined && { metadata }),
-        };
+        const change = { name, description, metadata };
         return json(200, toWire(await service.update(caller.workspaceId, params.dataset_id, change)));
       },
     ),
@@ -147,7 +141,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
         operationId: "delete_dataset",
         summary: "Delete a dataset and its examples",
         tag,
-        access: write,
+        access: writes,
         params,
         responses: { 204: { description: "Deleted" } },
         errors: [404],

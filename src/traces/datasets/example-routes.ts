@@ -3,21 +3,20 @@ import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
+import { reads, writes } from "../access.ts";
 import { attachmentResponse } from "../ingest/attachment-routes.ts";
 import { boundaryOf, parseMultipart } from "../ingest/multipart.ts";
-import { RefusedPart } from "../ingest/read-run.ts";
+import { refuseWhole } from "../ingest/refused-part.ts";
 import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
+import { jsonQuery, page } from "../list-query.ts";
 import type { Example } from "./dataset.ts";
 import type { DatasetService } from "./dataset-service.ts";
 import type { ExampleChange } from "./example-store.ts";
-import { jsonQuery } from "./json-query.ts";
 import { metadataOf, outputsText, readExampleParts, type SentExample, toNewExample } from "./read-example.ts";
 
 const tag = "Datasets";
 const id = z.guid();
 const any = z.unknown().optional();
-const write = { kind: "workspace", role: "editor" } as const;
-const read = { kind: "workspace", role: "viewer" } as const;
 
 const example = z.object({
   id,
@@ -64,7 +63,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
   };
   const multipart = {
     tag,
-    access: write,
+    access: writes,
     params: datasetParams,
     rawBody: true,
     maxBodyBytes: maxSentBytes,
@@ -125,7 +124,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "delete_examples",
         summary: "Delete several examples",
         tag,
-        access: write,
+        access: writes,
         body: z.looseObject({ example_ids: z.array(id).max(1_000) }),
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
       },
@@ -141,7 +140,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "create_example",
         summary: "Add an example",
         tag,
-        access: write,
+        access: writes,
         body: newExample,
         responses: { 200: one },
         errors: [404, 409],
@@ -159,7 +158,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "create_examples",
         summary: "Add examples to one dataset",
         tag,
-        access: write,
+        access: writes,
         body: z.array(newExample).min(1).max(10_000),
         responses: { 200: { description: "The examples", schema: z.array(example) } },
         errors: [404, 409],
@@ -185,23 +184,22 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "list_examples",
         summary: "List examples in the order they were added",
         tag,
-        access: read,
+        access: reads,
         query: z.object({
           dataset: id.optional(),
           id: queryList(id).optional(),
           splits: queryList(z.string()).optional(),
           metadata: jsonQuery.optional(),
-          limit: z.coerce.number().int().min(1).max(1_000).default(100),
-          offset: z.coerce.number().int().min(0).default(0),
+          ...page(1_000),
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(example) } },
       },
       async ({ c, caller, query }) => {
         const found = await service.listExamples(caller.workspaceId, {
-          ...(query.dataset && { datasetId: query.dataset }),
-          ...(query.id && { ids: query.id }),
-          ...(query.splits && { splits: query.splits }),
-          ...(query.metadata && { metadata: query.metadata }),
+          datasetId: query.dataset,
+          ids: query.id,
+          splits: query.splits,
+          metadata: query.metadata,
           limit: query.limit,
           offset: query.offset,
         });
@@ -215,7 +213,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "get_example",
         summary: "Read an example",
         tag,
-        access: read,
+        access: reads,
         params,
         responses: { 200: one },
         errors: [404],
@@ -233,7 +231,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "get_example_attachment",
         summary: "Download an example's attachment",
         tag,
-        access: read,
+        access: reads,
         params: z.object({ example_id: id, name: z.string() }),
         responses: {
           200: { description: "The bytes as they were sent", contentType: "application/octet-stream" },
@@ -250,7 +248,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "update_example",
         summary: "Change an example",
         tag,
-        access: write,
+        access: writes,
         params,
         body: z.looseObject({ inputs: any, outputs: any, metadata: z.record(z.string(), any).nullish() }),
         responses: { 200: one },
@@ -271,7 +269,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
         operationId: "delete_example",
         summary: "Delete an example",
         tag,
-        access: write,
+        access: writes,
         params,
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
         errors: [404],
@@ -284,14 +282,9 @@ export function exampleRoutes(service: DatasetService): Route[] {
   ];
 }
 
-async function readSent(request: Request): Promise<SentExample[]> {
+function readSent(request: Request): Promise<SentExample[]> {
   const boundary = boundaryOf(request.headers.get("content-type"));
-  try {
-    return readExampleParts(parseMultipart(await readIngestBody(request), boundary));
-  } catch (error) {
-    if (error instanceof RefusedPart) throw invalidField(["body"], error.message);
-    throw error;
-  }
+  return refuseWhole(async () => readExampleParts(parseMultipart(await readIngestBody(request), boundary)));
 }
 
 function changeOf(sent: SentExample): ExampleChange {

@@ -1,6 +1,7 @@
 import { parseObjectPart, parsePart } from "../ingest/json-text.ts";
 import type { Part } from "../ingest/multipart.ts";
-import { RefusedPart, storable } from "../ingest/read-run.ts";
+import { storable } from "../ingest/read-run.ts";
+import { RefusedPart } from "../ingest/refused-part.ts";
 import { normalizeUuid } from "../ingest/wire-id.ts";
 import { readTime } from "../ingest/wire-time.ts";
 import type { KeptAttachments, NewExampleAttachment } from "./example-attachment-store.ts";

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { RefusedPart } from "../ingest/read-run.ts";
+import { reads, writes } from "../access.ts";
+import { refuseWhole } from "../ingest/refused-part.ts";
+import { page } from "../list-query.ts";
 import type { Feedback } from "./feedback.ts";
 import type { FeedbackService } from "./feedback-service.ts";
 import { jsonText, readComment, readScore } from "./read-feedback.ts";
@@ -32,8 +33,6 @@ const feedback = z.object({
 
 const params = z.object({ feedback_id: id });
 const one = { description: "The feedback", schema: feedback };
-const write = { kind: "workspace", role: "editor" } as const;
-const read = { kind: "workspace", role: "viewer" } as const;
 
 export function feedbackRoutes(service: FeedbackService): Route[] {
   return [
@@ -46,7 +45,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         description:
           "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it.",
         tag,
-        access: write,
+        access: writes,
         body: z.looseObject({
           key: z.string().min(1),
           run_id: z.string().nullish(),
@@ -56,7 +55,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         errors: [409],
       },
       async ({ caller, body }) =>
-        json(200, toWire(await orInvalid(() => service.create(caller.workspaceId, body)))),
+        json(200, toWire(await refuseWhole(() => service.create(caller.workspaceId, body)))),
     ),
     route(
       {
@@ -65,23 +64,22 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         operationId: "list_feedback",
         summary: "List feedback, newest first",
         tag,
-        access: read,
+        access: reads,
         query: z.object({
           run: queryList(id).optional(),
           session: queryList(id).optional(),
           key: queryList(z.string()).optional(),
           source: queryList(z.string()).optional(),
-          limit: z.coerce.number().int().min(1).max(1_000).default(100),
-          offset: z.coerce.number().int().min(0).default(0),
+          ...page(1_000),
         }),
         responses: { 200: { description: "A page of feedback", schema: z.array(feedback) } },
       },
       async ({ caller, query }) => {
         const found = await service.list(caller.workspaceId, {
-          ...(query.run && { runs: query.run }),
-          ...(query.session && { projects: query.session }),
-          ...(query.key && { keys: query.key }),
-          ...(query.source && { sources: query.source }),
+          runs: query.run,
+          projects: query.session,
+          keys: query.key,
+          sources: query.source,
           limit: query.limit,
           offset: query.offset,
         });
@@ -95,7 +93,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         operationId: "get_feedback",
         summary: "Read feedback",
         tag,
-        access: read,
+        access: reads,
         params,
         responses: { 200: one },
         errors: [404],
@@ -110,14 +108,14 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         operationId: "update_feedback",
         summary: "Change feedback",
         tag,
-        access: write,
+        access: writes,
         params,
         body: z.looseObject({ score: any, value: any, comment: any, correction: any }),
         responses: { 200: one },
         errors: [404],
       },
       async ({ caller, params, body }) => {
-        const change = await orInvalid(async () => ({
+        const change = await refuseWhole(async () => ({
           ...("score" in body && { score: readScore(body.score) }),
           ...("value" in body && { value: jsonText(body.value) }),
           ...("comment" in body && { comment: readComment(body.comment) }),
@@ -133,7 +131,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         operationId: "delete_feedback",
         summary: "Delete feedback",
         tag,
-        access: write,
+        access: writes,
         params,
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
         errors: [404],
@@ -144,15 +142,6 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
       },
     ),
   ];
-}
-
-async function orInvalid<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof RefusedPart) throw invalidField(["body"], error.message);
-    throw error;
-  }
 }
 
 function toWire(found: Feedback): z.input<typeof feedback> {

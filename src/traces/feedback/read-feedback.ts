@@ -1,4 +1,5 @@
-import { RefusedPart, storable } from "../ingest/read-run.ts";
+import { storable } from "../ingest/read-run.ts";
+import { RefusedPart } from "../ingest/refused-part.ts";
 import { normalizeUuid } from "../ingest/wire-id.ts";
 import { readTime } from "../ingest/wire-time.ts";
 import type { Feedback } from "./feedback.ts";

@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import { listAttachments, readAttachment } from "./attachment-store.ts";
 
 const tag = "Tracing";
-const access = { kind: "workspace", role: "viewer" } as const;
 const runId = z.guid();
 
 export function attachmentRoutes(database: Database): Route[] {
@@ -17,7 +17,7 @@ export function attachmentRoutes(database: Database): Route[] {
         operationId: "list_run_attachments",
         summary: "List a run's attachments",
         tag,
-        access,
+        access: reads,
         params: z.object({ run_id: runId }),
         responses: {
           200: {
@@ -36,7 +36,7 @@ export function attachmentRoutes(database: Database): Route[] {
         operationId: "get_run_attachment",
         summary: "Download an attachment",
         tag,
-        access,
+        access: reads,
         params: z.object({ run_id: runId, name: z.string() }),
         responses: {
           200: { description: "The bytes as they were sent", contentType: "application/octet-stream" },

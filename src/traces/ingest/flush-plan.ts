@@ -1,5 +1,6 @@
 import type { AncestorUsage, FoundRun, RunSearch, RunWrites } from "../runs/run-store.ts";
 import { addBelow, type MergedRun, mergeRun, startOf } from "./merge-run.ts";
+import type { PriceOf } from "./model-prices.ts";
 import { readParkedPatch, writeParkedPatch } from "./parked-patch.ts";
 import type { RunChange } from "./run-change.ts";
 import { addUsage, isNoUsage } from "./usage-vector.ts";
@@ -45,6 +46,7 @@ export type FlushPlan = RunWrites & {
 export function planFlush(
   rows: readonly QueuedRun[],
   found: readonly FoundRun[],
+  priceOf: PriceOf,
   parents?: readonly FoundRun[],
 ): FlushPlan {
   const stored = new Map<string, FoundRun>();
@@ -91,6 +93,7 @@ export function planFlush(
           plan.missingParents.push({ id: parentId, workspaceId: row.workspaceId });
         return order;
       },
+      priceOf,
     });
     merged.set(key, run);
   }

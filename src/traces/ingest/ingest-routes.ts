@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { AppError, type ValidationIssue } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { writes } from "../access.ts";
 import type { Ingested, IngestService } from "./ingest-service.ts";
 import { parseObjectPart } from "./json-text.ts";
 import { boundaryOf, parseMultipart } from "./multipart.ts";
-import { RefusedPart } from "./read-run.ts";
+import { RefusedPart } from "./refused-part.ts";
 import { maxSentBytes, readIngestBody } from "./request-body.ts";
 import { readParts, type SentParts } from "./sent-parts.ts";
 
 const tag = "Tracing";
-const write = { kind: "workspace", role: "editor" } as const;
 const accepted = z.object({
   message: z.string(),
   errors: z.array(z.object({ part: z.string(), error: z.string() })).optional(),
@@ -19,7 +19,7 @@ const responses = {
 };
 const ingestion = {
   tag,
-  access: write,
+  access: writes,
   rawBody: true,
   maxBodyBytes: maxSentBytes,
   responses,

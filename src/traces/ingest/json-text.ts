@@ -1,4 +1,4 @@
-import { RefusedPart } from "./read-run.ts";
+import { RefusedPart } from "./refused-part.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const maxDepth = 512;

@@ -1,5 +1,6 @@
 import { type RunStatus, statusOf } from "../runs/run.ts";
 import { dottedSegment } from "./dotted-order.ts";
+import type { PriceOf } from "./model-prices.ts";
 import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
 import { countsUsage, type RunUsage, readModel, withCosts } from "./usage.ts";
 import { addUsage, noUsage, subtractUsage, type UsageVector, usageVector } from "./usage-vector.ts";
@@ -51,6 +52,7 @@ export type MergedRun = StoredRun & {
 export type MergeContext = {
   /** The dotted orders of parents, for runs that were sent without one. */
   parentOrder(parentId: string): string | undefined;
+  priceOf: PriceOf;
 };
 
 /**
@@ -110,7 +112,7 @@ export function mergeRun(
   run.terms = [...terms];
   const place = placeOf(run, stored, changes, context);
   const known = stored?.extra ? () => readModel(parsed(stored.extra!)) : () => undefined;
-  const spent = usage ? usageVector(withCosts(usage, model ?? known())) : run.usage;
+  const spent = usage ? usageVector(withCosts(usage, model ?? known(), context.priceOf)) : run.usage;
   const own = run.posted && !countsUsage(run.run_type) ? null : spent;
   return {
     ...run,

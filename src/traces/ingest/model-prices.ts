@@ -1,6 +1,12 @@
 /** US dollars per million tokens. */
 export type ModelPrice = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
 
+/** Undefined for a model whose price is not known: no price is better than a wrong one. */
+export type PriceOf = (provider: string | null, model: string) => ModelPrice | undefined;
+
+/** A price of the operator's own. `match` is the name of a model, or its beginning with a `*` behind. */
+export type OwnPrice = { match: string; provider?: string | undefined; price: ModelPrice };
+
 /**
  * List prices of widely used models as published in November 2026, longest name first where one begins with
  * another. A client that knows better sends its costs in `usage_metadata`, and those stand. Left out: models whose
@@ -46,13 +52,27 @@ const prices: readonly { provider: RegExp; model: RegExp; price: ModelPrice }[] 
   { provider: /deepseek/, model: /^deepseek-chat/, price: { input: 0.27, output: 1.1 } },
 ];
 
-/** Undefined for a model that is not in the table: no price is better than a wrong one. */
-export function priceOf(provider: string | null, model: string): ModelPrice | undefined {
-  // Gateways write `provider/model`.
-  const name = model.toLowerCase().replace(/^(?:models\/|[a-z0-9_-]+\/)/, "");
-  const from = provider?.toLowerCase();
-  return prices.find((each) => each.model.test(name) && (from === undefined || each.provider.test(from)))
-    ?.price;
+/** The operator's own prices in their order, then the list above. */
+export function priceTable(own: readonly OwnPrice[] = []): PriceOf {
+  return (provider, model) => {
+    const full = model.toLowerCase();
+    // Gateways write `provider/model`.
+    const name = full.replace(/^(?:models\/|[a-z0-9_-]+\/)/, "");
+    const from = provider?.toLowerCase();
+    const rule =
+      own.find((each) => isFrom(each, from) && (isNamed(each, full) || isNamed(each, name))) ??
+      prices.find((each) => each.model.test(name) && (from === undefined || each.provider.test(from)));
+    return rule?.price;
+  };
+}
+
+function isFrom({ provider }: OwnPrice, from: string | undefined): boolean {
+  return provider === undefined || provider.toLowerCase() === from;
+}
+
+function isNamed({ match }: OwnPrice, model: string): boolean {
+  const wanted = match.toLowerCase();
+  return wanted.endsWith("*") ? model.startsWith(wanted.slice(0, -1)) : model === wanted;
 }
 
 function openai(model: RegExp, input: number, output: number, cacheRead?: number) {

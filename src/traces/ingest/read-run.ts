@@ -1,6 +1,7 @@
 import { addTerms, tagTerm } from "../runs/term.ts";
 import { parseDottedOrder } from "./dotted-order.ts";
 import { readMetadata, threadOf } from "./metadata.ts";
+import { RefusedPart } from "./refused-part.ts";
 import {
   type PayloadField,
   payloadFields,
@@ -22,9 +23,6 @@ export type SentRun = {
   /** Came on its own; a value that is no text was sent as such. */
   error?: { value: unknown };
 };
-
-/** Why a part is refused, in words for its sender. */
-export class RefusedPart extends Error {}
 
 /** Everything but the project, which needs a look-up. */
 export function readRun(sent: SentRun, context: { workspaceId: string; receivedAt: string }): RunChange {

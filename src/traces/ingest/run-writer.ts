@@ -4,6 +4,7 @@ import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-ba
 import type { Partitions } from "../runs/partition-service.ts";
 import { findStoredRuns, insertNewRuns, type RunSearch, writeRunChanges } from "../runs/run-store.ts";
 import { planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
+import type { PriceOf } from "./model-prices.ts";
 import type { RunChange } from "./run-change.ts";
 
 export type RunWriter = {
@@ -16,8 +17,12 @@ export type RunWriter = {
 const conflictRetries = 3;
 
 /** Group commit of runs: changes of one run are merged while they wait and never written by two lanes at once. */
-export function createRunWriter(options: { database: Database; partitions: Partitions }): RunWriter {
-  const { database, partitions } = options;
+export function createRunWriter(options: {
+  database: Database;
+  partitions: Partitions;
+  priceOf: PriceOf;
+}): RunWriter {
+  const { database, partitions, priceOf } = options;
   const buffers: Buffer[] = [];
   const batcher = new WriteBatcher<QueuedRun, void>({
     name: "trace_runs",
@@ -48,11 +53,11 @@ export function createRunWriter(options: { database: Database; partitions: Parti
 
   async function writeFlush(rows: readonly QueuedRun[]): Promise<void> {
     const found = await lookUp(searchesFor(rows));
-    const plan = planFlush(rows, found);
+    const plan = planFlush(rows, found, priceOf);
     // Only runs without a dotted order need their parent's.
     if (plan.missingParents.length > 0) {
       const parents = await findStoredRuns(database, plan.missingParents);
-      return execute(planFlush(rows, found, parents));
+      return execute(planFlush(rows, found, priceOf, parents));
     }
     return execute(plan);
   }

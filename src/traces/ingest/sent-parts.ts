@@ -1,6 +1,7 @@
 import { parseObjectPart, parsePart } from "./json-text.ts";
 import type { Part } from "./multipart.ts";
-import { RefusedPart, type SentRun } from "./read-run.ts";
+import type { SentRun } from "./read-run.ts";
+import { RefusedPart } from "./refused-part.ts";
 import { type PayloadField, payloadFields } from "./run-change.ts";
 
 export type SentAttachment = { part: string; runId: string; name: string; mimeType: string; content: Buffer };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { priceOf } from "./model-prices.ts";
+import { priceTable } from "./model-prices.ts";
 import { readModel, readUsage, withCosts } from "./usage.ts";
 
+const priceOf = priceTable();
 const read = (outputs: unknown, extra: unknown = {}, runType = "llm") =>
   readUsage({ runType, outputs, extra });
 
@@ -51,17 +52,17 @@ describe("costs", () => {
   })!;
 
   test("follow from provider and model, cached tokens at their own price", () => {
-    const priced = withCosts(usage, { provider: "openai", name: "gpt-4o-2024-08-06" });
+    const priced = withCosts(usage, { provider: "openai", name: "gpt-4o-2024-08-06" }, priceOf);
     expect(priced).toMatchObject({ promptCost: 0.5 * 2.5 + 0.5 * 1.25, completionCost: 10 });
     expect(priced.totalCost).toBe(11.875);
   });
 
   test("stay unknown for unknown models; stated costs stand", () => {
-    expect(withCosts(usage, { provider: "openai", name: "my-own" }).totalCost).toBeNull();
+    expect(withCosts(usage, { provider: "openai", name: "my-own" }, priceOf).totalCost).toBeNull();
     const stated = read({
       usage_metadata: { input_tokens: 1, output_tokens: 1, input_cost: "0.25", output_cost: 0.5 },
     })!;
-    expect(withCosts(stated, { provider: "openai", name: "gpt-4o" })).toMatchObject({
+    expect(withCosts(stated, { provider: "openai", name: "gpt-4o" }, priceOf)).toMatchObject({
       promptCost: 0.25,
       completionCost: 0.5,
       totalCost: 0.75,

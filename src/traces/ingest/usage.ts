@@ -1,4 +1,4 @@
-import { type ModelPrice, priceOf } from "./model-prices.ts";
+import type { ModelPrice, PriceOf } from "./model-prices.ts";
 
 /** Null costs are unknown, not free. */
 export type RunUsage = {
@@ -94,6 +94,7 @@ function usageOf(block: Node): RunUsage | undefined {
 export function withCosts(
   usage: RunUsage,
   model: { provider: string | null; name: string } | undefined,
+  priceOf: PriceOf,
 ): RunUsage {
   if (usage.totalCost !== null || model === undefined) return usage;
   const price = priceOf(model.provider, model.name);

@@ -1,8 +1,9 @@
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { writes } from "../access.ts";
 import type { Ingested } from "../ingest/ingest-service.ts";
 import { parsePart } from "../ingest/json-text.ts";
-import { RefusedPart } from "../ingest/read-run.ts";
+import { RefusedPart } from "../ingest/refused-part.ts";
 import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
 import { readOtlpJson } from "./otlp-json.ts";
 import { readOtlpProtobuf } from "./otlp-protobuf.ts";
@@ -23,7 +24,7 @@ export function otlpRoutes(service: OtlpService): Route[] {
           "JSON or protobuf. The header `Langsmith-Project` names the project. Attributes of the GenAI, OpenInference, " +
           "Traceloop and Logfire conventions become inputs, outputs, usage and metadata of runs.",
         tag: "Tracing",
-        access: { kind: "workspace", role: "editor" },
+        access: writes,
         rawBody: true,
         maxBodyBytes: maxSentBytes,
         responses: {

@@ -1,5 +1,6 @@
 import { dottedSegment } from "../ingest/dotted-order.ts";
-import { RefusedPart, type SentRun } from "../ingest/read-run.ts";
+import type { SentRun } from "../ingest/read-run.ts";
+import { RefusedPart } from "../ingest/refused-part.ts";
 import { normalizeUuid } from "../ingest/wire-id.ts";
 import { timeOfMicros } from "../ingest/wire-time.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Ingested, IngestService } from "../ingest/ingest-service.ts";
-import { RefusedPart } from "../ingest/read-run.ts";
+import { RefusedPart } from "../ingest/refused-part.ts";
 import type { SentParts } from "../ingest/sent-parts.ts";
 import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
 import type { OtlpSpan } from "./otlp-span.ts";

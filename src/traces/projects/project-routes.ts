@@ -2,8 +2,9 @@ import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { jsonQuery } from "../datasets/json-query.ts";
+import { reads, writes } from "../access.ts";
 import { readTime } from "../ingest/wire-time.ts";
+import { jsonQuery, page } from "../list-query.ts";
 import { maxProjectNameChars, type Project, type ProjectStats } from "./project.ts";
 import type { ProjectService } from "./project-service.ts";
 import type { ProjectChange } from "./project-store.ts";
@@ -11,8 +12,6 @@ import type { ProjectChange } from "./project-store.ts";
 const tag = "Projects";
 const id = z.guid();
 const number = z.number().nullish();
-const write = { kind: "workspace", role: "editor" } as const;
-const read = { kind: "workspace", role: "viewer" } as const;
 /** Clients write `true`, `True` or `1`. */
 const flag = z
   .string()
@@ -65,7 +64,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         description:
           "With `upsert=true` a project of that name is updated and returned. `reference_dataset_id` makes it an experiment.",
         tag,
-        access: write,
+        access: writes,
         query: z.object({ upsert: flag }),
         body: z.looseObject({
           id: id.nullish(),
@@ -107,7 +106,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         operationId: "list_projects",
         summary: "List projects, newest first",
         tag,
-        access: read,
+        access: reads,
         query: z.object({
           id: queryList(id).optional(),
           name: z.string().optional(),
@@ -118,21 +117,20 @@ export function projectRoutes(service: ProjectService): Route[] {
           include_stats: flag,
           sort_by: z.enum(["name", "start_time", "last_run_start_time"]).optional().catch(undefined),
           sort_by_desc: flag,
-          limit: z.coerce.number().int().min(1).max(100).default(100),
-          offset: z.coerce.number().int().min(0).default(0),
+          ...page(100),
         }),
         responses: { 200: { description: "A page of projects", schema: z.array(project) } },
       },
       async ({ caller, query }) => {
         const found = await service.list(caller.workspaceId, {
-          ...(query.id && { ids: query.id }),
-          ...(query.name !== undefined && { name: query.name }),
-          ...(query.name_contains !== undefined && { nameContains: query.name_contains }),
-          ...(query.reference_dataset && { referenceDatasets: query.reference_dataset }),
-          ...(query.reference_free !== undefined && { referenceFree: query.reference_free }),
-          ...(query.metadata && { metadata: query.metadata }),
-          ...(query.sort_by && { sortBy: query.sort_by }),
-          ...(query.sort_by_desc === false && { ascending: true }),
+          ids: query.id,
+          name: query.name,
+          nameContains: query.name_contains,
+          referenceDatasets: query.reference_dataset,
+          referenceFree: query.reference_free,
+          metadata: query.metadata,
+          sortBy: query.sort_by,
+          ascending: query.sort_by_desc === false,
           limit: query.limit,
           offset: query.offset,
         });
@@ -150,7 +148,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         operationId: "get_project",
         summary: "Read a project",
         tag,
-        access: read,
+        access: reads,
         params,
         query: z.object({ include_stats: flag }),
         responses: { 200: one },
@@ -171,7 +169,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         description:
           "`retention_days` is how long its runs are kept; null: as the workspace says, which by default is for ever.",
         tag,
-        access: write,
+        access: writes,
         params,
         body: z.looseObject({
           name: name.nullish(),
@@ -207,7 +205,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         operationId: "delete_project",
         summary: "Delete a project and everything traced into it",
         tag,
-        access: write,
+        access: writes,
         params,
         responses: {
           202: {

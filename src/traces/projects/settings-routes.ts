@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import { readRetentionDays, saveRetentionDays } from "./settings-store.ts";
 
 const tag = "Projects";
@@ -32,7 +33,7 @@ export function settingsRoutes(options: {
         operationId: "get_tracing_settings",
         summary: "Read the workspace's tracing settings",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: reads,
         responses: { 200: one },
       },
       ({ caller }) => answer(caller.workspaceId),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import type { Position } from "../filter/filter-error.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
@@ -10,7 +11,6 @@ import { findRuns, findTrace } from "./run-query-store.ts";
 import { filterFields, readFilter, readRunQuery } from "./run-request.ts";
 import { columnsOf, lightFields, readSelect, writeRun, writeRuns } from "./run-view.ts";
 
-const viewer = { kind: "workspace", role: "viewer" } as const;
 const tag = "Trace queries";
 const maxPage = 100;
 /** Of one trace: whole in one answer up to here. */
@@ -25,7 +25,7 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         operationId: "queryTraceRuns",
         summary: "Find runs",
         tag,
-        access: viewer,
+        access: reads,
         body: runQueryBody,
         responses: { 200: { description: "A page of runs, newest first.", schema: runPage } },
       },
@@ -48,7 +48,7 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         operationId: "validateTraceRunQuery",
         summary: "Check the filters of a query",
         tag,
-        access: viewer,
+        access: reads,
         body: validateBody,
         responses: {
           200: { description: "Whether they can be read, and what is wrong.", schema: validation },
@@ -66,7 +66,7 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         operationId: "getTraceRun",
         summary: "One run",
         tag,
-        access: viewer,
+        access: reads,
         params: z.object({ run_id: z.guid() }),
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404],
@@ -90,7 +90,7 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         description:
           "Without payloads, unless `select` names them: a tree is drawn first and looked into later. `truncated` says that there are more runs than fit into one answer; POST /api/v1/runs/query with `trace` pages through them.",
         tag,
-        access: viewer,
+        access: reads,
         params: z.object({ trace_id: z.guid() }),
         query: z.object({ select: queryList(z.string()).optional() }),
         responses: { 200: { description: "The trace.", schema: traceView } },

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import type { RunQuery } from "./run-query.ts";
@@ -10,7 +11,6 @@ import { readRunQuery } from "./run-request.ts";
 import { type Bucket, buckets } from "./run-stats.ts";
 import { projectExists, sumFeedback, sumRuns, sumRunsByTime } from "./run-stats-store.ts";
 
-const viewer = { kind: "workspace", role: "viewer" } as const;
 const tag = "Trace queries";
 const dayMs = 86_400_000;
 const bucketMs: Record<Bucket, number> = {
@@ -71,7 +71,7 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
         summary: "Runs in numbers",
         description: tokensNote,
         tag,
-        access: viewer,
+        access: reads,
         body: runStatsBody,
         responses: { 200: { description: "The numbers.", schema: runStats } },
       },
@@ -90,7 +90,7 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
         summary: "A project's runs in numbers, over time",
         description: `Stretches of time without runs are left out. ${tokensNote}`,
         tag,
-        access: viewer,
+        access: reads,
         params: z.object({ session_id: z.guid() }),
         query: z.object({
           bucket: z.enum(buckets).default("hour"),

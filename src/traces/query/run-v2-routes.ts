@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
@@ -12,7 +13,6 @@ import { findRuns, findTrace } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "./run-v2-view.ts";
 
-const viewer = { kind: "workspace", role: "viewer" } as const;
 const tag = "Trace queries";
 const maxTrace = 10_000;
 const dayMs = 86_400_000;
@@ -54,7 +54,7 @@ export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }
         operationId: "queryTraceRunsV2",
         summary: "Find runs",
         tag,
-        access: viewer,
+        access: reads,
         body: queryBody,
         responses: { 200: { description: "A page of runs, newest first.", schema: page } },
       },
@@ -77,7 +77,7 @@ export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }
         operationId: "getTraceRunV2",
         summary: "One run",
         tag,
-        access: viewer,
+        access: reads,
         params: z.object({ run_id: id }),
         query: z.object({ project_id: id.optional(), selects, start_time: time.optional() }),
         responses: { 200: { description: "The run.", schema: runV2 } },
@@ -101,7 +101,7 @@ export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }
         operationId: "listTraceRunsV2",
         summary: "The runs of a trace, in the order of its tree",
         tag,
-        access: viewer,
+        access: reads,
         params: z.object({ trace_id: id }),
         query: z.object({
           project_id: id.optional(),

@@ -25,6 +25,9 @@ let traces: Traces;
 const projectId = randomUUID();
 const runs: SampleRun[] = [];
 
+// Clients call `listRuns` and `readRun` for as long as their library has them, warning or not.
+process.noDeprecation = true;
+
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;

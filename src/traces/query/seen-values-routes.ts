@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads } from "../access.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { summarize } from "./seen-values.ts";
 import { listRecentRuns, listSeenFeedbackKeys } from "./seen-values-store.ts";
@@ -26,7 +27,7 @@ export function seenValuesRoutes({ read }: { read: BoundedRead }): Route[] {
         description:
           "Names, types, tags, metadata and feedback keys of its newest runs, most frequent first.",
         tag: "Trace queries",
-        access: { kind: "workspace", role: "viewer" },
+        access: reads,
         params: z.object({ session_id: z.guid() }),
         responses: { 200: { description: "What was seen.", schema: seen } },
       },

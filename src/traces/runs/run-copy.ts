@@ -1,53 +1,14 @@
 import { CopyEncoder } from "../../platform/db/copy-encoder.ts";
 import type { MergedRun } from "../ingest/merge-run.ts";
-import { addUsage } from "../ingest/usage-vector.ts";
+import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
+import { type RunColumn, runColumns } from "./run-columns.ts";
 import { searchedTexts } from "./searched-texts.ts";
 import { addTrigrams, canTell, signatureBytes } from "./trigrams.ts";
 
-const columns = [
-  "id",
-  "workspace_id",
-  "project_id",
-  "trace_id",
-  "parent_run_id",
-  "parent_run_ids",
-  "is_root",
-  "reference_example_id",
-  "name",
-  "run_type",
-  "start_time",
-  "end_time",
-  "status",
-  "dotted_order",
-  "trace_tier",
-  "thread_id",
-  "tags",
-  "metadata",
-  "terms",
-  "prompt_tokens",
-  "completion_tokens",
-  "total_tokens",
-  "prompt_cost",
-  "completion_cost",
-  "total_cost",
-  "first_token_time",
-  "usage",
-  "execution_order",
-  "posted",
-  "patched",
-  "inputs",
-  "outputs",
-  "error",
-  "extra",
-  "events",
-  "serialized",
-  "trigrams",
-];
-
 /** Where `encodeRuns` is copied to. */
-export const runCopyTarget = `trace_runs (${columns.join(", ")})`;
+export const runCopyTarget = `trace_runs (${runColumns.join(", ")})`;
 
-/** New runs as binary COPY, in the order of `columns`. */
+/** New runs as binary COPY, in the order of `runColumns`. */
 export function encodeRuns(runs: readonly MergedRun[], reuse?: Buffer): { data: Buffer; buffer: Buffer } {
   let bytes = 0;
   for (const run of runs) bytes += 1_600 + payloadBytes(run);
@@ -57,46 +18,58 @@ export function encodeRuns(runs: readonly MergedRun[], reuse?: Buffer): { data: 
   return { data, buffer: encoder.buffer };
 }
 
+type Encode = (row: CopyEncoder, run: MergedRun, total: UsageVector) => void;
+
+const encoders: Record<RunColumn, Encode> = {
+  id: (row, run) => row.uuid(run.id),
+  workspace_id: (row, run) => row.uuid(run.workspace_id),
+  project_id: (row, run) => row.uuid(run.project_id),
+  trace_id: (row, run) => row.uuid(run.trace_id),
+  parent_run_id: (row, run) => row.uuid(run.parent_run_id),
+  parent_run_ids: (row, run) => row.uuidArray(run.parent_run_ids),
+  is_root: (row, run) => row.boolean(run.is_root),
+  reference_example_id: (row, run) => row.uuid(run.reference_example_id),
+  name: (row, run) => row.text(run.name),
+  run_type: (row, run) => row.text(run.run_type),
+  start_time: (row, run) => row.timestamp(run.start_time),
+  end_time: (row, run) => row.timestamp(run.end_time),
+  status: (row, run) => row.text(run.status),
+  dotted_order: (row, run) => row.text(run.dotted_order),
+  trace_tier: (row, run) => row.text(run.trace_tier),
+  thread_id: (row, run) => row.text(run.thread_id),
+  tags: (row, run) => row.textArray(run.tags),
+  metadata: (row, run) => row.jsonb(run.metadata),
+  terms: (row, run) => row.int4Array(run.terms),
+  prompt_tokens: (row, _run, total) => row.int8(total[0]),
+  completion_tokens: (row, _run, total) => row.int8(total[1]),
+  total_tokens: (row, _run, total) => row.int8(total[2]),
+  prompt_cost: (row, _run, total) => row.float8(total[3]),
+  completion_cost: (row, _run, total) => row.float8(total[4]),
+  total_cost: (row, _run, total) => row.float8(total[5]),
+  first_token_time: (row, run) => row.timestamp(run.first_token_time),
+  usage: (row, run) => row.float8Array(run.usage),
+  execution_order: (row, run) => row.int4(run.execution_order),
+  posted: (row, run) => row.boolean(run.posted),
+  patched: (row, run) => row.boolean(run.patched),
+  inputs: (row, run) => row.bytes(run.payloads.inputs ?? null),
+  outputs: (row, run) => row.bytes(run.payloads.outputs ?? null),
+  error: (row, run) => row.text(run.error),
+  extra: (row, run) => row.bytes(run.payloads.extra ?? null),
+  events: (row, run) => row.bytes(run.payloads.events ?? null),
+  serialized: (row, run) => row.bytes(run.payloads.serialized ?? null),
+  trigrams(row, run) {
+    const texts = searchedTexts(run);
+    if (canTell(texts)) row.bits(signatureBytes, (bits) => addTrigrams(bits, texts));
+    else row.null();
+  },
+};
+
+const inOrder = runColumns.map((name) => encoders[name]);
+
 function encodeRun(row: CopyEncoder, run: MergedRun): void {
-  row.row(columns.length);
-  row.uuid(run.id);
-  row.uuid(run.workspace_id);
-  row.uuid(run.project_id);
-  row.uuid(run.trace_id);
-  row.uuid(run.parent_run_id);
-  row.uuidArray(run.parent_run_ids);
-  row.boolean(run.is_root);
-  row.uuid(run.reference_example_id);
-  row.text(run.name);
-  row.text(run.run_type);
-  row.timestamp(run.start_time);
-  row.timestamp(run.end_time);
-  row.text(run.status);
-  row.text(run.dotted_order);
-  row.text(run.trace_tier);
-  row.text(run.thread_id);
-  row.textArray(run.tags);
-  row.jsonb(run.metadata);
-  row.int4Array(run.terms);
-  const [promptTokens, completionTokens, totalTokens, ...costs] = addUsage(run.ownDelta, run.below);
-  row.int8(promptTokens);
-  row.int8(completionTokens);
-  row.int8(totalTokens);
-  for (const cost of costs) row.float8(cost);
-  row.timestamp(run.first_token_time);
-  row.float8Array(run.usage);
-  row.int4(run.execution_order);
-  row.boolean(run.posted);
-  row.boolean(run.patched);
-  row.bytes(run.payloads.inputs ?? null);
-  row.bytes(run.payloads.outputs ?? null);
-  row.text(run.error);
-  row.bytes(run.payloads.extra ?? null);
-  row.bytes(run.payloads.events ?? null);
-  row.bytes(run.payloads.serialized ?? null);
-  const texts = searchedTexts(run);
-  if (canTell(texts)) row.bits(signatureBytes, (bits) => addTrigrams(bits, texts));
-  else row.null();
+  const total = addUsage(run.ownDelta, run.below);
+  row.row(inOrder.length);
+  for (const encode of inOrder) encode(row, run, total);
 }
 
 function payloadBytes({ payloads, error }: MergedRun): number {

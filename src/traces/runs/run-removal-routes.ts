@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { writes } from "../access.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import { deleteRunsOfTraces } from "./run-removal-store.ts";
 
@@ -18,7 +19,7 @@ export function runRemovalRoutes(options: { database: Database; projects: Projec
         description:
           "Every run of the traces goes, with its attachments and feedback. Unknown traces are passed over.",
         tag: "Tracing",
-        access: { kind: "workspace", role: "editor" },
+        access: writes,
         body: z.object({ session_id: z.guid(), trace_ids: z.array(z.guid()).min(1).max(1_000) }),
         responses: {
           202: { description: "Deleted", schema: z.object({ message: z.string(), deleted: z.int() }) },

@@ -1,70 +1,28 @@
 import type { Statement } from "../../platform/db/database.ts";
 import { timeTextSql } from "./run.ts";
+import {
+  arrayColumns,
+  type BlobColumn,
+  blobColumns,
+  runColumns,
+  simpleColumns,
+  textColumns,
+  usageColumns,
+  usageNames,
+} from "./run-columns.ts";
 import { signatureBits } from "./trigrams.ts";
 
-/** Columns written whole, with their types; each is one array parameter. */
-export const plainColumns = [
-  ["id", "uuid"],
-  ["workspace_id", "uuid"],
-  ["project_id", "uuid"],
-  ["trace_id", "uuid"],
-  ["parent_run_id", "uuid"],
-  ["parent_run_ids", "text"],
-  ["is_root", "boolean"],
-  ["reference_example_id", "uuid"],
-  ["name", "text"],
-  ["run_type", "text"],
-  ["start_time", "timestamptz"],
-  ["end_time", "timestamptz"],
-  ["status", "text"],
-  ["dotted_order", "text"],
-  ["trace_tier", "text"],
-  ["thread_id", "text"],
-  ["tags", "text"],
-  ["terms", "text"],
-  ["usage", "text"],
-  ["first_token_time", "timestamptz"],
-  ["execution_order", "integer"],
-  ["posted", "boolean"],
-  ["patched", "boolean"],
-] as const;
-export type PlainColumn = (typeof plainColumns)[number][0];
+/** Columns written whole, and how their values are read from the parameters. */
+const plainValues = [
+  ...simpleColumns.map(([name]) => [name, `u.${name}`] as const),
+  ...textColumns.map((name) => [name, `u.${name}`] as const),
+  ...arrayColumns.map(([name, type]) => [name, `u.${name}::${type}`] as const),
+];
 
-/** Additions; a null cost adds nothing. */
-export const usageColumns = [
-  ["prompt_tokens", "bigint"],
-  ["completion_tokens", "bigint"],
-  ["total_tokens", "bigint"],
-  ["prompt_cost", "double precision"],
-  ["completion_cost", "double precision"],
-  ["total_cost", "double precision"],
-] as const;
-
-/**
- * Columns cut out of one binary parameter that holds them all: as arrays of text every quote in every payload
- * would have to be escaped here and unescaped there. A length below zero means "not sent".
- */
-export const blobColumns = [
-  "metadata",
-  "error",
-  "inputs",
-  "outputs",
-  "extra",
-  "events",
-  "serialized",
-  "trigrams",
-] as const;
-export type BlobColumn = (typeof blobColumns)[number];
-
-const arrayColumns: Partial<Record<PlainColumn, string>> = {
-  parent_run_ids: "uuid[]",
-  tags: "text[]",
-  terms: "integer[]",
-  usage: "double precision[]",
-};
-
+/** Each is one array parameter. */
 const inputColumns = [
-  ...plainColumns,
+  ...simpleColumns,
+  ...[...textColumns, ...arrayColumns.map(([name]) => name)].map((name) => [name, "text"] as const),
   ...usageColumns,
   ["stored_start", "timestamptz"] as const,
   ...blobColumns.flatMap((name) => [
@@ -76,14 +34,6 @@ const inputColumns = [
 const blob = `$${inputColumns.length + 1}::bytea`;
 const inputs = `unnest(${inputColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ")})
   as u (${inputColumns.map(([name]) => name).join(", ")})`;
-
-const plainNames = plainColumns.map(([name]) => name);
-const usageNames = usageColumns.map(([name]) => name);
-
-function plainValue(name: PlainColumn): string {
-  const array = arrayColumns[name];
-  return array ? `u.${name}::${array}` : `u.${name}`;
-}
 
 function blobValue(name: BlobColumn): string {
   const part = `substr(${blob}, u.${name}_at, u.${name}_size)`;
@@ -97,10 +47,9 @@ function blobValue(name: BlobColumn): string {
 
 export const inputColumnNames = inputColumns.map(([name]) => name);
 
-const columnList = [...plainNames, ...usageNames, ...blobColumns].join(", ");
-
 function insertSource(usage: (name: string, index: number) => string): string {
-  return [...plainNames.map(plainValue), ...usageNames.map(usage), ...blobColumns.map(blobValue)].join(", ");
+  const plain = plainValues.map(([, sql]) => sql);
+  return [...plain, ...usageNames.map(usage), ...blobColumns.map(blobValue)].join(", ");
 }
 
 function plus(current: string, added: string, name: string): string {
@@ -132,14 +81,14 @@ export const writeRuns: Statement = {
       insert into trace_parked_patches (run_id, workspace_id, patch)
       select * from unnest($${next + 3}::uuid[], $${next + 4}::uuid[], $${next + 5}::text[])
     ), made as (
-      insert into trace_runs (${columnList})
+      insert into trace_runs (${runColumns.join(", ")})
       select ${insertSource((name, index) => plus(`u.${name}`, `u.w[${index + 1}]`, name))}
       from used u where u.stored_start is null
     ), changed as (
       update trace_runs r set
-        ${plainNames
-          .filter((name) => name !== "id" && name !== "workspace_id")
-          .map((name) => `${name} = ${plainValue(name)}`)
+        ${plainValues
+          .filter(([name]) => name !== "id" && name !== "workspace_id")
+          .map(([name, sql]) => `${name} = ${sql}`)
           .join(", ")},
         ${usageNames
           .map(

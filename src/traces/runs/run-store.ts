@@ -2,15 +2,9 @@ import type { Database } from "../../platform/db/database.ts";
 import type { MergedRun, StoredRun } from "../ingest/merge-run.ts";
 import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
+import { type BlobColumn, blobColumns, simpleColumns, textColumns, usageNames } from "./run-columns.ts";
 import { encodeRuns, runCopyTarget } from "./run-copy.ts";
-import {
-  type BlobColumn,
-  blobColumns,
-  findRuns,
-  inputColumnNames,
-  type PlainColumn,
-  writeRuns,
-} from "./run-statements.ts";
+import { findRuns, inputColumnNames, writeRuns } from "./run-statements.ts";
 import { searchedTexts } from "./searched-texts.ts";
 import { trigramsOf } from "./trigrams.ts";
 
@@ -95,56 +89,21 @@ export async function writeRunChanges(database: Database, writes: RunWrites): Pr
 
 function runValues(runs: readonly MergedRun[]): unknown[] {
   const columns: Record<string, string> = {};
-  for (const name of uuidColumns) columns[name] = arrayLiteral(runs.map((run) => run[name]));
+  for (const [name] of simpleColumns) columns[name] = arrayLiteral(runs.map((run) => run[name]));
   for (const name of textColumns) columns[name] = textArrayLiteral(runs.map((run) => run[name]));
-  for (const name of simpleColumns) columns[name] = arrayLiteral(runs.map((run) => run[name]));
   columns.parent_run_ids = textArrayLiteral(runs.map((run) => arrayLiteral(run.parent_run_ids)));
   columns.tags = textArrayLiteral(runs.map((run) => textArrayLiteral(run.tags)));
   columns.terms = textArrayLiteral(runs.map((run) => arrayLiteral(run.terms)));
   columns.usage = textArrayLiteral(runs.map((run) => run.usage && arrayLiteral(run.usage)));
   const usage = usageValues(runs.map((run) => addUsage(run.ownDelta, run.below)));
-  for (const [index, name] of usageOrder.entries()) columns[name] = usage[index]!;
+  for (const [index, name] of usageNames.entries()) columns[name] = usage[index]!;
   columns.stored_start = arrayLiteral(runs.map((run) => run.storedStart));
   const blob = packBlob(runs, columns);
   return [...inputColumnNames.map((name) => columns[name]), blob];
 }
 
-const uuidColumns = [
-  "id",
-  "workspace_id",
-  "project_id",
-  "trace_id",
-  "parent_run_id",
-  "reference_example_id",
-] as const;
-const textColumns = [
-  "name",
-  "run_type",
-  "status",
-  "dotted_order",
-  "trace_tier",
-  "thread_id",
-] as const satisfies PlainColumn[];
-const simpleColumns = [
-  "is_root",
-  "start_time",
-  "end_time",
-  "first_token_time",
-  "execution_order",
-  "posted",
-  "patched",
-] as const satisfies PlainColumn[];
-const usageOrder = [
-  "prompt_tokens",
-  "completion_tokens",
-  "total_tokens",
-  "prompt_cost",
-  "completion_cost",
-  "total_cost",
-];
-
 function usageValues(vectors: readonly UsageVector[]): string[] {
-  return usageOrder.map((_, index) => arrayLiteral(vectors.map((vector) => vector[index] ?? null)));
+  return usageNames.map((_, index) => arrayLiteral(vectors.map((vector) => vector[index] ?? null)));
 }
 
 /** All payloads of a flush end to end, and where each of them is, counted from one as SQL does. */

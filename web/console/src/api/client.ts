@@ -6,19 +6,20 @@ export class ApiError extends Error {
   readonly status: number;
   /** Message per field of the request body, by its dotted path: `source_config.repo_url`. */
   readonly fields: Readonly<Record<string, string>>;
-  readonly requestId: string | null;
+  /** What kind of refusal it is, for pages that do more than show its words. */
+  readonly code: string | null;
 
   constructor(
     status: number,
     message: string,
     fields: Record<string, string> = {},
-    requestId: string | null = null,
+    code: string | null = null,
   ) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.fields = fields;
-    this.requestId = requestId;
+    this.code = code;
   }
 }
 
@@ -68,7 +69,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 type Issue = { loc?: (string | number)[]; msg?: string };
 
 async function readError(response: Response): Promise<ApiError> {
-  const requestId = response.headers.get("x-request-id");
+  const code = response.headers.get("x-error-code");
   const text = await response.text();
   let detail: unknown;
   try {
@@ -77,7 +78,7 @@ async function readError(response: Response): Promise<ApiError> {
     // Not ours: a proxy's page, which would say nothing to a person here.
     detail = undefined;
   }
-  if (typeof detail === "string") return new ApiError(response.status, detail, {}, requestId);
+  if (typeof detail === "string") return new ApiError(response.status, detail, {}, code);
   if (Array.isArray(detail)) {
     const issues = detail as Issue[];
     const fields = Object.fromEntries(
@@ -86,13 +87,13 @@ async function readError(response: Response): Promise<ApiError> {
     const lines = issues.map(
       ({ loc = [], msg = "is not valid" }) => `${loc.slice(1).join(".") || "The request"}: ${msg}`,
     );
-    return new ApiError(response.status, lines.join("\n"), fields, requestId);
+    return new ApiError(response.status, lines.join("\n"), fields, code);
   }
   return new ApiError(
     response.status,
     `The server answered with status ${response.status}. Try again.`,
     {},
-    requestId,
+    code,
   );
 }
 

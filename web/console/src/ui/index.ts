@@ -5,6 +5,7 @@ export * from "./copy-button.tsx";
 export * from "./dialog.tsx";
 export * from "./field.tsx";
 export * from "./format.ts";
+export * from "./list-state.tsx";
 export * from "./page.tsx";
 export * from "./progress.tsx";
 export * from "./search-input.tsx";

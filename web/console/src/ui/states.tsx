@@ -32,10 +32,12 @@ export function ErrorState({
   error,
   retry,
   title,
+  note,
 }: {
   error: unknown;
   retry?: (() => unknown) | undefined;
   title?: string;
+  note?: string;
 }) {
   const status = error instanceof ApiError ? error.status : undefined;
   const heading =
@@ -46,7 +48,9 @@ export function ErrorState({
         ? "Not allowed"
         : status === 0
           ? "The server does not answer"
-          : "That did not work");
+          : status === 503
+            ? "The server is not ready"
+            : "That did not work");
   return (
     <div className="state bad" role="alert">
       <span className="state-icon" aria-hidden="true">
@@ -54,6 +58,7 @@ export function ErrorState({
       </span>
       <h2>{heading}</h2>
       <p className="state-text">{messageOf(error)}</p>
+      {note && <p className="state-text small">{note}</p>}
       {retry && status !== 404 && status !== 403 && (
         <div className="row state-actions">
           <Button onClick={() => void retry()}>Try again</Button>

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { Button, EmptyState, ErrorLine, ErrorState, ShowMore, Skeleton, Time } from "../../ui/index.ts";
+import { Button, EmptyState, ErrorLine, ListState, ShowMore, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type AgentServer, type ThreadState, threadKey, useHistory, useRuns } from "./agent-api.ts";
 import { startRun } from "./start-run.ts";
@@ -27,45 +27,49 @@ export function HistoryPanel({ server, threadId, here, at }: HistoryPanelProps) 
       await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     },
   });
-  const states = found.data?.pages.flat() ?? [];
-  if (found.error && !found.data) return <ErrorState error={found.error} retry={() => found.refetch()} />;
-  if (found.isPending) return <Skeleton lines={4} height="2.6rem" />;
-  if (states.length === 0) {
-    return <EmptyState title="No history yet">Each step of a run leaves a checkpoint here.</EmptyState>;
-  }
   return (
-    <>
-      <ErrorLine error={replay.error} />
-      <ol className="checkpoints">
-        {states.map((state, index) => {
-          const id = state.checkpoint.checkpoint_id;
-          const shown = at === null ? index === 0 : at === id;
-          return (
-            <li key={id} aria-current={shown ? "step" : undefined}>
-              <Link href={index === 0 ? here : `${here}?checkpoint=${encodeURIComponent(id)}`}>
-                <b>{stepName(state, states[index - 1])}</b>
-                <span className="muted">
-                  {state.created_at && <Time at={state.created_at} />}
-                  {stepNumber(state)}
-                </span>
-              </Link>
-              {mayRun && shown && state.next.length > 0 && (
-                <Button
-                  size="small"
-                  icon={RotateCcw}
-                  busy={replay.isPending}
-                  onClick={() => replay.mutate(id)}
-                  title="Runs the steps that follow this checkpoint once more"
-                >
-                  Replay from here
-                </Button>
-              )}
-            </li>
-          );
-        })}
-      </ol>
-      <ShowMore of={found} words="Show earlier" />
-    </>
+    <ListState
+      of={found}
+      rows={found.data?.pages.flat()}
+      lines={4}
+      height="2.6rem"
+      empty={<EmptyState title="No history yet">Each step of a run leaves a checkpoint here.</EmptyState>}
+    >
+      {(states) => (
+        <>
+          <ErrorLine error={replay.error} />
+          <ol className="checkpoints">
+            {states.map((state, index) => {
+              const id = state.checkpoint.checkpoint_id;
+              const shown = at === null ? index === 0 : at === id;
+              return (
+                <li key={id} aria-current={shown ? "step" : undefined}>
+                  <Link href={index === 0 ? here : `${here}?checkpoint=${encodeURIComponent(id)}`}>
+                    <b>{stepName(state, states[index - 1])}</b>
+                    <span className="muted">
+                      {state.created_at && <Time at={state.created_at} />}
+                      {stepNumber(state)}
+                    </span>
+                  </Link>
+                  {mayRun && shown && state.next.length > 0 && (
+                    <Button
+                      size="small"
+                      icon={RotateCcw}
+                      busy={replay.isPending}
+                      onClick={() => replay.mutate(id)}
+                      title="Runs the steps that follow this checkpoint once more"
+                    >
+                      Replay from here
+                    </Button>
+                  )}
+                </li>
+              );
+            })}
+          </ol>
+          <ShowMore of={found} words="Show earlier" />
+        </>
+      )}
+    </ListState>
   );
 }
 

@@ -2,16 +2,7 @@ import { type UseQueryResult, useMutation } from "@tanstack/react-query";
 import { Waypoints } from "lucide-react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
-import {
-  Button,
-  Duration,
-  EmptyState,
-  ErrorState,
-  Skeleton,
-  StatusBadge,
-  Time,
-  toast,
-} from "../../ui/index.ts";
+import { Button, Duration, EmptyState, ListState, StatusBadge, Time, toast } from "../../ui/index.ts";
 import type { Assistant, Run } from "./agent-api.ts";
 
 export type RunsPanelProps = {
@@ -20,32 +11,37 @@ export type RunsPanelProps = {
 };
 
 export function RunsPanel({ runs, assistants }: RunsPanelProps) {
-  if (runs.error && !runs.data) return <ErrorState error={runs.error} retry={() => runs.refetch()} />;
-  if (!runs.data) return <Skeleton lines={3} height="2.6rem" />;
-  if (runs.data.length === 0) {
-    return <EmptyState title="Nothing ran here yet">Send a message to start the first run.</EmptyState>;
-  }
   const nameOf = (id: string) => assistants.find(({ assistant_id }) => assistant_id === id)?.name ?? id;
   return (
-    <ul className="runs">
-      {runs.data.map((run) => (
-        <li key={run.run_id}>
-          <div>
-            <b>{nameOf(run.assistant_id)}</b> <StatusBadge status={run.status} />
-            <div className="muted">
-              <Time at={run.created_at} />
-              {isOver(run) && (
-                <>
-                  {" · "}
-                  <Duration ms={Date.parse(run.updated_at) - Date.parse(run.created_at)} />
-                </>
-              )}
-            </div>
-          </div>
-          <TraceButton runId={run.run_id} />
-        </li>
-      ))}
-    </ul>
+    <ListState
+      of={runs}
+      rows={runs.data}
+      lines={3}
+      height="2.6rem"
+      empty={<EmptyState title="Nothing ran here yet">Send a message to start the first run.</EmptyState>}
+    >
+      {(rows) => (
+        <ul className="runs">
+          {rows.map((run) => (
+            <li key={run.run_id}>
+              <div>
+                <b>{nameOf(run.assistant_id)}</b> <StatusBadge status={run.status} />
+                <div className="muted">
+                  <Time at={run.created_at} />
+                  {isOver(run) && (
+                    <>
+                      {" · "}
+                      <Duration ms={Date.parse(run.updated_at) - Date.parse(run.created_at)} />
+                    </>
+                  )}
+                </div>
+              </div>
+              <TraceButton runId={run.run_id} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </ListState>
   );
 }
 

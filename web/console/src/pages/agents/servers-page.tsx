@@ -45,7 +45,7 @@ export function ServersPage() {
               deployment ? (
                 <Badge deployment={deployment} latest={latest} />
               ) : (
-                <span className="muted">Always on</span>
+                <span className="muted nowrap">Always on</span>
               ),
           },
         ]}

@@ -2,11 +2,10 @@ import { MessagesSquare } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import {
   EmptyState,
-  ErrorState,
+  ListState,
   SearchInput,
   Select,
   ShowMore,
-  Skeleton,
   StatusBadge,
   Table,
   Time,
@@ -28,7 +27,6 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
   const status = params.get("status") ?? "";
   const id = params.get("id") ?? "";
   const found = useThreads(server, status, id);
-  const rows = found.data?.pages.flat() ?? [];
   const change = (name: string, value: string) =>
     setParams(
       (before) => {
@@ -54,43 +52,45 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
           onChange={(event) => change("status", event.target.value)}
         />
       </div>
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={5} height="3rem" />
-      ) : rows.length === 0 ? (
-        <NoThreads filtered={status !== "" || id !== ""} />
-      ) : (
-        <>
-          <Table
-            label="Threads"
-            rows={rows}
-            rowKey={({ thread_id }) => thread_id}
-            href={(row) => threadHref(server, row.thread_id)}
-            columns={[
-              {
-                key: "thread",
-                header: "Thread",
-                grow: true,
-                cell: (row: Thread) => (
-                  <Link href={threadHref(server, row.thread_id)} className="thread-title">
-                    {titleOf(row)}
-                  </Link>
-                ),
-              },
-              { key: "graph", header: "Graph", wideOnly: true, cell: (row) => <GraphName thread={row} /> },
-              { key: "status", header: "Status", cell: (row) => <StatusBadge status={row.status} /> },
-              {
-                key: "changed",
-                header: "Changed",
-                align: "right",
-                cell: (row) => <Time at={row.updated_at} />,
-              },
-            ]}
-          />
-          <ShowMore of={found} />
-        </>
-      )}
+      <ListState
+        of={found}
+        rows={found.data?.pages.flat()}
+        lines={5}
+        height="3rem"
+        empty={<NoThreads filtered={status !== "" || id !== ""} />}
+      >
+        {(rows) => (
+          <>
+            <Table
+              label="Threads"
+              rows={rows}
+              rowKey={({ thread_id }) => thread_id}
+              href={(row) => threadHref(server, row.thread_id)}
+              columns={[
+                {
+                  key: "thread",
+                  header: "Thread",
+                  grow: true,
+                  cell: (row: Thread) => (
+                    <Link href={threadHref(server, row.thread_id)} className="thread-title">
+                      {titleOf(row)}
+                    </Link>
+                  ),
+                },
+                { key: "graph", header: "Graph", wideOnly: true, cell: (row) => <GraphName thread={row} /> },
+                { key: "status", header: "Status", cell: (row) => <StatusBadge status={row.status} /> },
+                {
+                  key: "changed",
+                  header: "Changed",
+                  align: "right",
+                  cell: (row) => <Time at={row.updated_at} />,
+                },
+              ]}
+            />
+            <ShowMore of={found} />
+          </>
+        )}
+      </ListState>
     </>
   );
 }

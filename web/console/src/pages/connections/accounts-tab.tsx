@@ -7,9 +7,8 @@ import {
   Button,
   ButtonLink,
   EmptyState,
-  ErrorState,
+  ListState,
   Section,
-  Skeleton,
   StatusBadge,
   Table,
   Time,
@@ -30,37 +29,38 @@ export function AccountsTab() {
   const mayChange = useCan("editor");
   const [connecting, setConnecting] = useState<Connecting | null>(null);
   const [revoking, setRevoking] = useState<Account | null>(null);
-  const rows = found.data ?? [];
   const start = () => setConnecting({ account: null });
   return (
     <>
       <WaitingConsents providers={providers.all} />
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending || providers.isPending ? (
-        <Skeleton lines={3} height="3.4rem" />
-      ) : rows.length === 0 ? (
-        <NoAccounts hasProviders={providers.all.length > 0} mayChange={mayChange} onConnect={start} />
-      ) : (
-        <Section
-          title="My accounts"
-          actions={
-            mayChange && (
-              <Button look="primary" icon={Link2} onClick={start}>
-                Connect an account
-              </Button>
-            )
-          }
-        >
-          <AccountTable
-            rows={rows}
-            nameOf={(id) => providerName(providers.all, id)}
-            mayChange={mayChange}
-            onReconnect={(account) => setConnecting({ account })}
-            onRevoke={setRevoking}
-          />
-        </Section>
-      )}
+      <ListState
+        of={found}
+        rows={providers.isPending ? undefined : found.data}
+        lines={3}
+        height="3.4rem"
+        empty={<NoAccounts hasProviders={providers.all.length > 0} mayChange={mayChange} onConnect={start} />}
+      >
+        {(rows) => (
+          <Section
+            title="My accounts"
+            actions={
+              mayChange && (
+                <Button look="primary" icon={Link2} onClick={start}>
+                  Connect an account
+                </Button>
+              )
+            }
+          >
+            <AccountTable
+              rows={rows}
+              nameOf={(id) => providerName(providers.all, id)}
+              mayChange={mayChange}
+              onReconnect={(account) => setConnecting({ account })}
+              onRevoke={setRevoking}
+            />
+          </Section>
+        )}
+      </ListState>
       {connecting && (
         <ConnectDialog
           providers={providers.all}

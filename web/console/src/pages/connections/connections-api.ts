@@ -96,12 +96,16 @@ export function useAllProviders() {
   const mine = own.data ?? [];
   const names = new Set(mine.map(({ provider_id }) => provider_id));
   const shared = (platform.data ?? []).filter(({ provider_id }) => !names.has(provider_id));
+  const all = [...mine, ...shared];
   return {
     own: mine,
     platform: shared,
-    all: [...mine, ...shared],
+    all,
+    data: all.length > 0 ? all : undefined,
     isPending: own.isPending || platform.isPending,
     error: own.error ?? platform.error,
+    failureCount: Math.max(own.failureCount, platform.failureCount),
+    failureReason: own.failureReason ?? platform.failureReason,
     refetch: () => Promise.all([own.refetch(), platform.refetch()]),
   };
 }

@@ -5,9 +5,8 @@ import {
   Badge,
   Button,
   EmptyState,
-  ErrorState,
+  ListState,
   Section,
-  Skeleton,
   Table,
   Time,
   type Tone,
@@ -42,59 +41,64 @@ export function EventsTab() {
     onError: (error) => toast.bad(error),
     onSettled: () => client.invalidateQueries({ queryKey: ["connections", "events"] }),
   });
-  if (found.error && !found.data) return <ErrorState error={found.error} retry={() => found.refetch()} />;
-  if (found.isPending) return <Skeleton lines={5} height="3rem" />;
-  if (found.data.length === 0) {
-    return (
-      <EmptyState icon={History} title="Nothing has happened yet">
-        Here you will see when an account was connected, could not be renewed, or was disconnected.
-      </EmptyState>
-    );
-  }
   return (
-    <Section title="What happened to my accounts">
-      <Table
-        label="Events of my accounts"
-        rows={found.data}
-        rowKey={({ id }) => id}
-        columns={[
-          { key: "time", header: "When", cell: (row: TokenEvent) => <Time at={row.created_at} /> },
-          { key: "event", header: "What", cell: (row) => <What event={row} /> },
-          {
-            key: "account",
-            header: "Account",
-            cell: (row) => (
-              <span className="account">
-                <b>{providerName(providers.all, row.provider_id)}</b>
-                {row.provider_account_label && (
-                  <span className="muted small break">{row.provider_account_label}</span>
-                )}
-              </span>
-            ),
-          },
-          {
-            key: "detail",
-            header: "More",
-            grow: true,
-            cell: (row) => (
-              <span className="break">{row.detail ?? sources[row.source ?? ""] ?? row.source}</span>
-            ),
-          },
-          {
-            key: "actions",
-            header: <span className="spoken">Actions</span>,
-            align: "right",
-            cell: (row) =>
-              calls.has(row.event_type) &&
-              row.acknowledged_at === null && (
-                <Button size="small" onClick={() => acknowledge.mutate(row)}>
-                  Mark as seen
-                </Button>
-              ),
-          },
-        ]}
-      />
-    </Section>
+    <ListState
+      of={found}
+      rows={found.data}
+      lines={5}
+      height="3rem"
+      empty={
+        <EmptyState icon={History} title="Nothing has happened yet">
+          Here you will see when an account was connected, could not be renewed, or was disconnected.
+        </EmptyState>
+      }
+    >
+      {(rows) => (
+        <Section title="What happened to my accounts">
+          <Table
+            label="Events of my accounts"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={[
+              { key: "time", header: "When", cell: (row: TokenEvent) => <Time at={row.created_at} /> },
+              { key: "event", header: "What", cell: (row) => <What event={row} /> },
+              {
+                key: "account",
+                header: "Account",
+                cell: (row) => (
+                  <span className="account">
+                    <b>{providerName(providers.all, row.provider_id)}</b>
+                    {row.provider_account_label && (
+                      <span className="muted small break">{row.provider_account_label}</span>
+                    )}
+                  </span>
+                ),
+              },
+              {
+                key: "detail",
+                header: "More",
+                grow: true,
+                cell: (row) => (
+                  <span className="break">{row.detail ?? sources[row.source ?? ""] ?? row.source}</span>
+                ),
+              },
+              {
+                key: "actions",
+                header: <span className="spoken">Actions</span>,
+                align: "right",
+                cell: (row) =>
+                  calls.has(row.event_type) &&
+                  row.acknowledged_at === null && (
+                    <Button size="small" onClick={() => acknowledge.mutate(row)}>
+                      Mark as seen
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        </Section>
+      )}
+    </ListState>
   );
 }
 

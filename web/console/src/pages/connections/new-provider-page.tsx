@@ -1,7 +1,7 @@
 import { Cable, Settings2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useSearch } from "wouter";
-import { EmptyState, ErrorState, Page, PageHeader, SearchInput, Skeleton } from "../../ui/index.ts";
+import { EmptyState, ListState, Page, PageHeader, SearchInput } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Template, useTemplates } from "./connections-api.ts";
 import { CustomProviderForm } from "./custom-provider-form.tsx";
@@ -66,13 +66,9 @@ export function NewProviderPage() {
         crumbs={[home]}
         description="Where people have accounts that agents should use."
       />
-      {templates.error && !templates.data ? (
-        <ErrorState error={templates.error} retry={() => templates.refetch()} />
-      ) : templates.isPending ? (
-        <Skeleton lines={4} height="4rem" />
-      ) : (
-        <Catalogue templates={templates.data} />
-      )}
+      <ListState of={templates} rows={templates.data} lines={4} height="4rem">
+        {(rows) => <Catalogue templates={rows} />}
+      </ListState>
     </Page>
   );
 }

@@ -1,6 +1,6 @@
 import { KeyRound } from "lucide-react";
 import { Link } from "wouter";
-import { Badge, ButtonLink, EmptyState, ErrorState, Section, Skeleton, Table, Time } from "../../ui/index.ts";
+import { Badge, ButtonLink, EmptyState, ListState, Section, Table, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Provider, useAllProviders } from "./connections-api.ts";
 
@@ -8,53 +8,66 @@ export function ProvidersTab() {
   const found = useAllProviders();
   const mayChange = useCan("editor");
   const own = new Set(found.own.map(({ id }) => id));
-  if (found.error && found.all.length === 0)
-    return <ErrorState error={found.error} retry={() => found.refetch()} />;
-  if (found.isPending) return <Skeleton lines={3} height="3.4rem" />;
-  if (found.all.length === 0) {
-    return (
-      <EmptyState
-        icon={KeyRound}
-        title="No provider yet"
-        action={
-          mayChange && (
-            <ButtonLink href="/connections/new" look="primary">
-              Add a provider
-            </ButtonLink>
-          )
-        }
-      >
-        For GitHub, Google and many others a client id and a secret are enough. An MCP server needs only its
-        address.
-      </EmptyState>
-    );
-  }
   return (
-    <Section title="Providers">
-      <Table
-        label="Providers"
-        rows={found.all}
-        rowKey={({ id }) => id}
-        href={(row) => (own.has(row.id) ? hrefOf(row) : "/connections?tab=providers")}
-        columns={[
-          {
-            key: "name",
-            header: "Name",
-            cell: (row: Provider) =>
-              own.has(row.id) ? <Link href={hrefOf(row)}>{row.name}</Link> : <b>{row.name}</b>,
-          },
-          { key: "id", header: "Id", cell: (row) => <code>{row.provider_id}</code> },
-          { key: "kind", header: "Kind", cell: (row) => <Kind provider={row} shared={!own.has(row.id)} /> },
-          {
-            key: "server",
-            header: "Server",
-            grow: true,
-            cell: (row) => <span className="muted break">{new URL(row.token_url).host}</span>,
-          },
-          { key: "changed", header: "Changed", align: "right", cell: (row) => <Time at={row.updated_at} /> },
-        ]}
-      />
-    </Section>
+    <ListState
+      of={found}
+      rows={found.isPending ? undefined : found.all}
+      lines={3}
+      height="3.4rem"
+      empty={
+        <EmptyState
+          icon={KeyRound}
+          title="No provider yet"
+          action={
+            mayChange && (
+              <ButtonLink href="/connections/new" look="primary">
+                Add a provider
+              </ButtonLink>
+            )
+          }
+        >
+          For GitHub, Google and many others a client id and a secret are enough. An MCP server needs only its
+          address.
+        </EmptyState>
+      }
+    >
+      {(rows) => (
+        <Section title="Providers">
+          <Table
+            label="Providers"
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={(row) => (own.has(row.id) ? hrefOf(row) : "/connections?tab=providers")}
+            columns={[
+              {
+                key: "name",
+                header: "Name",
+                cell: (row: Provider) =>
+                  own.has(row.id) ? <Link href={hrefOf(row)}>{row.name}</Link> : <b>{row.name}</b>,
+              },
+              { key: "id", header: "Id", cell: (row) => <code>{row.provider_id}</code> },
+              {
+                key: "kind",
+                header: "Kind",
+                cell: (row) => <Kind provider={row} shared={!own.has(row.id)} />,
+              },
+              {
+                key: "server",
+                header: "Server",
+                grow: true,
+                cell: (row) => <span className="muted break">{new URL(row.token_url).host}</span>,
+              },
+              {
+                key: "changed",
+                header: "Changed",
+                align: "right",
+                cell: (row) => <Time at={row.updated_at} />,
+              },
+            ]}
+          />
+        </Section>
+      )}
+    </ListState>
   );
 }
 

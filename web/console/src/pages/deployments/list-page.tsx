@@ -3,12 +3,11 @@ import { Link, useSearchParams } from "wouter";
 import {
   ButtonLink,
   EmptyState,
-  ErrorState,
+  ListState,
   Page,
   PageHeader,
   SearchInput,
   ShowMore,
-  Skeleton,
   Table,
   Time,
 } from "../../ui/index.ts";
@@ -43,44 +42,51 @@ export function ListPage() {
           onChange={(text) => setParams(text === "" ? {} : { q: text }, { replace: true })}
         />
       )}
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={4} height="3.2rem" />
-      ) : rows.length === 0 ? (
-        <NoDeployments search={search} action={create} />
-      ) : (
-        <>
-          <Table
-            label="Deployments"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ id }) => `/deployments/${id}`}
-            columns={[
-              {
-                key: "name",
-                header: "Name",
-                cell: (row: Deployment) => (
-                  <Link href={`/deployments/${row.id}`}>{row.display_name ?? row.name}</Link>
-                ),
-              },
-              {
-                key: "state",
-                header: "State",
-                cell: (row) => <DeploymentBadge deployment={row} latest={latest.get(row.id)} />,
-              },
-              { key: "source", header: "Source", grow: true, cell: (row) => <SourceText deployment={row} /> },
-              {
-                key: "updated",
-                header: "Changed",
-                align: "right",
-                cell: (row) => <Time at={row.updated_at} />,
-              },
-            ]}
-          />
-          <ShowMore of={found} />
-        </>
-      )}
+      <ListState
+        of={found}
+        rows={found.data && rows}
+        lines={4}
+        height="3.2rem"
+        empty={<NoDeployments search={search} action={create} />}
+      >
+        {() => (
+          <>
+            <Table
+              label="Deployments"
+              rows={rows}
+              rowKey={({ id }) => id}
+              href={({ id }) => `/deployments/${id}`}
+              columns={[
+                {
+                  key: "name",
+                  header: "Name",
+                  cell: (row: Deployment) => (
+                    <Link href={`/deployments/${row.id}`}>{row.display_name ?? row.name}</Link>
+                  ),
+                },
+                {
+                  key: "state",
+                  header: "State",
+                  cell: (row) => <DeploymentBadge deployment={row} latest={latest.get(row.id)} />,
+                },
+                {
+                  key: "source",
+                  header: "Source",
+                  grow: true,
+                  cell: (row) => <SourceText deployment={row} />,
+                },
+                {
+                  key: "updated",
+                  header: "Changed",
+                  align: "right",
+                  cell: (row) => <Time at={row.updated_at} />,
+                },
+              ]}
+            />
+            <ShowMore of={found} />
+          </>
+        )}
+      </ListState>
     </Page>
   );
 }

@@ -24,7 +24,7 @@ export function SettingsTab({ deployment }: { deployment: Deployment }) {
 /** What runs: changing it makes a revision. */
 function RunCard({ deployment }: { deployment: Deployment }) {
   const { source_config: config, source_revision_config: revision } = deployment;
-  const fromGit = config.repo_url !== null;
+  const fromGit = config.repo_url !== null && revision.source_tarball_path === null;
   const [ref, setRef] = useState(revision.repo_ref ?? "");
   const [path, setPath] = useState(revision.graph_config_path ?? "");
   const [install, setInstall] = useState(config.install_command ?? "");

@@ -14,8 +14,10 @@ export function SourceText({
   deployment: Pick<Deployment, "source" | "source_config" | "source_revision_config">;
 }) {
   const { source, source_config: config, source_revision_config: revision } = deployment;
-  if (config.repo_url === null)
-    return <span className="muted">{revision.image_uri ?? sourceWords[source] ?? source}</span>;
+  if (config.repo_url === null || revision.source_tarball_path !== null) {
+    const from = source === "github" ? "internal_source" : source;
+    return <span className="muted">{revision.image_uri ?? sourceWords[from] ?? from}</span>;
+  }
   const short = config.repo_url.replace(/^(https?|ssh|file):\/\//, "").replace(/\.git$/, "");
   return (
     <span className="source" title={config.repo_url}>

@@ -6,11 +6,10 @@ import {
   ButtonLink,
   ConfirmDialog,
   EmptyState,
-  ErrorState,
   IconButton,
+  ListState,
   Page,
   PageHeader,
-  Skeleton,
   Table,
   Time,
   toast,
@@ -48,73 +47,77 @@ export function DestinationsPage() {
         actions={create}
       />
       <ExportsTabs current="destinations" />
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={3} height="3.2rem" />
-      ) : found.data.length === 0 ? (
-        <EmptyState icon={Database} title="No destination yet" action={create}>
-          Name a bucket and credentials that may write to it. Treadle tries them before it keeps them.
-        </EmptyState>
-      ) : (
-        <Table
-          label="Destinations"
-          rows={found.data}
-          rowKey={({ id }) => id}
-          columns={[
-            { key: "name", header: "Name", cell: (row: Destination) => row.display_name },
-            {
-              key: "place",
-              header: "Bucket",
-              grow: true,
-              cell: (row) => <span className="mono break">{placeText(row)}</span>,
-            },
-            {
-              key: "storage",
-              header: "Storage",
-              wideOnly: true,
-              cell: (row) => row.config.endpoint_url ?? `AWS, ${row.config.region ?? "us-east-1"}`,
-            },
-            {
-              key: "keys",
-              header: "Credentials",
-              wideOnly: true,
-              cell: (row) => (row.credentials_keys.length === 0 ? "the server's own" : "kept"),
-            },
-            {
-              key: "changed",
-              header: "Changed",
-              align: "right",
-              cell: (row) => <Time at={row.updated_at} />,
-            },
-            ...(mayChange
-              ? [
-                  {
-                    key: "actions",
-                    header: <span className="spoken">Actions</span>,
-                    align: "right" as const,
-                    cell: (row: Destination) => (
-                      <span className="row destination-actions">
-                        <IconButton
-                          size="small"
-                          icon={KeyRound}
-                          label={`Change the credentials of ${row.display_name}`}
-                          onClick={() => setOpen({ what: "rotate", destination: row })}
-                        />
-                        <IconButton
-                          size="small"
-                          icon={Trash2}
-                          label={`Delete ${row.display_name}`}
-                          onClick={() => setOpen({ what: "delete", destination: row })}
-                        />
-                      </span>
-                    ),
-                  },
-                ]
-              : []),
-          ]}
-        />
-      )}
+      <ListState
+        of={found}
+        rows={found.data}
+        lines={3}
+        height="3.2rem"
+        empty={
+          <EmptyState icon={Database} title="No destination yet" action={create}>
+            Name a bucket and credentials that may write to it. Treadle tries them before it keeps them.
+          </EmptyState>
+        }
+      >
+        {(rows) => (
+          <Table
+            label="Destinations"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={[
+              { key: "name", header: "Name", cell: (row: Destination) => row.display_name },
+              {
+                key: "place",
+                header: "Bucket",
+                grow: true,
+                cell: (row) => <span className="mono break">{placeText(row)}</span>,
+              },
+              {
+                key: "storage",
+                header: "Storage",
+                wideOnly: true,
+                cell: (row) => row.config.endpoint_url ?? `AWS, ${row.config.region ?? "us-east-1"}`,
+              },
+              {
+                key: "keys",
+                header: "Credentials",
+                wideOnly: true,
+                cell: (row) => (row.credentials_keys.length === 0 ? "the server's own" : "kept"),
+              },
+              {
+                key: "changed",
+                header: "Changed",
+                align: "right",
+                cell: (row) => <Time at={row.updated_at} />,
+              },
+              ...(mayChange
+                ? [
+                    {
+                      key: "actions",
+                      header: <span className="spoken">Actions</span>,
+                      align: "right" as const,
+                      cell: (row: Destination) => (
+                        <span className="row destination-actions">
+                          <IconButton
+                            size="small"
+                            icon={KeyRound}
+                            label={`Change the credentials of ${row.display_name}`}
+                            onClick={() => setOpen({ what: "rotate", destination: row })}
+                          />
+                          <IconButton
+                            size="small"
+                            icon={Trash2}
+                            label={`Delete ${row.display_name}`}
+                            onClick={() => setOpen({ what: "delete", destination: row })}
+                          />
+                        </span>
+                      ),
+                    },
+                  ]
+                : []),
+            ]}
+          />
+        )}
+      </ListState>
       {open?.what === "rotate" && <RotateDialog destination={open.destination} onClose={close} />}
       {open?.what === "delete" && (
         <ConfirmDialog

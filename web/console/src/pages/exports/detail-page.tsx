@@ -16,6 +16,7 @@ import {
   EmptyState,
   ErrorState,
   Facts,
+  ListState,
   Page,
   PageHeader,
   Progress,
@@ -217,40 +218,45 @@ function Runs({ row }: { row: BulkExport }) {
   const found = useExportRuns(row.id, true);
   return (
     <Section title="Days">
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={3} height="2.6rem" />
-      ) : found.data.length === 0 ? (
-        <EmptyState title={isOpen(row) ? "It has not begun yet" : "Nothing was begun"}>
-          {isOpen(row) && "Exports of a workspace run a few at a time; this one follows by itself."}
-        </EmptyState>
-      ) : (
-        <RunsTable runs={found.data} />
-      )}
+      <ListState
+        of={found}
+        rows={found.data}
+        lines={3}
+        height="2.6rem"
+        empty={
+          <EmptyState title={isOpen(row) ? "It has not begun yet" : "Nothing was begun"}>
+            {isOpen(row) && "Exports of a workspace run a few at a time; this one follows by itself."}
+          </EmptyState>
+        }
+      >
+        {(runs) => <RunsTable runs={runs} />}
+      </ListState>
     </Section>
   );
 }
 
 function Spawned({ id }: { id: string }) {
   const found = useExports({ source_bulk_export_id: id });
-  const rows = found.data?.pages.flat() ?? [];
   return (
     <Section title="Exports it has made">
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={3} height="3.2rem" />
-      ) : rows.length === 0 ? (
-        <EmptyState title="None yet">
-          The first one is made ten minutes after the first interval ends.
-        </EmptyState>
-      ) : (
-        <>
-          <ExportsTable rows={rows} />
-          <ShowMore of={found} />
-        </>
-      )}
+      <ListState
+        of={found}
+        rows={found.data?.pages.flat()}
+        lines={3}
+        height="3.2rem"
+        empty={
+          <EmptyState title="None yet">
+            The first one is made ten minutes after the first interval ends.
+          </EmptyState>
+        }
+      >
+        {(rows) => (
+          <>
+            <ExportsTable rows={rows} />
+            <ShowMore of={found} />
+          </>
+        )}
+      </ListState>
     </Section>
   );
 }

@@ -33,17 +33,28 @@ export function secretProblem(key: string, secret: string): string | null {
   return key.trim() !== "" && secret === "" ? "The secret of this key." : null;
 }
 
-/** The field a refusal by the storage is about; the server names it in its sentence. */
-export function fieldOfRefusal(message: string): string | null {
-  const fields: [RegExp, string][] = [
-    [/secret_access_key|secret access key is wrong/i, "secret"],
-    [/access_key_id|access key id/i, "key"],
-    [/session token/i, "token"],
-    [/config\.region|not in this region/i, "region"],
-    [/endpoint_url|cannot be reached|private address|not allowed to connect/i, "endpoint"],
-    [/bucket_name|bucket .* does not exist|s3:PutObject|quota/i, "bucket"],
-  ];
-  return fields.find(([words]) => words.test(message))?.[1] ?? null;
+type RefusedField = "key" | "secret" | "token" | "region" | "endpoint" | "bucket";
+
+/** The field a refusal by the storage is about, by the code of the error. */
+const refusedFields: Readonly<Record<string, RefusedField>> = {
+  "blob.unknown_key": "key",
+  "blob.no_credentials": "key",
+  "blob.bad_secret": "secret",
+  "blob.bad_token": "token",
+  "blob.wrong_region": "region",
+  "blob.unreachable": "endpoint",
+  "network.address_refused": "endpoint",
+  "network.name_unknown": "endpoint",
+  "network.timeout": "endpoint",
+  "network.unreachable": "endpoint",
+  "blob.no_bucket": "bucket",
+  "blob.bad_bucket_name": "bucket",
+  "blob.no_permission": "bucket",
+  "blob.full": "bucket",
+};
+
+export function fieldOfRefusal(code: string | null): RefusedField | null {
+  return refusedFields[code ?? ""] ?? null;
 }
 
 export function windowProblem(from: string, to: string): string | null {

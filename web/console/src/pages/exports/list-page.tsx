@@ -4,11 +4,10 @@ import {
   ButtonLink,
   Checkbox,
   EmptyState,
-  ErrorState,
+  ListState,
   Page,
   PageHeader,
   ShowMore,
-  Skeleton,
   Table,
   Time,
 } from "../../ui/index.ts";
@@ -22,7 +21,6 @@ export function ListPage() {
   const without = params.get("schedules") === "apart";
   const found = useExports(without ? { spawned: false } : {});
   const mayCreate = useCan("admin");
-  const rows = found.data?.pages.flat() ?? [];
   const create = mayCreate && (
     <ButtonLink href="/exports/new" look="primary" icon={Plus}>
       New export
@@ -36,30 +34,34 @@ export function ListPage() {
         actions={create}
       />
       <ExportsTabs current="exports" />
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={4} height="3.2rem" />
-      ) : rows.length === 0 ? (
-        <EmptyState icon={FolderOutput} title="Nothing was exported yet" action={create}>
-          Choose a project and a time. Its runs are written to an S3 bucket of yours, where DuckDB, BigQuery,
-          Snowflake, Athena or Spark read them.
-        </EmptyState>
-      ) : (
-        <>
-          {(without || rows.some(({ source_bulk_export_id: source }) => source !== null)) && (
-            <Checkbox
-              label="Leave out what schedules have made"
-              checked={without}
-              onChange={({ target }) =>
-                setParams(target.checked ? { schedules: "apart" } : {}, { replace: true })
-              }
-            />
-          )}
-          <ExportsTable rows={rows} />
-          <ShowMore of={found} />
-        </>
-      )}
+      <ListState
+        of={found}
+        rows={found.data?.pages.flat()}
+        lines={4}
+        height="3.2rem"
+        empty={
+          <EmptyState icon={FolderOutput} title="Nothing was exported yet" action={create}>
+            Choose a project and a time. Its runs are written to an S3 bucket of yours, where DuckDB,
+            BigQuery, Snowflake, Athena or Spark read them.
+          </EmptyState>
+        }
+      >
+        {(rows) => (
+          <>
+            {(without || rows.some(({ source_bulk_export_id: source }) => source !== null)) && (
+              <Checkbox
+                label="Leave out what schedules have made"
+                checked={without}
+                onChange={({ target }) =>
+                  setParams(target.checked ? { schedules: "apart" } : {}, { replace: true })
+                }
+              />
+            )}
+            <ExportsTable rows={rows} />
+            <ShowMore of={found} />
+          </>
+        )}
+      </ListState>
     </Page>
   );
 }

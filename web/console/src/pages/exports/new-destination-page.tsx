@@ -176,6 +176,6 @@ function refusalsOf(error: unknown): Partial<Record<Name, string>> {
       fields.flatMap(([path, message]) => (wireNames[path] ? [[wireNames[path], message]] : [])),
     );
   }
-  const place = fieldOfRefusal(error.message);
+  const place = fieldOfRefusal(error.code);
   return place === null ? {} : { [place]: error.message };
 }

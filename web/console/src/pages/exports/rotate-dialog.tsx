@@ -28,7 +28,7 @@ export function RotateDialog({ destination, onClose }: { destination: Destinatio
   const typed = credentialProblems(value);
   const missing = value.key.trim() === "" ? "Which key?" : null;
   const refusal = rotate.error instanceof ApiError ? rotate.error.message : null;
-  const place = refusal === null ? null : fieldOfRefusal(refusal);
+  const place = rotate.error instanceof ApiError ? fieldOfRefusal(rotate.error.code) : null;
   const atField = place === "key" || place === "secret" || place === "token" ? place : null;
   const submit = (event: FormEvent) => {
     event.preventDefault();

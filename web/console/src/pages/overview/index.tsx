@@ -6,9 +6,9 @@ import {
   Card,
   Duration,
   EmptyState,
-  ErrorState,
   formatCount,
   formatDuration,
+  ListState,
   Page,
   PageHeader,
   Section,
@@ -18,7 +18,7 @@ import {
   Time,
 } from "../../ui/index.ts";
 import { useCan, useWorkspace } from "../../workspace.tsx";
-import { type Deployment, stateOf, useLatestRevisions } from "../deployments/deployment-api.ts";
+import { stateOf, useLatestRevisions } from "../deployments/deployment-api.ts";
 import { DeploymentBadge } from "../deployments/state-badge.tsx";
 import { recentActivity } from "./activity.ts";
 import { FirstSteps } from "./first-steps.tsx";
@@ -212,38 +212,42 @@ function ActivityList({
 }
 
 function Traces({ query }: { query: Overview["traces"] }): ReactNode {
-  if (query.error && !query.data) return <ErrorState error={query.error} retry={() => query.refetch()} />;
-  if (!query.data) return <Skeleton lines={4} />;
-  if (query.data.runs.length === 0) {
-    return (
-      <EmptyState title="Nothing was traced yet">
-        Every run of an agent shows up here, and what you send with an SDK.
-      </EmptyState>
-    );
-  }
   return (
-    <Table
-      label="Last traces"
-      rows={query.data.runs}
-      rowKey={({ id }) => id}
-      href={({ app_path }) => app_path}
-      columns={[
-        {
-          key: "name",
-          header: "Run",
-          grow: true,
-          cell: (run: TraceRun) => <Link href={run.app_path}>{run.name}</Link>,
-        },
-        { key: "status", header: "Status", cell: (run) => <StatusBadge status={run.status} /> },
-        {
-          key: "took",
-          header: "Took",
-          align: "right",
-          cell: (run) => <Duration since={run.start_time} until={run.end_time} />,
-        },
-        { key: "at", header: "Started", align: "right", cell: (run) => <Time at={run.start_time} /> },
-      ]}
-    />
+    <ListState
+      of={query}
+      rows={query.data?.runs}
+      lines={4}
+      empty={
+        <EmptyState title="Nothing was traced yet">
+          Every run of an agent shows up here, and what you send with an SDK.
+        </EmptyState>
+      }
+    >
+      {(runs) => (
+        <Table
+          label="Last traces"
+          rows={runs}
+          rowKey={({ id }) => id}
+          href={({ app_path }) => app_path}
+          columns={[
+            {
+              key: "name",
+              header: "Run",
+              grow: true,
+              cell: (run: TraceRun) => <Link href={run.app_path}>{run.name}</Link>,
+            },
+            { key: "status", header: "Status", cell: (run) => <StatusBadge status={run.status} /> },
+            {
+              key: "took",
+              header: "Took",
+              align: "right",
+              cell: (run) => <Duration since={run.start_time} until={run.end_time} />,
+            },
+            { key: "at", header: "Started", align: "right", cell: (run) => <Time at={run.start_time} /> },
+          ]}
+        />
+      )}
+    </ListState>
   );
 }
 
@@ -254,25 +258,29 @@ function DeploymentHealth({
   query: Overview["deployments"];
   latest: ReturnType<typeof useLatestRevisions>;
 }) {
-  if (query.error && !query.data) return <ErrorState error={query.error} retry={() => query.refetch()} />;
-  if (!query.data) return <Skeleton lines={4} />;
-  const rows: Deployment[] = query.data.resources.slice(0, 12);
-  if (rows.length === 0)
-    return <EmptyState title="Nothing is deployed">Deploy an agent from git to see it here.</EmptyState>;
   return (
-    <Card className="activity-card">
-      <ul className="activity">
-        {rows.map((row) => (
-          <li key={row.id}>
-            <Link href={`/deployments/${row.id}`}>
-              <span className="activity-text">
-                <b>{row.display_name ?? row.name}</b>
-              </span>
-              <DeploymentBadge deployment={row} latest={latest.get(row.id)} />
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <ListState
+      of={query}
+      rows={query.data?.resources.slice(0, 12)}
+      lines={4}
+      empty={<EmptyState title="Nothing is deployed">Deploy an agent from git to see it here.</EmptyState>}
+    >
+      {(rows) => (
+        <Card className="activity-card">
+          <ul className="activity">
+            {rows.map((row) => (
+              <li key={row.id}>
+                <Link href={`/deployments/${row.id}`}>
+                  <span className="activity-text">
+                    <b>{row.display_name ?? row.name}</b>
+                  </span>
+                  <DeploymentBadge deployment={row} latest={latest.get(row.id)} />
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </ListState>
   );
 }

@@ -8,10 +8,9 @@ import {
   Button,
   ConfirmDialog,
   EmptyState,
-  ErrorState,
+  ListState,
   Section,
   ShowMore,
-  Skeleton,
   Table,
   Time,
   toast,
@@ -28,7 +27,6 @@ export function KeysTab() {
   const mayRevoke = useCan("admin");
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
-  const rows = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
   const people = new Map(
     members.data?.pages
       .flatMap(({ resources }) => resources)
@@ -41,75 +39,79 @@ export function KeysTab() {
   );
   return (
     <Section title="API keys" actions={create}>
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={3} height="3rem" />
-      ) : rows.length === 0 ? (
-        <EmptyState icon={KeyRound} title="You have no key of your own">
-          Somebody else's key is in use. Make one for each program, so that each can be revoked alone.
-        </EmptyState>
-      ) : (
-        <Table
-          label="API keys"
-          rows={rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "name",
-              header: "Name",
-              grow: true,
-              cell: (row: ApiKey) => (
-                <span className="row">
-                  <b>{row.name}</b>
-                  {isOwn(row) && <Badge tone="good">this one</Badge>}
-                  {row.workspace_id === null && (
-                    <Badge title="Opens every workspace of its user">all workspaces</Badge>
-                  )}
-                </span>
-              ),
-            },
-            { key: "prefix", header: "Key", cell: (row) => <code>{row.prefix}</code> },
-            { key: "role", header: "Role", cell: (row) => roleNames[row.role] },
-            {
-              key: "user",
-              header: "Belongs to",
-              cell: (row) => people.get(row.user_id) ?? <span className="muted">–</span>,
-            },
-            {
-              key: "used",
-              header: "Last used",
-              align: "right",
-              cell: (row) =>
-                row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>,
-            },
-            {
-              key: "expires",
-              header: "Expires",
-              align: "right",
-              wideOnly: true,
-              cell: (row) =>
-                row.expires_at ? <Time at={row.expires_at} /> : <span className="muted">never</span>,
-            },
-            {
-              key: "actions",
-              header: <span className="spoken">Actions</span>,
-              align: "right",
-              cell: (row) =>
-                mayRevoke && (
-                  <Button
-                    look="danger"
-                    size="small"
-                    aria-label={`Revoke ${row.name}`}
-                    onClick={() => setRevoking(row)}
-                  >
-                    Revoke
-                  </Button>
+      <ListState
+        of={found}
+        rows={found.data?.pages.flatMap(({ resources }) => resources)}
+        lines={3}
+        height="3rem"
+        empty={
+          <EmptyState icon={KeyRound} title="You have no key of your own">
+            Somebody else's key is in use. Make one for each program, so that each can be revoked alone.
+          </EmptyState>
+        }
+      >
+        {(rows) => (
+          <Table
+            label="API keys"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                key: "name",
+                header: "Name",
+                grow: true,
+                cell: (row: ApiKey) => (
+                  <span className="row">
+                    <b>{row.name}</b>
+                    {isOwn(row) && <Badge tone="good">this one</Badge>}
+                    {row.workspace_id === null && (
+                      <Badge title="Opens every workspace of its user">all workspaces</Badge>
+                    )}
+                  </span>
                 ),
-            },
-          ]}
-        />
-      )}
+              },
+              { key: "prefix", header: "Key", cell: (row) => <code>{row.prefix}</code> },
+              { key: "role", header: "Role", cell: (row) => roleNames[row.role] },
+              {
+                key: "user",
+                header: "Belongs to",
+                cell: (row) => people.get(row.user_id) ?? <span className="muted">–</span>,
+              },
+              {
+                key: "used",
+                header: "Last used",
+                align: "right",
+                cell: (row) =>
+                  row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>,
+              },
+              {
+                key: "expires",
+                header: "Expires",
+                align: "right",
+                wideOnly: true,
+                cell: (row) =>
+                  row.expires_at ? <Time at={row.expires_at} /> : <span className="muted">never</span>,
+              },
+              {
+                key: "actions",
+                header: <span className="spoken">Actions</span>,
+                align: "right",
+                cell: (row) =>
+                  mayRevoke && (
+                    <Button
+                      look="danger"
+                      size="small"
+                      aria-label={`Revoke ${row.name}`}
+                      onClick={() => setRevoking(row)}
+                    >
+                      Revoke
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </ListState>
       <ShowMore of={found} />
       {creating && <NewKeyDialog onClose={() => setCreating(false)} />}
       {revoking && (

@@ -8,13 +8,12 @@ import {
   ConfirmDialog,
   Dialog,
   ErrorLine,
-  ErrorState,
   Field,
   Input,
+  ListState,
   Section,
   Select,
   ShowMore,
-  Skeleton,
   Table,
   Time,
   toast,
@@ -36,7 +35,6 @@ export function MembersTab() {
     onError: (error) => toast.bad(error),
     onSettled: () => client.invalidateQueries({ queryKey: ["settings", "members"] }),
   });
-  const rows = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
   return (
     <Section
       title="Members"
@@ -48,59 +46,64 @@ export function MembersTab() {
         )
       }
     >
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={3} height="3rem" />
-      ) : (
-        <Table
-          label="Members"
-          rows={rows}
-          rowKey={({ user_id }) => user_id}
-          columns={[
-            { key: "name", header: "Name", cell: (row: Member) => <b>{row.name || row.email}</b> },
-            {
-              key: "email",
-              header: "Email",
-              grow: true,
-              cell: (row) => <span className="break">{row.email}</span>,
-            },
-            {
-              key: "role",
-              header: "Role",
-              cell: (row) =>
-                mayChange ? (
-                  <Select
-                    aria-label={`Role of ${row.name || row.email}`}
-                    className="role"
-                    value={row.role}
-                    onChange={(event) => change.mutate({ id: row.user_id, role: event.target.value as Role })}
-                    options={roles.map(({ value }) => ({ value, label: roleNames[value] }))}
-                  />
-                ) : (
-                  roleNames[row.role]
-                ),
-            },
-            { key: "since", header: "Since", align: "right", cell: (row) => <Time at={row.created_at} /> },
-            {
-              key: "actions",
-              header: <span className="spoken">Actions</span>,
-              align: "right",
-              cell: (row) =>
-                mayChange && (
-                  <Button
-                    look="danger"
-                    size="small"
-                    aria-label={`Remove ${row.name || row.email}`}
-                    onClick={() => setRemoving(row)}
-                  >
-                    Remove
-                  </Button>
-                ),
-            },
-          ]}
-        />
-      )}
+      <ListState
+        of={found}
+        rows={found.data?.pages.flatMap(({ resources }) => resources)}
+        lines={3}
+        height="3rem"
+      >
+        {(rows) => (
+          <Table
+            label="Members"
+            rows={rows}
+            rowKey={({ user_id }) => user_id}
+            columns={[
+              { key: "name", header: "Name", cell: (row: Member) => <b>{row.name || row.email}</b> },
+              {
+                key: "email",
+                header: "Email",
+                grow: true,
+                cell: (row) => <span className="break">{row.email}</span>,
+              },
+              {
+                key: "role",
+                header: "Role",
+                cell: (row) =>
+                  mayChange ? (
+                    <Select
+                      aria-label={`Role of ${row.name || row.email}`}
+                      className="role"
+                      value={row.role}
+                      onChange={(event) =>
+                        change.mutate({ id: row.user_id, role: event.target.value as Role })
+                      }
+                      options={roles.map(({ value }) => ({ value, label: roleNames[value] }))}
+                    />
+                  ) : (
+                    roleNames[row.role]
+                  ),
+              },
+              { key: "since", header: "Since", align: "right", cell: (row) => <Time at={row.created_at} /> },
+              {
+                key: "actions",
+                header: <span className="spoken">Actions</span>,
+                align: "right",
+                cell: (row) =>
+                  mayChange && (
+                    <Button
+                      look="danger"
+                      size="small"
+                      aria-label={`Remove ${row.name || row.email}`}
+                      onClick={() => setRemoving(row)}
+                    >
+                      Remove
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </ListState>
       <ShowMore of={found} />
       {adding && <AddDialog onClose={() => setAdding(false)} />}
       {removing && (

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/client.ts";
-import { Button, ErrorLine, ErrorState, Field, IconButton, Input, Skeleton, Time } from "../../ui/index.ts";
+import { Button, ErrorLine, Field, IconButton, Input, ListState, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Feedback, type FullRun, useFeedback } from "./trace-api.ts";
 
@@ -11,19 +11,20 @@ export function FeedbackPanel({ run }: { run: FullRun }) {
   const mayWrite = useCan("editor");
   return (
     <div className="stack">
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={2} />
-      ) : found.data.length === 0 ? (
-        <p className="muted">Nobody has judged this run yet.</p>
-      ) : (
-        <ul className="feedback-list">
-          {found.data.map((feedback) => (
-            <FeedbackItem key={feedback.id} feedback={feedback} runId={run.id} mayDelete={mayWrite} />
-          ))}
-        </ul>
-      )}
+      <ListState
+        of={found}
+        rows={found.data}
+        lines={2}
+        empty={<p className="muted">Nobody has judged this run yet.</p>}
+      >
+        {(rows) => (
+          <ul className="feedback-list">
+            {rows.map((feedback) => (
+              <FeedbackItem key={feedback.id} feedback={feedback} runId={run.id} mayDelete={mayWrite} />
+            ))}
+          </ul>
+        )}
+      </ListState>
       {mayWrite && <AddFeedback key={run.id} run={run} />}
     </div>
   );

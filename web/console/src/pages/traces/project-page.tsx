@@ -9,6 +9,7 @@ import {
   formatCount,
   formatDuration,
   formatMoney,
+  ListState,
   Page,
   PageHeader,
   Select,
@@ -190,38 +191,41 @@ function Runs({ view }: { view: View }) {
   const found = useRuns(view.asked);
   const { fetchNextPage, hasNextPage, isFetchingNextPage, rows } = found;
   const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (found.error && rows.length === 0) {
-    // The filter's own fault stands below the field; here is the rest.
-    const isRefused = found.error instanceof ApiError && found.error.status === 422;
-    return isRefused ? (
-      <ErrorState error={found.error} title="The runs could not be filtered" />
-    ) : (
-      <ErrorState error={found.error} retry={() => found.refetch()} />
-    );
-  }
-  if (found.isPending) return <Skeleton lines={8} height="2.3rem" />;
-  if (rows.length === 0) {
-    return (
-      <EmptyState icon={ListFilter} title={view.isNarrowed ? "Nothing matches" : "No runs in this time"}>
-        <p>
+  // The filter's own fault stands below the field; here is the rest.
+  if (found.error instanceof ApiError && found.error.status === 422 && rows.length === 0)
+    return <ErrorState error={found.error} title="The runs could not be filtered" />;
+  return (
+    <ListState
+      of={{ ...found, data: rows.length > 0 }}
+      rows={found.isPending ? undefined : rows}
+      lines={8}
+      height="2.3rem"
+      empty={
+        <EmptyState
+          icon={ListFilter}
+          title={view.isNarrowed ? "Nothing matches" : "No runs in this time"}
+          action={
+            <>
+              {view.isNarrowed && (
+                <Button onClick={() => view.set({ filter: null, errors: null, slow: null })}>
+                  Clear the filters
+                </Button>
+              )}
+              {view.range !== "all" && (
+                <Button onClick={() => view.set({ range: "all" })}>Look at all time</Button>
+              )}
+            </>
+          }
+        >
           {view.isNarrowed
             ? "No run of this time fits the filter."
             : `There were none in: ${ranges[view.range]!.label.toLowerCase()}.`}
-        </p>
-        <div className="row state-actions">
-          {view.isNarrowed && (
-            <Button onClick={() => view.set({ filter: null, errors: null, slow: null })}>
-              Clear the filters
-            </Button>
-          )}
-          {view.range !== "all" && (
-            <Button onClick={() => view.set({ range: "all" })}>Look at all time</Button>
-          )}
-        </div>
-      </EmptyState>
-    );
-  }
-  return (
-    <RunTable rows={rows} hasMore={hasNextPage} isLoadingMore={isFetchingNextPage} loadMore={loadMore} />
+        </EmptyState>
+      }
+    >
+      {() => (
+        <RunTable rows={rows} hasMore={hasNextPage} isLoadingMore={isFetchingNextPage} loadMore={loadMore} />
+      )}
+    </ListState>
   );
 }

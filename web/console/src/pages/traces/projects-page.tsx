@@ -4,13 +4,12 @@ import {
   type Column,
   Count,
   EmptyState,
-  ErrorState,
   formatDuration,
+  ListState,
   Money,
   Page,
   PageHeader,
   SearchInput,
-  Skeleton,
   Table,
   Tabs,
   Time,
@@ -55,23 +54,29 @@ export function ProjectsPage() {
       {(ofTab.length > 5 || search !== "") && (
         <SearchInput label="Search by name" value={search} onChange={setSearch} />
       )}
-      {found.error && !found.data ? (
-        <ErrorState error={found.error} retry={() => found.refetch()} />
-      ) : found.isPending ? (
-        <Skeleton lines={4} height="3.2rem" />
-      ) : ofTab.length === 0 ? (
-        <NoProjects />
-      ) : rows.length === 0 ? (
-        <EmptyState title="No project of that name">Change the search, or clear it.</EmptyState>
-      ) : (
-        <Table
-          label={tab === "experiments" ? "Experiments" : "Projects"}
-          rows={rows}
-          rowKey={({ id }) => id}
-          href={({ id }) => `/traces/${id}`}
-          columns={tab === "experiments" ? experimentColumns : projectColumns}
-        />
-      )}
+      <ListState
+        of={found}
+        rows={found.data && rows}
+        lines={4}
+        height="3.2rem"
+        empty={
+          ofTab.length === 0 ? (
+            <NoProjects />
+          ) : (
+            <EmptyState title="No project of that name">Change the search, or clear it.</EmptyState>
+          )
+        }
+      >
+        {() => (
+          <Table
+            label={tab === "experiments" ? "Experiments" : "Projects"}
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={({ id }) => `/traces/${id}`}
+            columns={tab === "experiments" ? experimentColumns : projectColumns}
+          />
+        )}
+      </ListState>
     </Page>
   );
 }

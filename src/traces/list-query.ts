@@ -1,5 +1,13 @@
 import { z } from "zod";
 
+/** Which part of a list to answer. */
+export function page(most: number) {
+  return {
+    limit: z.coerce.number().int().min(1).max(most).default(100),
+    offset: z.coerce.number().int().min(0).default(0),
+  };
+}
+
 /** A JSON object in a query parameter, as clients send metadata filters. */
 export const jsonQuery = z.string().transform((text, context): Record<string, unknown> => {
   let value: unknown;
