@@ -7,6 +7,7 @@ import {
   deploymentSettings,
   pickChildEnvironments,
 } from "./deployment-config.ts";
+import { type ExportConfig, exportConfigOf, exportSettings } from "./export-config.ts";
 import { isAddressRange } from "./platform/network-address.ts";
 import {
   commaList,
@@ -19,15 +20,13 @@ import {
 
 export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
 export type { DeploymentConfig } from "./deployment-config.ts";
+export type { ExportConfig } from "./export-config.ts";
 export { isLoopbackHost } from "./settings.ts";
 
 /**
  * Every setting Treadle has, in one place: the only reader of `process.env`.
  * `npm run generate` turns this table into docs/configuration.md.
  */
-const positive = (most: number, fallback: number) =>
-  z.coerce.number().int().min(1).max(most).default(fallback);
-
 const settings = z.object({
   TREADLE_PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Port to listen on."),
   PORT: z.coerce.number().int().min(0).max(65535).optional().describe("Used when TREADLE_PORT is not set."),
@@ -164,38 +163,7 @@ const settings = z.object({
     .max(1_000_000)
     .default(20_000)
     .describe("Events of the streaming protocol each thread keeps for replay."),
-  TREADLE_EXPORT_CAPS: flag
-    .optional()
-    .describe("Enforce the caps on bulk exports. Always on in edition cloud, off by default elsewhere."),
-  TREADLE_EXPORT_HOURLY_CAP: positive(1_000_000, 250).describe(
-    "With caps: bulk exports a workspace may create within 60 minutes, spawned ones included.",
-  ),
-  TREADLE_EXPORT_SCHEDULE_CAP: positive(1_000_000, 200).describe(
-    "With caps: schedules a workspace may have.",
-  ),
-  TREADLE_EXPORT_EXPERIMENT_CAP: positive(1_000_000, 250).describe(
-    "With caps: experiments in one export of all experiments.",
-  ),
-  TREADLE_EXPORT_WORKSPACE_CONCURRENCY: positive(1_000, 15).describe(
-    "Bulk exports of one workspace that run at once; the rest wait.",
-  ),
-  TREADLE_EXPORT_CONCURRENCY: positive(64, 2).describe(
-    "Days of bulk exports this process writes at once; each takes about one processor and 300 MB.",
-  ),
-  TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Longest time a bulk export may run."),
-  TREADLE_EXPORT_RETRIES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000)
-    .default(20)
-    .describe("How often one day of a bulk export is tried again."),
-  TREADLE_EXPORT_RETRY_SECONDS: z.coerce
-    .number()
-    .min(0)
-    .max(3_600)
-    .default(30)
-    .describe("The pause before it is tried again."),
+  ...exportSettings,
   ...deploymentSettings,
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
@@ -249,20 +217,6 @@ export type Config = {
   deployments: DeploymentConfig;
 };
 
-export type ExportConfig = {
-  /** Null: not enforced. */
-  caps: { createdPerHour: number; schedules: number; experimentsPerExport: number } | null;
-  runningPerWorkspace: number;
-  runsAtOnce: number;
-  queuedPerExport: number;
-  exportTimeoutMs: number;
-  runTimeoutMs: number;
-  retries: number;
-  retryDelayMs: number;
-  storageTimeoutMs: number;
-  checkTimeoutMs: number;
-};
-
 export const defaultPort = 8124;
 
 /** Reads and checks the environment; a bad value names the variable and what it must be. */
@@ -297,33 +251,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     oauthPlatformOrganization: env.TREADLE_OAUTH_PLATFORM_ORGANIZATION,
     streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
     protocolEvents: env.TREADLE_PROTOCOL_EVENTS,
-    exports: exportConfig(env),
+    exports: exportConfigOf(env, env.TREADLE_EDITION),
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     tracing: env.TREADLE_TRACING,
     modelPricesFile: env.TREADLE_MODEL_PRICES_FILE && resolve(env.TREADLE_MODEL_PRICES_FILE),
     testHooks: env.TREADLE_TEST_HOOKS,
     deployments: deploymentConfigOf(env, { loopback, edition: env.TREADLE_EDITION }),
-  };
-}
-
-function exportConfig(env: z.output<typeof settings>): ExportConfig {
-  const enforced = env.TREADLE_EDITION === "cloud" || env.TREADLE_EXPORT_CAPS === true;
-  const caps = {
-    createdPerHour: env.TREADLE_EXPORT_HOURLY_CAP,
-    schedules: env.TREADLE_EXPORT_SCHEDULE_CAP,
-    experimentsPerExport: env.TREADLE_EXPORT_EXPERIMENT_CAP,
-  };
-  return {
-    caps: enforced ? caps : null,
-    runningPerWorkspace: env.TREADLE_EXPORT_WORKSPACE_CONCURRENCY,
-    runsAtOnce: env.TREADLE_EXPORT_CONCURRENCY,
-    queuedPerExport: env.TREADLE_EXPORT_CONCURRENCY * 2,
-    exportTimeoutMs: env.TREADLE_EXPORT_TIMEOUT_HOURS * 3_600_000,
-    runTimeoutMs: 4 * 3_600_000,
-    retries: env.TREADLE_EXPORT_RETRIES,
-    retryDelayMs: env.TREADLE_EXPORT_RETRY_SECONDS * 1000,
-    storageTimeoutMs: 60_000,
-    checkTimeoutMs: 20_000,
   };
 }
 

@@ -51,6 +51,7 @@ export type Column = {
   finishChunk(): ColumnChunk;
 };
 
+/** The result is copied at once: it may be memory that is used again, or the page itself. */
 export type Compress = (page: Buffer) => Promise<Buffer> | Buffer;
 
 export type ColumnOptions = { pageBytes: number; compress: Compress; memory: PageMemory };

@@ -18,8 +18,11 @@ const twoTo32 = 4_294_967_296;
 const epochHalves = { high: Math.floor(databaseEpoch / twoTo32), low: databaseEpoch % twoTo32 };
 const noOffset = { high: 0, low: 0 };
 
-/** Smaller pages are copied, so that columns of few bytes do not hold memory made for large ones. */
-const largePageBytes = 65_536;
+/**
+ * Pages that fill less of it are copied: a row group ends in the middle of a page of every column, and columns of few
+ * bytes would each hold memory made for large ones.
+ */
+const largePageShare = 1 / 2;
 
 /** A page of raw bytes is compressed and kept; its levels say which rows are null. */
 export class FlatColumn implements Column {
@@ -92,7 +95,7 @@ export class FlatColumn implements Column {
     const { memory, compress } = this.#options;
     const values = this.#values;
     const end = values.length;
-    if (end < largePageBytes || levels.length > levelsRoom) {
+    if (end < this.#options.pageBytes * largePageShare || levels.length > levelsRoom) {
       const page = Buffer.concat([levels, values.view().subarray(levelsRoom)]);
       values.length = levelsRoom;
       return { page: page.length, body: compress(page) };

@@ -1,3 +1,5 @@
+import { BlockMemory } from "./block-memory.ts";
+
 /** The room for a page's levels in front of its values: enough for a full page of texts, nulls among them. */
 export const levelsRoom = 1_024;
 
@@ -8,25 +10,23 @@ const mostKept = 16;
  * touch, and makes the collector of garbage run every few pages.
  */
 export class PageMemory {
-  readonly #bytes: number;
-  readonly #free: Buffer[] = [];
+  readonly #blocks: BlockMemory;
 
   constructor(pageBytes: number) {
     // A page ends with the value that fills it.
-    this.#bytes = levelsRoom + pageBytes + Math.ceil(pageBytes / 16);
+    this.#blocks = new BlockMemory(levelsRoom + pageBytes + Math.ceil(pageBytes / 16), mostKept);
   }
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytes);
+    return this.#blocks.take();
   }
 
-  /** Takes it back as soon as its compressed form is there, unless that is the very same memory. */
+  /** Takes it back as soon as its compressed form is there, unless a page outgrew it. */
   giveBackAfter(memory: Buffer, compressed: Promise<Buffer> | Buffer): void {
-    const giveBack = (body: Buffer) => {
-      const isOurs = memory.length === this.#bytes && body.buffer !== memory.buffer;
-      if (isOurs && this.#free.length < mostKept) this.#free.push(memory);
+    const giveBack = () => {
+      if (memory.length === this.#blocks.blockBytes) this.#blocks.giveBack(memory);
     };
     if (compressed instanceof Promise) compressed.then(giveBack, () => {});
-    else giveBack(compressed);
+    else giveBack();
   }
 }

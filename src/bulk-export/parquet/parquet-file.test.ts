@@ -7,8 +7,10 @@ import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { binaryRow, type FieldValue } from "../../../tests/support/binary-rows.ts";
+import { BlockMemory } from "./block-memory.ts";
 import type { ColumnSpec } from "./column.ts";
 import { type Compression, pageCodec } from "./page-codec.ts";
+import { PageMemory } from "./page-memory.ts";
 import { ParquetFile } from "./parquet-file.ts";
 import { RowGroupBuffer } from "./row-group.ts";
 
@@ -17,6 +19,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "treadle-parquet-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+/** Small blocks, so that pages lie in several of them and some in none. */
+const memoryOf = (pageBytes: number) => ({
+  pages: new PageMemory(pageBytes),
+  bodies: new BlockMemory(16_384, 4),
+});
 
 type Written = { bytes: Buffer; path: string };
 let files = 0;
@@ -30,7 +38,11 @@ async function write(
   const fields = specs.filter((spec) => spec.constant === undefined);
   const pageBytes = options.pageBytes ?? 1_048_576;
   const names = fields.map((spec) => spec.name);
-  const buffer = new RowGroupBuffer(specs, names, { pageBytes, compress: codec.compress });
+  const buffer = new RowGroupBuffer(specs, names, {
+    pageBytes,
+    compress: codec.compress,
+    memory: memoryOf(pageBytes),
+  });
   const parts: Buffer[] = [];
   const sink = { write: async (bytes: Buffer) => void parts.push(Buffer.from(bytes)) };
   const file = new ParquetFile({ specs, codecId: codec.id, sink, metadata: { made: "here" } });
@@ -214,6 +226,7 @@ test("a row of another shape is refused", async () => {
   const buffer = new RowGroupBuffer([{ name: "a", kind: "text" }], ["a"], {
     pageBytes: 10,
     compress: (page) => page,
+    memory: memoryOf(10),
   });
   const row = binaryRow(["text", "text"], ["x", "y"]);
   expect(() => buffer.append(row, 0, row.length)).toThrow("2 fields where 1");

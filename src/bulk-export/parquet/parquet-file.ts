@@ -2,7 +2,7 @@ import type { ColumnChunk, ColumnKind, ColumnSpec, Page } from "./column.ts";
 import { encodingsOf, type RowGroup } from "./row-group.ts";
 import { ThriftWriter } from "./thrift-compact.ts";
 
-/** Where the bytes of a file go, in order. */
+/** Where the bytes of a file go, in order. They are valid until the call is answered: their memory is used again. */
 export type FileSink = { write(bytes: Buffer): Promise<void> };
 
 const magic = Buffer.from("PAR1", "latin1");
@@ -12,8 +12,9 @@ const repetition = { required: 0, optional: 1, repeated: 2 } as const;
 const converted = { utf8: 0, list: 3, timestampMicros: 10 } as const;
 const encodingRle = 3;
 
-type WrittenChunk = {
-  chunk: ColumnChunk;
+/** What the footer says of a chunk; its pages are not kept until then. */
+type WrittenChunk = Omit<ColumnChunk, "pages"> & {
+  encodings: number[];
   start: number;
   dictionaryOffset: number | undefined;
   dataOffset: number;
@@ -54,6 +55,7 @@ export class ParquetFile {
     return this.#groups.reduce((sum, group) => sum + group.rows, 0);
   }
 
+  /** The group's memory is free for another one after this. */
   async writeGroup(group: RowGroup): Promise<void> {
     if (this.#offset === 0) await this.#write(magic);
     const start = this.#offset;
@@ -66,6 +68,7 @@ export class ParquetFile {
       rawBytes: chunks.reduce((sum, chunk) => sum + chunk.rawBytes, 0),
       bytes: this.#offset - start,
     });
+    group.release();
   }
 
   /** The footer; without it the file cannot be read. */
@@ -91,8 +94,10 @@ export class ParquetFile {
       await this.#write(header);
       await this.#write(body);
     }
+    const { pages, ...described } = chunk;
     return {
-      chunk,
+      ...described,
+      encodings: encodingsOf(pages),
       start,
       dictionaryOffset,
       dataOffset: dataOffset ?? start,
@@ -147,20 +152,19 @@ export class ParquetFile {
   }
 
   #chunk(out: ThriftWriter, written: WrittenChunk): void {
-    const { chunk } = written;
-    out.i32(1, physicalType(chunk.spec.kind));
-    out.i32List(2, encodingsOf(chunk));
-    out.textList(3, pathOf(chunk.spec));
+    out.i32(1, physicalType(written.spec.kind));
+    out.i32List(2, written.encodings);
+    out.textList(3, pathOf(written.spec));
     out.i32(4, this.#codecId);
-    out.i64(5, chunk.values);
+    out.i64(5, written.values);
     out.i64(6, written.rawBytes);
     out.i64(7, written.bytes);
     out.i64(9, written.dataOffset);
     if (written.dictionaryOffset !== undefined) out.i64(11, written.dictionaryOffset);
     out.struct(12, () => {
-      out.i64(3, chunk.nulls);
-      if (chunk.max !== undefined) out.binary(5, chunk.max);
-      if (chunk.min !== undefined) out.binary(6, chunk.min);
+      out.i64(3, written.nulls);
+      if (written.max !== undefined) out.binary(5, written.max);
+      if (written.min !== undefined) out.binary(6, written.min);
     });
   }
 }

@@ -1,10 +1,31 @@
-import { type Column, type ColumnChunk, type ColumnOptions, type ColumnSpec, encodings } from "./column.ts";
+import type { BlockMemory } from "./block-memory.ts";
+import {
+  type Column,
+  type ColumnChunk,
+  type ColumnOptions,
+  type ColumnSpec,
+  type Compress,
+  encodings,
+  type Page,
+} from "./column.ts";
 import { DictionaryColumn } from "./dictionary-column.ts";
 import { FlatColumn } from "./flat-column.ts";
 import { ListColumn } from "./list-column.ts";
-import { PageMemory } from "./page-memory.ts";
+import { PageBodies } from "./page-bodies.ts";
+import type { PageMemory } from "./page-memory.ts";
 
-export type RowGroup = { rows: number; rawBytes: number; chunks: ColumnChunk[] };
+export type RowGroup = {
+  rows: number;
+  rawBytes: number;
+  chunks: ColumnChunk[];
+  /** When all of it is written: the memory of its pages goes to the next ones. */
+  release(): void;
+};
+
+/** Of pages being filled, and of those that are compressed and wait for their row group. */
+export type GroupMemory = { pages: PageMemory; bodies: BlockMemory };
+
+export type RowGroupOptions = { pageBytes: number; compress: Compress; memory: GroupMemory };
 
 type ConstantColumn = { column: Column; value: Buffer };
 
@@ -15,13 +36,29 @@ export class RowGroupBuffer {
   readonly #fields: readonly (Column | null)[];
   readonly #columns: Column[] = [];
   readonly #constants: ConstantColumn[] = [];
+  readonly #memory: GroupMemory;
+  #bodies: PageBodies;
   rows = 0;
   #rawBytes = 0;
 
   /** `fields` names what each field of a row is; columns without a field must be constants. */
-  constructor(specs: readonly ColumnSpec[], fields: readonly string[], pages: Omit<ColumnOptions, "memory">) {
+  constructor(specs: readonly ColumnSpec[], fields: readonly string[], group: RowGroupOptions) {
     this.#specs = specs;
-    const options = { ...pages, memory: new PageMemory(pages.pageBytes) };
+    this.#memory = group.memory;
+    this.#bodies = new PageBodies(group.memory.bodies);
+    const options: ColumnOptions = {
+      pageBytes: group.pageBytes,
+      memory: group.memory.pages,
+      compress: (page) => {
+        const bodies = this.#bodies;
+        const body = group.compress(page);
+        if (!(body instanceof Promise)) return bodies.keep(body);
+        const kept = body.then((bytes) => bodies.keep(bytes));
+        // Whoever writes the row group hears of a failure; it may never come to that.
+        kept.catch(() => {});
+        return kept;
+      },
+    };
     const byName = new Map<string, Column>();
     for (const spec of specs) {
       const column = createColumn(spec, options);
@@ -67,11 +104,10 @@ export class RowGroupBuffer {
     for (const { column, value } of this.#constants) {
       for (let row = 0; row < this.rows; row++) column.append(value, 0, value.length);
     }
-    const group = {
-      rows: this.rows,
-      rawBytes: this.#rawBytes,
-      chunks: this.#columns.map((column) => column.finishChunk()),
-    };
+    const chunks = this.#columns.map((column) => column.finishChunk());
+    const bodies = this.#bodies;
+    this.#bodies = new PageBodies(this.#memory.bodies);
+    const group = { rows: this.rows, rawBytes: this.#rawBytes, chunks, release: () => bodies.release() };
     this.rows = 0;
     this.#rawBytes = 0;
     return group;
@@ -91,6 +127,6 @@ function createColumn(spec: ColumnSpec, options: ColumnOptions): Column {
 }
 
 /** What a chunk's metadata lists: the levels' encoding too. */
-export function encodingsOf(chunk: ColumnChunk): number[] {
-  return [...new Set([encodings.rle, ...chunk.pages.map((page) => page.encoding)])];
+export function encodingsOf(pages: readonly Page[]): number[] {
+  return [...new Set([encodings.rle, ...pages.map((page) => page.encoding)])];
 }

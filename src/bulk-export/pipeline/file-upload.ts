@@ -1,41 +1,52 @@
 import { randomUUID } from "node:crypto";
 import type { BlobStore, BlobUpload } from "../../platform/blob/blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
+import type { BlockMemory } from "../parquet/block-memory.ts";
 import type { FileSink } from "../parquet/parquet-file.ts";
 import { uploadTokenKey } from "./partition-task.ts";
 
-/** A file on its way to the bucket: sent in parts while it grows, visible only once published. */
+/**
+ * A file on its way to the bucket: sent in parts while it grows, visible only once published. The memory of a part
+ * serves another one when the storage has it, and not before: a part may have to be sent again.
+ */
 export class FileUpload implements FileSink {
   readonly token = randomUUID();
   readonly key: string;
   readonly #store: BlobStore;
-  readonly #partBytes: number;
-  #chunks: Buffer[] = [];
-  #waiting = 0;
+  readonly #memory: BlockMemory;
+  #part: Buffer | undefined;
+  #filled = 0;
   #upload: BlobUpload | undefined;
   bytes = 0;
 
-  constructor(store: BlobStore, key: string, partBytes: number) {
+  /** Every part but the last is a whole block of `memory`. */
+  constructor(store: BlobStore, key: string, memory: BlockMemory) {
     this.#store = store;
     this.key = key;
-    this.#partBytes = partBytes;
+    this.#memory = memory;
   }
 
   async write(bytes: Buffer): Promise<void> {
-    this.#chunks.push(bytes);
-    this.#waiting += bytes.length;
     this.bytes += bytes.length;
-    if (this.#waiting < this.#partBytes) return;
-    this.#upload ??= await this.#store.beginUpload(this.key, this.#putOptions());
-    await this.#upload.addPart(this.#takeWaiting());
+    for (let at = 0; at < bytes.length; ) {
+      this.#part ??= this.#memory.take();
+      const copied = bytes.copy(this.#part, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (this.#filled < this.#part.length) continue;
+      this.#upload ??= await this.#store.beginUpload(this.key, this.#putOptions());
+      await this.#send(this.#upload);
+    }
   }
 
   /** Makes it visible, in place of any earlier one, and checks that it is. */
   async publish(): Promise<void> {
     if (this.#upload === undefined) {
-      await this.#store.put(this.key, this.#takeWaiting(), this.#putOptions());
+      const { body, stored } = this.#takePart();
+      await this.#store.put(this.key, body, this.#putOptions());
+      stored();
     } else {
-      if (this.#waiting > 0) await this.#upload.addPart(this.#takeWaiting());
+      if (this.#filled > 0) await this.#send(this.#upload);
       await this.#upload.complete();
     }
     await this.#verify();
@@ -67,11 +78,16 @@ export class FileUpload implements FileSink {
     return { contentType: "application/vnd.apache.parquet", metadata: { [uploadTokenKey]: this.token } };
   }
 
-  #takeWaiting(): Buffer {
-    const [only] = this.#chunks;
-    const part = this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks, this.#waiting);
-    this.#chunks = [];
-    this.#waiting = 0;
-    return part;
+  async #send(upload: BlobUpload): Promise<void> {
+    const { body, stored } = this.#takePart();
+    await upload.addPart(body, stored);
+  }
+
+  #takePart(): { body: Buffer; stored: () => void } {
+    const part = this.#part ?? this.#memory.take();
+    const body = part.subarray(0, this.#filled);
+    this.#part = undefined;
+    this.#filled = 0;
+    return { body, stored: () => this.#memory.giveBack(part) };
   }
 }

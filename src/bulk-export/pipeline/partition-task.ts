@@ -21,7 +21,7 @@ export const defaultFileLimits: FileLimits = {
   groupBytes: 64 * mebibyte,
   groupRows: 131_072,
   fileBytes: 384 * mebibyte,
-  partBytes: 8 * mebibyte,
+  partBytes: 5 * mebibyte,
 };
 
 /** Everything needed to write one partition, as plain data: it crosses to another thread. */

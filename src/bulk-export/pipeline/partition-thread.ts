@@ -1,16 +1,21 @@
+import { isDeepStrictEqual } from "node:util";
 import { parentPort } from "node:worker_threads";
+import { createPartitionMemory, type PartitionMemory } from "./partition-memory.ts";
 import { type FromThread, noteOf, type ToThread } from "./partition-messages.ts";
-import type { PartitionFile, PartitionTask } from "./partition-task.ts";
+import type { FileLimits, PartitionFile, PartitionTask } from "./partition-task.ts";
 import { writePartition } from "./partition-writer.ts";
 
 /** A thread that writes one partition after another: building pages must not hold up the server's own loop. */
 const port = parentPort;
 if (port === null) throw new Error("This file runs as a thread only.");
 
-const state: { controller: AbortController; keep: PromiseWithResolvers<void> | undefined } = {
-  controller: new AbortController(),
-  keep: undefined,
+type State = {
+  controller: AbortController;
+  keep: PromiseWithResolvers<void> | undefined;
+  /** Of the last partition, for the next one. */
+  memory: { limits: FileLimits; blocks: PartitionMemory } | undefined;
 };
+const state: State = { controller: new AbortController(), keep: undefined, memory: undefined };
 const send = (message: FromThread) => port.postMessage(message);
 
 const report = (type: "intent" | "written") => (file: PartitionFile) => {
@@ -18,6 +23,13 @@ const report = (type: "intent" | "written") => (file: PartitionFile) => {
   send({ type, file });
   return state.keep.promise;
 };
+
+function memoryFor(limits: FileLimits): PartitionMemory {
+  if (!isDeepStrictEqual(state.memory?.limits, limits)) {
+    state.memory = { limits, blocks: createPartitionMemory(limits) };
+  }
+  return state.memory!.blocks;
+}
 
 async function write(task: PartitionTask): Promise<void> {
   state.controller = new AbortController();
@@ -27,6 +39,7 @@ async function write(task: PartitionTask): Promise<void> {
       task,
       { intent: report("intent"), written: report("written") },
       signal,
+      memoryFor(task.limits),
     );
     send({ type: "done", rows });
   } catch (error) {

@@ -6,6 +6,7 @@ import { pageCodec } from "../parquet/page-codec.ts";
 import { ParquetFile } from "../parquet/parquet-file.ts";
 import { RowGroupBuffer } from "../parquet/row-group.ts";
 import { FileUpload } from "./file-upload.ts";
+import { createPartitionMemory, type PartitionMemory } from "./partition-memory.ts";
 import { type PartitionEvents, type PartitionTask, partName } from "./partition-task.ts";
 import { cursorOf } from "./run-cursor.ts";
 
@@ -22,6 +23,7 @@ export async function writePartition(
   task: PartitionTask,
   events: PartitionEvents,
   signal: AbortSignal,
+  memory: PartitionMemory = createPartitionMemory(task.limits),
 ): Promise<{ rows: number }> {
   const network = createNetworkGuard({ allowPrivateAddresses: task.allowPrivateAddresses });
   const stopped = new AbortController();
@@ -32,7 +34,7 @@ export async function writePartition(
     silenceTimeoutMs: task.silenceTimeoutMs,
   });
   try {
-    return await streamPartition(task, events, store, signal, stopped);
+    return await streamPartition(task, events, store, signal, stopped, memory);
   } finally {
     store.close();
   }
@@ -48,8 +50,9 @@ export async function streamPartition(
   store: BlobStore,
   signal: AbortSignal,
   stopped: AbortController,
+  memory: PartitionMemory = createPartitionMemory(task.limits),
 ): Promise<{ rows: number }> {
-  const stream = new PartitionStream(task, events, store, (error) => stopped.abort(error));
+  const stream = new PartitionStream(task, events, store, memory, (error) => stopped.abort(error));
   try {
     const rows = await copyOut({
       url: task.databaseUrl,
@@ -65,6 +68,8 @@ export async function streamPartition(
     await stream.abandon();
     signal.throwIfAborted();
     throw error;
+  } finally {
+    stream.close();
   }
 }
 
@@ -72,6 +77,7 @@ class PartitionStream {
   readonly #task: PartitionTask;
   readonly #events: PartitionEvents;
   readonly #store: BlobStore;
+  readonly #memory: PartitionMemory;
   readonly #fail: (error: unknown) => void;
   readonly #codec: ReturnType<typeof pageCodec>;
   readonly #buffer: RowGroupBuffer;
@@ -91,16 +97,21 @@ class PartitionStream {
     task: PartitionTask,
     events: PartitionEvents,
     store: BlobStore,
+    memory: PartitionMemory,
     fail: (error: unknown) => void,
   ) {
     this.#task = task;
     this.#events = events;
     this.#store = store;
+    this.#memory = memory;
     this.#fail = fail;
     this.#codec = pageCodec(task.compression);
     this.#nextPart = task.firstPart;
-    const options = { pageBytes: task.limits.pageBytes, compress: (page: Buffer) => this.#compress(page) };
-    this.#buffer = new RowGroupBuffer(task.columns, task.fields, options);
+    this.#buffer = new RowGroupBuffer(task.columns, task.fields, {
+      pageBytes: task.limits.pageBytes,
+      compress: (page) => this.#compress(page),
+      memory,
+    });
   }
 
   attach(control: CopyOut): void {
@@ -129,6 +140,10 @@ class PartitionStream {
     // Its failure, if any, is why it is abandoned.
     await this.#tail.catch(() => {});
     await this.#open?.upload.abandon();
+  }
+
+  close(): void {
+    this.#codec.close();
   }
 
   #queueGroup(): OpenFile {
@@ -164,7 +179,7 @@ class PartitionStream {
     const task = this.#task;
     const key = `${task.folder}${partName(this.#nextPart)}`;
     this.#nextPart += 1;
-    const upload = new FileUpload(this.#store, key, task.limits.partBytes);
+    const upload = new FileUpload(this.#store, key, this.#memory.parts);
     const file = new ParquetFile({
       specs: task.columns,
       codecId: this.#codec.id,

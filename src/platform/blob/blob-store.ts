@@ -13,8 +13,11 @@ export type PutOptions = { contentType?: string; metadata?: Record<string, strin
 export type BlobHead = { bytes: number; metadata: Record<string, string> };
 
 export type BlobUpload = {
-  /** Parts go in order; every one but the last has at least 5 MB. */
-  addPart(body: Buffer): Promise<void>;
+  /**
+   * Parts go in order; every one but the last has at least 5 MB. Answered before the storage has it: until `stored` is
+   * called, which a failed part never is, `body` must stay as it is.
+   */
+  addPart(body: Buffer, stored?: () => void): Promise<void>;
   complete(): Promise<void>;
   /** Frees what was stored; never throws. */
   abort(): Promise<void>;

@@ -161,11 +161,12 @@ function multipartUpload(
   let count = 0;
 
   return {
-    async addPart(body) {
+    async addPart(body, stored) {
       throwFailure();
       while (running.size >= parallel) await Promise.race(running);
       count += 1;
       const work: Promise<void> = send(count, body)
+        .then(() => stored?.())
         .catch((error: unknown) => {
           failure ??= error;
         })

@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { flag } from "./settings.ts";
+
+const positive = (most: number, fallback: number) =>
+  z.coerce.number().int().min(1).max(most).default(fallback);
+
+/** Settings of bulk exports. */
+export const exportSettings = {
+  TREADLE_EXPORT_CAPS: flag
+    .optional()
+    .describe("Enforce the caps on bulk exports. Always on in edition cloud, off by default elsewhere."),
+  TREADLE_EXPORT_HOURLY_CAP: positive(1_000_000, 250).describe(
+    "With caps: bulk exports a workspace may create within 60 minutes, spawned ones included.",
+  ),
+  TREADLE_EXPORT_SCHEDULE_CAP: positive(1_000_000, 200).describe(
+    "With caps: schedules a workspace may have.",
+  ),
+  TREADLE_EXPORT_EXPERIMENT_CAP: positive(1_000_000, 250).describe(
+    "With caps: experiments in one export of all experiments.",
+  ),
+  TREADLE_EXPORT_WORKSPACE_CONCURRENCY: positive(1_000, 15).describe(
+    "Bulk exports of one workspace that run at once; the rest wait.",
+  ),
+  TREADLE_EXPORT_CONCURRENCY: positive(64, 2).describe(
+    "Days of bulk exports this process writes at once; each takes about one processor and 300 MB.",
+  ),
+  TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Longest time a bulk export may run."),
+  TREADLE_EXPORT_RETRIES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(20)
+    .describe("How often one day of a bulk export is tried again."),
+  TREADLE_EXPORT_RETRY_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(3_600)
+    .default(30)
+    .describe("The pause before it is tried again."),
+};
+
+export type ExportConfig = {
+  /** Null: not enforced. */
+  caps: { createdPerHour: number; schedules: number; experimentsPerExport: number } | null;
+  runningPerWorkspace: number;
+  runsAtOnce: number;
+  queuedPerExport: number;
+  exportTimeoutMs: number;
+  runTimeoutMs: number;
+  retries: number;
+  retryDelayMs: number;
+  storageTimeoutMs: number;
+  checkTimeoutMs: number;
+};
+
+export function exportConfigOf(
+  env: z.output<z.ZodObject<typeof exportSettings>>,
+  edition: "self-hosted" | "cloud",
+): ExportConfig {
+  const enforced = edition === "cloud" || env.TREADLE_EXPORT_CAPS === true;
+  const caps = {
+    createdPerHour: env.TREADLE_EXPORT_HOURLY_CAP,
+    schedules: env.TREADLE_EXPORT_SCHEDULE_CAP,
+    experimentsPerExport: env.TREADLE_EXPORT_EXPERIMENT_CAP,
+  };
+  return {
+    caps: enforced ? caps : null,
+    runningPerWorkspace: env.TREADLE_EXPORT_WORKSPACE_CONCURRENCY,
+    runsAtOnce: env.TREADLE_EXPORT_CONCURRENCY,
+    queuedPerExport: env.TREADLE_EXPORT_CONCURRENCY * 2,
+    exportTimeoutMs: env.TREADLE_EXPORT_TIMEOUT_HOURS * 3_600_000,
+    runTimeoutMs: 4 * 3_600_000,
+    retries: env.TREADLE_EXPORT_RETRIES,
+    retryDelayMs: env.TREADLE_EXPORT_RETRY_SECONDS * 1000,
+    storageTimeoutMs: 60_000,
+    checkTimeoutMs: 20_000,
+  };
+}
