@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { type AgentConfig, parseAgentConfig } from "./agent-config.ts";
+import type { ExportLimits } from "./bulk-export/export-limits.ts";
 import {
   type DeploymentConfig,
   deploymentConfigOf,
   deploymentSettings,
   pickChildEnvironments,
 } from "./deployment-config.ts";
-import { type ExportConfig, exportConfigOf, exportSettings } from "./export-config.ts";
+import { exportConfigOf, exportSettings } from "./export-config.ts";
 import { isAddressRange } from "./platform/network-address.ts";
 import {
   commaList,
@@ -20,7 +21,6 @@ import {
 
 export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
 export type { DeploymentConfig } from "./deployment-config.ts";
-export type { ExportConfig } from "./export-config.ts";
 export { isLoopbackHost } from "./settings.ts";
 
 /**
@@ -209,7 +209,7 @@ export type Config = {
   /** How long the stream of a run can be joined again after its end. */
   streamKeepMs: number;
   protocolEvents: number;
-  exports: ExportConfig;
+  exports: ExportLimits;
   validateResponses: boolean;
   tracing: boolean;
   modelPricesFile: string | undefined;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ExportLimits } from "./bulk-export/export-limits.ts";
 import { flag } from "./settings.ts";
 
 const positive = (most: number, fallback: number) =>
@@ -40,24 +41,10 @@ export const exportSettings = {
     .describe("The pause before it is tried again."),
 };
 
-export type ExportConfig = {
-  /** Null: not enforced. */
-  caps: { createdPerHour: number; schedules: number; experimentsPerExport: number } | null;
-  runningPerWorkspace: number;
-  runsAtOnce: number;
-  queuedPerExport: number;
-  exportTimeoutMs: number;
-  runTimeoutMs: number;
-  retries: number;
-  retryDelayMs: number;
-  storageTimeoutMs: number;
-  checkTimeoutMs: number;
-};
-
 export function exportConfigOf(
   env: z.output<z.ZodObject<typeof exportSettings>>,
   edition: "self-hosted" | "cloud",
-): ExportConfig {
+): ExportLimits {
   const enforced = edition === "cloud" || env.TREADLE_EXPORT_CAPS === true;
   const caps = {
     createdPerHour: env.TREADLE_EXPORT_HOURLY_CAP,
