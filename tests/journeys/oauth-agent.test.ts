@@ -1,39 +1,29 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
-import { createTestApp, type TestApp } from "../support/app.ts";
+import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
 import { giveConsent, introspect } from "../support/auth-service-app.ts";
-import { callbackUri, clientId, clientSecret, providerBody } from "../support/auth-service-provider.ts";
-import { type OAuthServer, startOAuthServer } from "../support/components/oauth-server.ts";
 import { tablesHolding } from "../support/database-text.ts";
-import { keepLogs } from "../support/logged-lines.ts";
 
-const logs = keepLogs();
-let app: TestApp;
+let accounts: AccountsApp;
+let app: AccountsApp["app"];
 let url: string;
-let server: OAuthServer;
+let server: AccountsApp["server"];
+let logs: AccountsApp["logs"];
 let client: Client;
 
 type Consent = { auth_url: string; auth_id: string; provider: string; scopes: string[]; message: string };
 type Result = { messages: { type: string; content: unknown }[]; __interrupt__?: { value: Consent }[] };
 
 beforeAll(async () => {
-  app = await createTestApp({}, { logger: logs.logger });
-  url = await app.listen();
-  server = await startOAuthServer({
-    clients: [{ clientId, clientSecret, redirectUris: [callbackUri(url, "test")] }],
-  });
-  const provider = providerBody(server, { name: "Test Service" });
-  expect((await app.call("POST", "/v2/auth/providers", { body: provider })).status).toBe(200);
+  accounts = await startAccountsApp();
+  ({ app, url, server, logs } = accounts);
   client = new Client({ apiUrl: url, apiKey: app.apiKey });
 });
 beforeEach(async () => {
   await app.call("DELETE", "/v2/auth/tokens?provider_id=test&force=true");
 });
-afterAll(async () => {
-  await app?.stop();
-  await server?.stop();
-});
+afterAll(() => accounts?.stop());
 
 const sentence = "What is my account at Test Service?";
 const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });

@@ -1,31 +1,20 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
-import { createTestApp, type TestApp } from "../support/app.ts";
+import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
 import { giveConsent } from "../support/auth-service-app.ts";
-import { callbackUri, clientId, clientSecret, providerBody } from "../support/auth-service-provider.ts";
-import { type OAuthServer, startOAuthServer } from "../support/components/oauth-server.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
-import { keepLogs } from "../support/logged-lines.ts";
 
-const logs = keepLogs();
-let app: TestApp;
+let accounts: AccountsApp;
+let app: AccountsApp["app"];
 let url: string;
-let server: OAuthServer;
+let logs: AccountsApp["logs"];
 
 beforeAll(async () => {
-  app = await createTestApp({}, { logger: logs.logger });
-  url = await app.listen();
-  server = await startOAuthServer({
-    clients: [{ clientId, clientSecret, redirectUris: [callbackUri(url, "test")] }],
-  });
-  const provider = providerBody(server, { name: "Test Service" });
-  expect((await app.call("POST", "/v2/auth/providers", { body: provider })).status).toBe(200);
+  accounts = await startAccountsApp();
+  ({ app, url, logs } = accounts);
 });
-afterAll(async () => {
-  await app?.stop();
-  await server?.stop();
-});
+afterAll(() => accounts?.stop());
 
 type Values = {
   messages?: { content: unknown }[];

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { api } from "../../api/client.ts";
+import { resourcesOf } from "../../api/pages.ts";
 import { ErrorState, Page, PageHeader, ShowMore, Skeleton, Table } from "../../ui/index.ts";
 import { type Deployment, useDeployments, useLatestRevisions } from "../deployments/deployment-api.ts";
 import { DeploymentBadge } from "../deployments/state-badge.tsx";
@@ -9,7 +10,7 @@ import { type AgentServer, builtIn, serverOf } from "./agent-api.ts";
 /** Every agent server one can talk to. */
 export function ServersPage() {
   const found = useDeployments("");
-  const deployments = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
+  const deployments = resourcesOf(found.data) ?? [];
   const latest = useLatestRevisions(deployments);
   const servers = [builtIn, ...deployments.map(serverOf)];
   return (

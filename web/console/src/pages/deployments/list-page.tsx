@@ -1,5 +1,6 @@
 import { Plus, Rocket } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
+import { resourcesOf } from "../../api/pages.ts";
 import {
   ButtonLink,
   EmptyState,
@@ -21,7 +22,7 @@ export function ListPage() {
   const search = params.get("q") ?? "";
   const found = useDeployments(search);
   const mayCreate = useCan("editor");
-  const rows = found.data?.pages.flatMap(({ resources }) => resources) ?? [];
+  const rows = resourcesOf(found.data) ?? [];
   const latest = useLatestRevisions(rows);
   const create = mayCreate && (
     <ButtonLink href="/deployments/new" look="primary" icon={Plus}>

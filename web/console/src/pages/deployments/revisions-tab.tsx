@@ -1,6 +1,7 @@
 import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
+import { resourcesOf } from "../../api/pages.ts";
 import { Badge, Button, Duration, ListState, ShowMore, StatusBadge, Table, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Deployment, isOpen, type Revision, useRevisions } from "./deployment-api.ts";
@@ -12,12 +13,7 @@ export function RevisionsTab({ deployment }: { deployment: Deployment }) {
   const mayChange = useCan("editor");
   const [target, setTarget] = useState<Revision | null>(null);
   return (
-    <ListState
-      of={found}
-      rows={found.data?.pages.flatMap(({ resources }) => resources)}
-      lines={3}
-      height="3rem"
-    >
+    <ListState of={found} rows={resourcesOf(found.data)} lines={3} height="3rem">
       {(rows) => (
         <>
           <Table

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
+import { resourcesOf } from "../../api/pages.ts";
 import { session } from "../../session.ts";
 import {
   Badge,
@@ -41,7 +42,7 @@ export function KeysTab() {
     <Section title="API keys" actions={create}>
       <ListState
         of={found}
-        rows={found.data?.pages.flatMap(({ resources }) => resources)}
+        rows={resourcesOf(found.data)}
         lines={3}
         height="3rem"
         empty={

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { ApiError, api } from "../../api/client.ts";
+import { resourcesOf } from "../../api/pages.ts";
 import type { Role } from "../../session.ts";
 import {
   Button,
@@ -46,12 +47,7 @@ export function MembersTab() {
         )
       }
     >
-      <ListState
-        of={found}
-        rows={found.data?.pages.flatMap(({ resources }) => resources)}
-        lines={3}
-        height="3rem"
-      >
+      <ListState of={found} rows={resourcesOf(found.data)} lines={3} height="3rem">
         {(rows) => (
           <Table
             label="Members"
