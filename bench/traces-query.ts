@@ -156,6 +156,8 @@ function queryApp(database: Database): HttpApp {
     userId: workspaceId,
     role: "admin",
     via: "api_key",
+    scopes: null,
+    mayUseAccounts: true,
   };
   return createHttpApp({
     routes: createTraceQueries({ database: options.explain ? explaining(database) : database }).routes,

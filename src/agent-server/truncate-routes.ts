@@ -22,7 +22,7 @@ export function truncateRoutes(database: Database): Route[] {
         operationId: "truncate",
         summary: "Empty the workspace (tests only)",
         tag: "System",
-        access: { kind: "agent", role: "admin" },
+        access: { kind: "agent", role: "admin", scope: "admin" },
         body: flags,
         responses: { 200: { description: "Done.", schema: z.object({ ok: z.literal(true) }) } },
         hidden: true,

@@ -19,8 +19,8 @@ export type ChatRoutesOptions = {
 };
 
 const tag = "Chat application";
-const reads = { kind: "agent", role: "viewer" } as const;
-const writes = { kind: "agent", role: "editor" } as const;
+const reads = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
+const writes = { kind: "agent", role: "editor", scope: "runs" } as const;
 const maxBodyBytes = 1_000_000;
 
 const threadId = z

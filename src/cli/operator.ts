@@ -36,5 +36,13 @@ export async function findOperator(
       message: `Workspace ${chosen ?? ""} is not in this database. Correct TREADLE_WORKSPACE_ID, or start Treadle with it once.`,
     });
   }
-  return { organizationId, workspaceId: stored.id, userId, role: "admin", via: "loopback" };
+  return {
+    organizationId,
+    workspaceId: stored.id,
+    userId,
+    role: "admin",
+    via: "loopback",
+    scopes: null,
+    mayUseAccounts: true,
+  };
 }

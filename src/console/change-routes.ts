@@ -22,7 +22,7 @@ export function changeRoutes(feed: ChangeFeed): Route[] {
         description:
           "Server-sent events: `ready` once listening, then `change` with `{topic}`. Hints only: ask the endpoints for what is new. A stream ends after some minutes; open it again, and read anew what is shown, since nothing is kept for those who are away.",
         tag: "Changes",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "read" },
         query: z.object({ topics }),
         responses: { 200: { description: "The stream", contentType: "text/event-stream" } },
         errors: [429],

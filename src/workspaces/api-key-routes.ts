@@ -53,7 +53,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         description:
           "Newest first. Admins see every key that opens the workspace, others see their own. Keys the platform made for itself are left out unless asked for.",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "read" },
         query: listQuery,
         responses: { 200: { description: "A page of keys", schema: pageOf(apiKey) } },
       },
@@ -69,7 +69,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         description:
           "The key is in this answer only. It never has more rights than the caller or than its user.",
         tag,
-        access: { kind: "workspace", role: "editor" },
+        access: { kind: "workspace", role: "editor", scope: "admin" },
         body: createRequest,
         idempotent: true,
         responses: { 201: { description: "The key, shown once", schema: createdApiKey } },
@@ -88,7 +88,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         description:
           "It stops working at once, and so do the sessions it started. One of the platform's own (`managed`) is replaced by a new one.",
         tag,
-        access: { kind: "workspace", role: "admin" },
+        access: { kind: "workspace", role: "admin", scope: "admin" },
         params,
         responses: { 204: { description: "Revoked" } },
         errors: [404, 409],

@@ -116,6 +116,8 @@ export function createAuthenticator(options: {
       ...chooseWorkspace(identity, tenant),
       userId: identity.user_id,
       via,
+      scopes: null,
+      mayUseAccounts: true,
       apiKeyId: identity.id,
     };
   }

@@ -23,7 +23,7 @@ export function sessionRoutes(service: SessionService): Route[] {
         description:
           "Gives a signed token for the workspace of the request, valid for an hour at most and only as long as the API key that started it.",
         tag: "Sessions",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "read" },
         responses: { 201: { description: "The session", schema: session } },
       },
       async ({ caller }) => {

@@ -12,7 +12,12 @@ const probes = [
     json(200, { workspace_id: null }),
   ),
   route(
-    { ...base, method: "get", path: "/probe/agent", access: { kind: "agent", role: "editor" } },
+    {
+      ...base,
+      method: "get",
+      path: "/probe/agent",
+      access: { kind: "agent", role: "editor", scope: "runs" },
+    },
     ({ caller }) => json(200, { workspace_id: caller.workspaceId }),
   ),
 ];

@@ -69,6 +69,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         userId: bootstrapped.userId,
         role: "admin",
         via: "loopback",
+        scopes: null,
+        mayUseAccounts: true,
       },
   });
   const changes = createIdentityChanges({ database, forget: authenticator.forget });

@@ -121,6 +121,8 @@ describe("refreshing", () => {
       userId: app.admin.userId,
       role: "admin" as const,
       via: "api_key" as const,
+      scopes: null,
+      mayUseAccounts: true,
     };
     const request = { provider: "test", scopes: [] };
     const answers = await Promise.all(

@@ -28,6 +28,8 @@ const caller: Caller = {
   userId: "00000000-0000-4000-8000-000000000003",
   role: "admin",
   via: "loopback",
+  scopes: null,
+  mayUseAccounts: true,
 };
 
 /** An agent server over graphs made for tests, on a database that several of them may share. */

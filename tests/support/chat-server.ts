@@ -30,6 +30,8 @@ const caller = {
   userId: "user",
   role: "admin",
   via: "api_key",
+  scopes: null,
+  mayUseAccounts: true,
 } as const;
 
 export type ChatServerOptions = Partial<ChatAppOptions> & {

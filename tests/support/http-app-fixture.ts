@@ -15,6 +15,8 @@ export const caller = (role: Role, via: Caller["via"] = "api_key"): Caller => ({
   userId: "33333333-3333-4333-8333-333333333333",
   role,
   via,
+  scopes: null,
+  mayUseAccounts: true,
 });
 
 /** Knows the keys `viewer`, `editor` and `admin`. */
@@ -93,10 +95,10 @@ const routes: Route[] = [
     maxBodyBytes: 100,
   }),
   get("/locked", ({ caller }) => json(200, { role: caller?.role, via: caller?.via }), {
-    access: { kind: "workspace", role: "editor" },
+    access: { kind: "workspace", role: "editor", scope: "runs" },
   }),
   get("/agent", ({ caller }) => json(200, { via: (caller as Caller | null)?.via }), {
-    access: { kind: "agent", role: "viewer" },
+    access: { kind: "agent", role: "viewer", scope: "read" },
   }),
   get("/boom", () => {
     throw new Error("the password is hunter2");

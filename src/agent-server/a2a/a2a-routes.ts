@@ -50,7 +50,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         operationId: "getAgentCard",
         summary: "The agent card of an assistant",
         tag,
-        access: { kind: "agent", role: "viewer" },
+        access: { kind: "agent", role: "viewer", scope: ["read", "runs"] },
         query: z.object({ assistant_id: z.string().min(1) }),
         responses: { 200: { description: "The card.", schema: card } },
         errors: [404],
@@ -65,7 +65,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         summary: "Agent2Agent: one JSON-RPC request to an assistant",
         description: `${methods.join(", ")}. The streaming ones answer with server-sent events of JSON-RPC answers.`,
         tag,
-        access: { kind: "agent", role: "editor" },
+        access: { kind: "agent", role: "editor", scope: "runs" },
         params: z.object({ assistant_id: z.string().min(1) }),
         rawBody: true,
         responses: {

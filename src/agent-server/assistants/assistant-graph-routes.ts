@@ -4,7 +4,7 @@ import { assistantParams, flag } from "./assistant-routes.ts";
 import { graphDrawing, graphSchemas, subgraphSchemas } from "./assistant-schemas.ts";
 import type { AssistantService } from "./assistant-service.ts";
 
-const viewer = { kind: "agent", role: "viewer" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const tag = "Assistants";
 const xray = z
   .union([z.enum(["true", "false"]).transform((text) => text === "true"), z.coerce.number().int().min(0)])

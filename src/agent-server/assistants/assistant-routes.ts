@@ -25,8 +25,8 @@ export type AssistantRoutesOptions = { database: Database; assistants: Assistant
 /** Not only a uuid: the id of a graph names its default assistant. */
 export const assistantParams = z.object({ assistant_id: z.string().min(1) });
 export const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const assistant = { description: "The assistant.", schema: assistantView };
 const tag = "Assistants";
 

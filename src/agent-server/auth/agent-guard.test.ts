@@ -11,6 +11,8 @@ const caller: Caller = {
   userId: "ada",
   role: "admin",
   via: "api_key",
+  scopes: null,
+  mayUseAccounts: false,
   principal: toPrincipal({ identity: "ada", permissions: ["read"], team: "blue" })!,
 };
 

@@ -19,6 +19,9 @@ export function createSingleWorkspace(options: SingleWorkspaceOptions): Authenti
     userId: via === "loopback" ? "local" : "api-key",
     role: "admin",
     via,
+    scopes: null,
+    // Accounts are the platform's.
+    mayUseAccounts: false,
   });
   return {
     async authenticate(headers) {

@@ -17,8 +17,8 @@ import type { CronFilter } from "./cron-store.ts";
 
 const threadParams = z.object({ thread_id: z.uuid() });
 const cronParams = z.object({ cron_id: z.uuid() });
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const one = { description: "The cron.", schema: cronView };
 const tag = "Crons";
 

@@ -77,6 +77,8 @@ const editor = (): Caller => ({
   userId: "u",
   role: "editor",
   via: "api_key",
+  scopes: null,
+  mayUseAccounts: true,
 });
 
 function createCron(

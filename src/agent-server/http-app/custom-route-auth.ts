@@ -61,7 +61,12 @@ function createRefusal(authorize: Authorize, logger: Logger): Refusal {
   return async (request) => {
     try {
       const { host } = new URL(request.url);
-      await authorize({ kind: "agent", role: "viewer" }, request.headers, host, request);
+      await authorize(
+        { kind: "agent", role: "viewer", scope: ["read", "runs"] },
+        request.headers,
+        host,
+        request,
+      );
       return undefined;
     } catch (error) {
       const requestId = requestIdOf(request.headers.get("x-request-id"));

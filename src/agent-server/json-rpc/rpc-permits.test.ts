@@ -39,6 +39,8 @@ const ada: Caller = {
   userId: "ada",
   role: "admin",
   via: "api_key",
+  scopes: null,
+  mayUseAccounts: false,
   principal: { identity: "ada", permissions: [], fields: { identity: "ada" } },
 };
 

@@ -24,7 +24,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
         summary: "Model Context Protocol: JSON-RPC messages over Streamable HTTP",
         description: "initialize, ping, tools/list and tools/call; every assistant is a tool.",
         tag,
-        access: { kind: "agent", role: "editor" },
+        access: { kind: "agent", role: "editor", scope: "runs" },
         rawBody: true,
         responses: {
           200: { description: "The answer, or one per request of a batch.", schema: answer },
@@ -51,7 +51,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
         operationId: "deleteMcp",
         summary: "Ends an MCP session; there are none, so this is always 404",
         tag,
-        access: { kind: "agent", role: "viewer" },
+        access: { kind: "agent", role: "viewer", scope: ["read", "runs"] },
         responses: {},
         errors: [404],
       },

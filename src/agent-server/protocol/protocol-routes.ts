@@ -28,7 +28,7 @@ export type ProtocolRoutesOptions = {
 };
 
 const params = z.object({ thread_id: z.guid().transform((id) => id.toLowerCase()) });
-const viewer = { kind: "agent", role: "viewer" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const sse = { description: "Events of the thread.", contentType: "text/event-stream" };
 const tag = "Streaming protocol";
 

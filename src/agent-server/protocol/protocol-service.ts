@@ -1,6 +1,7 @@
 import type { CommandResponse, ErrorResponse, ResultData } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
 import { roleCovers } from "../../platform/http/caller.ts";
+import { scopesCover } from "../../platform/http/scope.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { CreatedRun } from "../runs/run-service.ts";
@@ -57,8 +58,14 @@ export class ProtocolService {
 
   async #run(context: CommandContext, { method, params }: CommandEnvelope): Promise<Done> {
     const { runCommands, stateCommands } = this.#options;
-    if (changing.has(method) && !roleCovers(context.caller.role, "editor")) {
-      throw new ProtocolError("permission_denied", `${method} needs the role editor.`);
+    if (changing.has(method)) {
+      const { role, scopes } = context.caller;
+      if (!roleCovers(role, "editor")) {
+        throw new ProtocolError("permission_denied", `${method} needs the role editor.`);
+      }
+      if (!scopesCover(scopes, "runs")) {
+        throw new ProtocolError("permission_denied", `${method} needs the scope runs.`);
+      }
     }
     switch (method) {
       case "run.start":

@@ -69,7 +69,7 @@ async function admit(
   const host = request.headers.host ?? "";
   const asked = new Request(`http://${host || "localhost"}${request.url ?? "/"}`, { headers });
   const caller = await authorize(
-    { kind: "agent", role: "viewer" },
+    { kind: "agent", role: "viewer", scope: ["read", "runs"] },
     headers,
     host,
     asked,

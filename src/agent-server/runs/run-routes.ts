@@ -14,8 +14,8 @@ const threadParams = z.object({ thread_id: z.guid() });
 const runParams = z.object({ thread_id: z.guid(), run_id: z.guid() });
 const flag = z.enum(["0", "1", "true", "false"]).transform((text) => text === "1" || text === "true");
 const anyJson = z.unknown();
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const sse = { description: "Events of the run.", contentType: "text/event-stream" };
 const tag = "Runs";
 

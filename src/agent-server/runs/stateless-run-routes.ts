@@ -16,8 +16,8 @@ import { type RunAnswers, streamRun, waitForRun } from "./run-responses.ts";
 import { parseModes } from "./run-routes.ts";
 import { type RunCreateBody, runCreateBody, runView, toRunRequest, toRunView } from "./run-schemas.ts";
 
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const sse = { description: "Events of the run.", contentType: "text/event-stream" };
 const tag = "Stateless runs";
 const maxBatch = 100;

@@ -12,8 +12,8 @@ import {
 } from "./item-schemas.ts";
 import type { ItemService } from "./item-service.ts";
 
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const tag = "Store";
 
 /** The long-term store over HTTP. */

@@ -28,8 +28,8 @@ import { countThreads, searchThreads } from "./thread-store.ts";
 export type ThreadRoutesOptions = { database: Database; threads: ThreadService; states: StateService };
 
 const params = z.object({ thread_id: z.guid() });
-const editor = { kind: "agent", role: "editor" } as const;
-const viewer = { kind: "agent", role: "viewer" } as const;
+const editor = { kind: "agent", role: "editor", scope: "runs" } as const;
+const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as const;
 const thread = { description: "The thread.", schema: threadView };
 const tag = "Threads";
 

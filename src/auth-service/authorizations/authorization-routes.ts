@@ -5,7 +5,7 @@ import type { AuthenticateOutcome, AuthorizationService } from "./authorization-
 import type { ConsentService, WaitOutcome } from "./consent-service.ts";
 
 const tag = "Auth Service (v2)";
-const writes = { kind: "workspace", role: "editor" } as const;
+const writes = { kind: "workspace", role: "editor", scope: "accounts" } as const;
 
 const authenticateRequest = z
   .object({
@@ -112,7 +112,7 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         description:
           "Works once, and only for the user who started the consent (for an agent's own account: any editor of the workspace). On loopback the callback page needs no credential and acts as the first administrator.",
         tag,
-        access: { kind: "agent", role: "editor" },
+        access: { kind: "agent", role: "editor", scope: "accounts" },
         params: z.object({ provider_id: z.string().min(1).max(200) }),
         body: callbackRequest,
         responses: {

@@ -41,7 +41,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         description:
           "Their own, and those an agent of the workspace asked for itself. Newest first, 100 at most.",
         tag,
-        access: { kind: "workspace", role: "editor" },
+        access: { kind: "workspace", role: "editor", scope: "accounts" },
         responses: { 200: { description: "The consents", schema: z.array(openConsentView) } },
       },
       async ({ caller }) => {
@@ -61,7 +61,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         description:
           "With `timeout`, answers as soon as it came to an end, at the latest after so many seconds. Never carries a token. On loopback it needs no credential and acts as the first administrator, as the chat page does.",
         tag,
-        access: { kind: "agent", role: "editor" },
+        access: { kind: "agent", role: "editor", scope: "accounts" },
         params,
         query: z.object({ timeout: z.coerce.number().min(0).max(60).default(0) }),
         responses: { 200: { description: "The consent", schema: consentView } },
@@ -86,7 +86,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         summary: "Put a consent off",
         description: "Its address stops to work, and whoever waits for it hears that it was declined.",
         tag,
-        access: { kind: "workspace", role: "editor" },
+        access: { kind: "workspace", role: "editor", scope: "accounts" },
         params,
         responses: { 204: { description: "Declined, or it had come to an end before" } },
         errors: [404],

@@ -15,8 +15,8 @@ import { providerTemplates } from "./provider-templates.ts";
 
 const tag = "Auth Service (v2)";
 const params = z.object({ provider_id: z.string().min(1).max(200) });
-const reads = { kind: "workspace", role: "viewer" } as const;
-const writes = { kind: "workspace", role: "editor" } as const;
+const reads = { kind: "workspace", role: "viewer", scope: ["read", "accounts"] } as const;
+const writes = { kind: "workspace", role: "editor", scope: "admin" } as const;
 const one = { 200: { description: "The provider", schema: providerView } };
 const many = { 200: { description: "The providers", schema: z.array(providerView) } };
 

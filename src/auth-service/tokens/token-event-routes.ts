@@ -4,8 +4,8 @@ import type { TokenEventService, Webhook } from "./token-event-service.ts";
 import { tokenEventView, toTokenEventView } from "./token-schemas.ts";
 
 const tag = "Auth Service (v2)";
-const reads = { kind: "workspace", role: "viewer" } as const;
-const administers = { kind: "workspace", role: "admin" } as const;
+const reads = { kind: "workspace", role: "viewer", scope: "accounts" } as const;
+const administers = { kind: "workspace", role: "admin", scope: "admin" } as const;
 
 const webhookView = z
   .object({ url: z.string(), created_at: z.iso.datetime(), updated_at: z.iso.datetime() })

@@ -5,8 +5,8 @@ import { tokenImportFields, tokenSummary, toTokenSummary } from "./token-schemas
 import type { TokenService } from "./token-service.ts";
 
 const tag = "Auth Service (v2)";
-const reads = { kind: "workspace", role: "viewer" } as const;
-const writes = { kind: "workspace", role: "editor" } as const;
+const reads = { kind: "workspace", role: "viewer", scope: "accounts" } as const;
+const writes = { kind: "workspace", role: "editor", scope: "accounts" } as const;
 const providerId = z.string().min(1).max(200);
 const force = z
   .enum(["true", "false", "1", "0"])
@@ -172,7 +172,7 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
         operationId: "delete_workspace_slack_tokens",
         summary: "Delete the workspace's Slack tokens",
         tag,
-        access: { kind: "workspace", role: "admin" },
+        access: { kind: "workspace", role: "admin", scope: "admin" },
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
         errors: [502],
       },

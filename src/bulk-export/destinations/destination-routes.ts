@@ -9,8 +9,8 @@ import type { DestinationService } from "./destination-service.ts";
 const tag = "Bulk exports";
 const params = z.object({ destination_id: z.guid() });
 const one = { description: "The destination", schema: destinationBody };
-const viewer = { kind: "workspace", role: "viewer" } as const;
-const admin = { kind: "workspace", role: "admin" } as const;
+const viewer = { kind: "workspace", role: "viewer", scope: ["read", "export"] } as const;
+const admin = { kind: "workspace", role: "admin", scope: "export" } as const;
 
 export function destinationRoutes(
   service: DestinationService,

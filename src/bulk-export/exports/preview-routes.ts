@@ -13,7 +13,7 @@ export function exportPreviewRoutes(service: PreviewService): Route[] {
         description:
           "Takes the fields of an export that choose runs, and changes nothing. After two seconds of counting the answer is an estimate.",
         tag: "Bulk exports",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: ["read", "export"] },
         body: previewExportBody,
         responses: { 200: { description: "How many there are", schema: previewBody } },
         errors: [404],

@@ -7,7 +7,7 @@ import { exportRunBody } from "./export-schemas.ts";
 import type { ExportService, RunView } from "./export-service.ts";
 
 const tag = "Bulk exports";
-const access = { kind: "workspace", role: "viewer" } as const;
+const access = { kind: "workspace", role: "viewer", scope: ["read", "export"] } as const;
 const list = { description: "The runs, in the order of their windows", schema: z.array(exportRunBody) };
 
 export function exportRunRoutes(service: ExportService): Route[] {

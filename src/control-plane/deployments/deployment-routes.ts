@@ -11,9 +11,9 @@ import { toDeploymentWire } from "./deployment-wire.ts";
 const tag = "Deployments (v2)";
 const params = z.object({ deployment_id: id });
 const one = { description: "The deployment", schema: schemas.deployment };
-const read = { kind: "workspace", role: "viewer" } as const;
-const write = { kind: "workspace", role: "editor" } as const;
-const remove = { kind: "workspace", role: "admin" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
+const write = { kind: "workspace", role: "editor", scope: "deploy" } as const;
+const remove = { kind: "workspace", role: "admin", scope: "deploy" } as const;
 
 const listQuery = pageQuery.extend({
   name: z.string().optional(),

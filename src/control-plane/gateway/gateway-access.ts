@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
-import type { Authorize } from "../../platform/http/access.ts";
-import { type Caller, roleCovers } from "../../platform/http/caller.ts";
+import { type Authorize, checkDemand } from "../../platform/http/access.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import type { Target } from "./target.ts";
 import type { Targets } from "./targets.ts";
 
@@ -27,7 +27,7 @@ export async function admit(
   if (target?.usesOwnAuth) return target;
   // Asked before it is said whether there is such a deployment.
   const caller = await authorize(
-    { kind: "agent", role: "viewer" },
+    { kind: "agent", role: "viewer", scope: ["read", "runs"] },
     input.headers(),
     input.urlHost,
     undefined,
@@ -35,14 +35,7 @@ export async function admit(
   );
   if (!target || !mayEnter(caller, target)) throw notFound(input.slug);
   const isRead = input.method === "GET" || input.method === "HEAD" || reading.test(input.path);
-  if (!isRead && !roleCovers(caller!.role, "editor")) {
-    throw new AppError({
-      code: "request.role_too_low",
-      kind: "forbidden",
-      message:
-        "This needs the role editor; the credential has the role viewer. Use a credential with more rights.",
-    });
-  }
+  if (!isRead) checkDemand(caller!, { role: "editor", scope: "runs" });
   return target;
 }
 

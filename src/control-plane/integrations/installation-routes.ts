@@ -3,8 +3,8 @@ import { AppError } from "../../platform/errors.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 
 const tag = "Integrations (v2)";
-const read = { kind: "workspace", role: "viewer" } as const;
-const write = { kind: "workspace", role: "editor" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
+const write = { kind: "workspace", role: "editor", scope: "admin" } as const;
 const link = z.object({ url: z.string() });
 const session = z.object({ id: z.string(), status: z.string() });
 const params = z.object({ session_id: z.string().max(200) });

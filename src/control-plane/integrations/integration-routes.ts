@@ -8,7 +8,7 @@ import type { IntegrationService } from "./integration-service.ts";
 
 const tag = "Integrations (v1)";
 const params = z.object({ integration_id: id });
-const read = { kind: "workspace", role: "viewer" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 
 const installation = z.object({ id, installation_id: z.number().int(), name: z.string() });
 const repository = z.object({
@@ -103,7 +103,7 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
         description:
           "Give a token, an SSH key, or an app's id, key and installation. None of them is ever returned.",
         tag,
-        access: { kind: "workspace", role: "editor" },
+        access: { kind: "workspace", role: "editor", scope: "admin" },
         body: createRequest,
         idempotent: true,
         responses: { 201: { description: "The integration", schema: created } },
@@ -133,7 +133,7 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
         operationId: "delete_github_integration",
         summary: "Delete a git integration",
         tag,
-        access: { kind: "workspace", role: "admin" },
+        access: { kind: "workspace", role: "admin", scope: "admin" },
         params,
         responses: { 204: { description: "Deleted" } },
         errors: [404, 409],

@@ -27,8 +27,8 @@ const listener = z.object({
   updated_at: time,
 });
 const one = { description: "The listener", schema: listener };
-const read = { kind: "workspace", role: "viewer" } as const;
-const admin = { kind: "workspace", role: "admin" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
+const admin = { kind: "workspace", role: "admin", scope: "admin" } as const;
 
 /** Data planes elsewhere, which read the desired state and act on it themselves; here they are only known by name. */
 export function listenerRoutes({ database, clock }: { database: Database; clock: Clock }): Route[] {

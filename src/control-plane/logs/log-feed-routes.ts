@@ -36,7 +36,7 @@ export function logFeedRoutes(reader: LogReader): Route[] {
         description:
           "Server-sent events `log`, one per line: the last ones, then each as it is written. A reader that comes back with `Last-Event-ID` misses none.",
         tag: "Logs",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: ["read", "deploy"] },
         params: z.object({ deployment_id: id }),
         query,
         responses: { 200: { description: "The stream", contentType: "text/event-stream" } },

@@ -10,7 +10,7 @@ export type LogReader = {
 };
 
 const tag = "Logs";
-const read = { kind: "workspace", role: "viewer" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 const order = z.enum(["asc", "desc"]).default("asc");
 const level = z
   .string()

@@ -58,7 +58,7 @@ export function metricRoutes({ database, clock, deployments, ...options }: Metri
         description:
           "Kept for a day, in steps of ten seconds; by default the last hour in steps of a minute.",
         tag: "Deployments (v2)",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: ["read", "deploy"] },
         params: z.object({ deployment_id: id }),
         query: z.object({
           start_time: z.coerce.date().optional(),

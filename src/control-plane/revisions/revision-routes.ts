@@ -14,8 +14,8 @@ const tag = "Revisions (v2)";
 const params = z.object({ deployment_id: id });
 const oneParams = params.extend({ revision_id: id });
 const one = { description: "The revision", schema: revision };
-const read = { kind: "workspace", role: "viewer" } as const;
-const write = { kind: "workspace", role: "editor" } as const;
+const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
+const write = { kind: "workspace", role: "editor", scope: "deploy" } as const;
 
 export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Route[] {
   const interruption = (path: "interruption" | "interrupt", hidden: boolean) =>

@@ -16,7 +16,7 @@ export function uploadRoutes(service: UploadService): Route[] {
         description:
           "PUT the .tar.gz there within the hour, then name `object_path` as `source_tarball_path`.",
         tag,
-        access: { kind: "workspace", role: "editor" },
+        access: { kind: "workspace", role: "editor", scope: "deploy" },
         params: z.object({ deployment_id: id }),
         responses: {
           200: {

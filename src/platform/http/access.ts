@@ -3,7 +3,8 @@ import { type Authenticator, type Caller, roleCovers } from "./caller.ts";
 import type { Cors } from "./cors.ts";
 import type { FailedCredentials } from "./failed-credentials.ts";
 import { hostnameOf, isLoopbackHostname } from "./loopback.ts";
-import type { Access } from "./route.ts";
+import type { Access, Demand } from "./route.ts";
+import { neededScopes, scopesCover } from "./scope.ts";
 
 export type AccessOptions = {
   authenticator: Authenticator;
@@ -39,15 +40,50 @@ export function createAuthorize(options: AccessOptions): Authorize {
       refuseForeignPages(headers, urlHost, cors);
       caller = await authenticator.loopbackCaller();
     } else refuseForeignSockets(headers, urlHost, cors);
-    if (!roleCovers(caller.role, access.role)) {
-      throw new AppError({
-        code: "request.role_too_low",
-        kind: "forbidden",
-        message: `This needs the role ${access.role}; the credential has the role ${caller.role}. Use a credential with more rights.`,
-      });
-    }
+    checkDemand(caller, access);
     return caller;
   };
+}
+
+/** Throws 403 when the credential has too low a role, lacks the scope, or is limited to something else. */
+export function checkDemand(caller: Caller, demand: Demand): void {
+  if (!roleCovers(caller.role, demand.role)) {
+    throw forbidden(
+      "request.role_too_low",
+      `This needs the role ${demand.role}; the credential has the role ${caller.role}. Use a credential with more rights.`,
+    );
+  }
+  const needed = neededScopes(demand.scope);
+  if (!scopesCover(caller.scopes, demand.scope)) throw scopeMissing(caller, demand);
+  if (caller.tracingProject !== undefined && !demand.checksTracingProject) {
+    throw forbidden(
+      "request.tracing_project_only",
+      `This credential may write traces of the project "${caller.tracingProject}" and nothing else. Use another key for this.`,
+    );
+  }
+  if (!caller.mayUseAccounts && needed.every((scope) => scope === "accounts")) {
+    throw forbidden(
+      "request.accounts_not_yours",
+      caller.via === "service"
+        ? "A service has no accounts of its own and may not use those of people. Use a key that a person has made."
+        : "This key was made by somebody else than its user, or before that was recorded, so it may not use the user's accounts. Its user can create a key for that.",
+    );
+  }
+}
+
+function scopeMissing({ scopes }: Caller, { scope }: Demand): AppError {
+  const needed = neededScopes(scope);
+  const wanted = needed.length === 1 ? `the scope ${needed[0]}` : `one of the scopes ${needed.join(", ")}`;
+  const held = scopes?.length
+    ? `has ${scopes.length === 1 ? "the scope" : "the scopes"} ${scopes.join(", ")}`
+    : "has no scope";
+  return new AppError({
+    code: "request.scope_missing",
+    kind: "forbidden",
+    message: `This needs ${wanted}; the credential ${held}. Use a key that has it.`,
+    // RFC 6750, for clients that read it.
+    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${needed.join(" ")}"` },
+  });
 }
 
 type CountingAuthenticator = Pick<Authenticator, "loopbackCaller"> & {
@@ -114,8 +150,12 @@ function refuseForeignSockets(headers: Headers, urlHost: string, cors: Cors): vo
   );
 }
 
+function forbidden(code: string, message: string): AppError {
+  return new AppError({ code, kind: "forbidden", message });
+}
+
 function foreign(message: string): AppError {
-  return new AppError({ code: "request.foreign_origin", kind: "forbidden", message });
+  return forbidden("request.foreign_origin", message);
 }
 
 function credentialMissing(): AppError {

@@ -1,3 +1,5 @@
+import type { Scope } from "./scope.ts";
+
 /** Least to most powerful. */
 export const roles = ["viewer", "editor", "admin"] as const;
 export type Role = (typeof roles)[number];
@@ -10,10 +12,23 @@ export function roleCovers(held: Role, needed: Role): boolean {
 export type Caller = {
   organizationId: string;
   workspaceId: string;
+  /** A person. A service is none: there it is the id of its key, which is no user's. */
   userId: string;
   role: Role;
-  /** How the caller was recognised; `loopback` is the credential-free caller of areas C and D. */
-  via: "api_key" | "session" | "loopback";
+  /**
+   * How the caller was recognised. `loopback` is the credential-free caller of areas C and D; `service` is a key that
+   * belongs to a workspace and to no person.
+   */
+  via: "api_key" | "session" | "service" | "loopback";
+  /** What the credential is limited to; null: everything its role allows. */
+  scopes: readonly Scope[] | null;
+  /** The name of the one tracing project the credential may write to; it then opens nothing else. */
+  tracingProject?: string;
+  /**
+   * Whether the accounts that `userId` has connected may be used. False for services, and for a key that somebody
+   * else made for that person.
+   */
+  mayUseAccounts: boolean;
   apiKeyId?: string;
   /** Set where a project brings its own authentication. */
   principal?: Principal;

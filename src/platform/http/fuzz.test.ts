@@ -27,7 +27,7 @@ const message = z.object({
   role: z.enum(["user", "ai"]),
   content: z.union([z.string(), z.array(z.looseObject({}))]),
 });
-const access = { kind: "agent", role: "viewer" } as const;
+const access = { kind: "agent", role: "viewer", scope: "read" } as const;
 const spec = (more: Partial<RouteSpec> & Pick<RouteSpec, "method" | "path">): RouteSpec => ({
   operationId: `${more.method} ${more.path}`,
   summary: "",
@@ -90,6 +90,8 @@ const http = createHttpApp({
       userId: "u",
       role: "admin",
       via: "loopback",
+      scopes: null,
+      mayUseAccounts: true,
     }),
   },
   agentAuthRequired: false,

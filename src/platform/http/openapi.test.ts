@@ -19,7 +19,7 @@ function spec(method: RouteSpec["method"], path: `/${string}`, more: Partial<Rou
       operationId: `${method} ${path}`,
       summary: "s",
       tag: "things",
-      access: { kind: "workspace", role: "viewer" },
+      access: { kind: "workspace", role: "viewer", scope: "read" },
       responses: { 200: { description: "ok" } },
       ...more,
     },
@@ -40,7 +40,7 @@ const routes: Route[] = [
     responses: { 200: { description: "ok", schema: z.array(Thing) } },
   }),
   spec("get", "/v2/owners/{rest*}", {
-    access: { kind: "agent", role: "viewer" },
+    access: { kind: "agent", role: "viewer", scope: "read" },
     responses: { 200: { description: "o", schema: Owner } },
   }),
   spec("get", "/v2/open", { access: { kind: "open" } }),

@@ -1,5 +1,6 @@
 import { createSchemaCollector, type JsonSchema } from "./openapi-schemas.ts";
 import type { ResponseSpec, Route, RouteSpec } from "./route.ts";
+import { neededScopes } from "./scope.ts";
 
 export type OpenApiOptions = {
   title: string;
@@ -61,7 +62,14 @@ function operation(spec: RouteSpec, schemas: Schemas, schemeNames: string[]): Js
     ...requestBody(spec, schemas),
     responses: { ...successes(spec, schemas), ...failures(spec) },
     security: security(spec, schemeNames),
+    ...demanded(spec),
   };
+}
+
+/** API keys have no scopes in the standard's own words, so they are told in ours: any one of the list is enough. */
+function demanded({ access }: RouteSpec): JsonSchema {
+  if (access.kind === "open") return {};
+  return { "x-required-role": access.role, "x-required-scope": neededScopes(access.scope) };
 }
 
 /** One entry per scheme; `{}` says that a caller on the same machine may come without. */

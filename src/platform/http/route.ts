@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import type { Caller, Role } from "./caller.ts";
+import type { ScopeNeed } from "./scope.ts";
 
 declare module "hono" {
   interface ContextVariableMap {
@@ -12,10 +13,22 @@ declare module "hono" {
 /**
  * Who may call a route.
  * - `open`: anybody. Every such route is named in the security suite's list.
- * - `workspace`: a credential of at least this role, always.
+ * - `workspace`: a credential of at least this role and one of these scopes, always.
  * - `agent`: the same, but open to loopback callers while the server listens on loopback only.
  */
-export type Access = { kind: "open" } | { kind: "workspace"; role: Role } | { kind: "agent"; role: Role };
+export type Access = { kind: "open" } | ({ kind: "workspace" | "agent" } & Demand);
+
+/** What a credential must have. */
+export type Demand = {
+  role: Role;
+  /** Several: any one of them. `admin` covers all. A caller that needs `accounts` must also be the person whose they are. */
+  scope: ScopeNeed;
+  /**
+   * The route keeps a credential that is limited to one tracing project to that project. Everywhere else such a
+   * credential is refused.
+   */
+  checksTracingProject?: true;
+};
 
 export type ResponseSpec = {
   description: string;

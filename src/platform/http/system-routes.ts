@@ -76,7 +76,7 @@ export function systemRoutes({ database, metrics, info: facts, hasRootPage }: Sy
         summary: "Metrics for Prometheus",
         tag,
         // Scrapers beyond loopback send a viewer's key as a bearer token.
-        access: { kind: "agent", role: "viewer" },
+        access: { kind: "agent", role: "viewer", scope: "read" },
         query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
         responses: { 200: { description: "Metrics.", contentType: "text/plain" } },
       },

@@ -46,7 +46,7 @@ export function settingsRoutes(options: {
         summary: "Change the workspace's tracing settings",
         description: "`retention_days` holds for every project that does not say otherwise.",
         tag,
-        access: { kind: "workspace", role: "admin" },
+        access: { kind: "workspace", role: "admin", scope: "admin" },
         body: z.object({ retention_days: z.int().min(1).max(36_500).nullable() }),
         responses: { 200: one },
       },
