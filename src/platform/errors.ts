@@ -12,6 +12,7 @@ export const errorKinds = [
   "rate_limited",
   "bad_gateway",
   "unavailable",
+  "insufficient_storage",
   "internal",
 ] as const;
 export type ErrorKind = (typeof errorKinds)[number];
@@ -42,6 +43,9 @@ export type AppErrorOptions = {
   cause?: unknown;
 };
 
+/** What may pass by itself, so that the same request is worth sending again. */
+const passingKinds: ReadonlySet<ErrorKind> = new Set(["unavailable", "insufficient_storage", "rate_limited"]);
+
 /** The one error the code throws on purpose. Anything else is a defect and answers 500. */
 export class AppError extends Error {
   readonly code: string;
@@ -59,7 +63,7 @@ export class AppError extends Error {
     this.detail = options.detail;
     this.issues = options.issues;
     this.headers = options.headers;
-    this.retryable = options.retryable ?? (options.kind === "unavailable" || options.kind === "rate_limited");
+    this.retryable = options.retryable ?? passingKinds.has(options.kind);
   }
 }
 

@@ -3,9 +3,11 @@ import { threadStatuses } from "../runs/run.ts";
 import { checkpointRef, jsonObject, runCommand } from "../runs/run-schemas.ts";
 import { threadFields, ttlStrategies } from "./thread.ts";
 
+/** A hundred years; beyond some hundred thousand PostgreSQL has no date. */
+const ttlMinutes = z.number().positive().max(52_560_000);
 const ttl = z.union([
-  z.number().positive(),
-  z.object({ ttl: z.number().positive(), strategy: z.enum(ttlStrategies).default("delete") }),
+  ttlMinutes,
+  z.object({ ttl: ttlMinutes, strategy: z.enum(ttlStrategies).default("delete") }),
 ]);
 
 const superstep = z.object({

@@ -24,8 +24,12 @@ const socketCodes = new Set([
   "ENETDOWN",
   "ENOENT",
 ]);
-// Admin shutdown, crash shutdown, starting up or shutting down, idle session ended, too many connections.
-const unavailableStates = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "53300"]);
+// Admin shutdown, crash shutdown, starting up or shutting down, idle session ended, too many connections, a standby
+// that only reads: another connection may be answered better.
+const unavailableStates = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "53300", "25006"]);
+// Cancelled or out of time, out of memory, a limit of the server's configuration, a failed read or write of its files.
+const strainedStates = new Set(["57014", "53200", "53400", "58030"]);
+const fullState = "53100";
 const refusedStates = new Set(["28000", "28P01", "3D000", "42501"]);
 const contentionStates = new Set(["40001", "40P01", "55P03"]);
 // The driver gives these no code.
@@ -40,6 +44,7 @@ const driverMessages = [
 
 /** The five-character state Postgres answered with, or undefined. */
 export function sqlState(error: unknown): string | undefined {
+  if (error instanceof AppError) return error.cause === undefined ? undefined : sqlState(error.cause);
   const code = errorCode(error);
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !socketCodes.has(code) ? code : undefined;
 }
@@ -58,6 +63,31 @@ export function isContentionError(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "database.contention";
   const code = errorCode(error);
   return code !== undefined && contentionStates.has(code);
+}
+
+/**
+ * What the database, and so we, are to blame for, wherever it stands in the chain of causes: libraries wrap what they
+ * are given. Only errors of our own connections count; code we run may have a database of its own in trouble.
+ */
+export function databaseTrouble(error: unknown): AppError | undefined {
+  for (const each of withCauses(error)) {
+    if (each instanceof AppError && each.retryable && each.code.startsWith("database.")) return each;
+  }
+  return undefined;
+}
+
+function* withCauses(error: unknown): Generator<unknown> {
+  const seen = new Set<unknown>();
+  const left = [error];
+  while (left.length > 0 && seen.size < 100) {
+    const each = left.shift();
+    if (typeof each !== "object" || each === null || seen.has(each)) continue;
+    seen.add(each);
+    yield each;
+    left.push((each as { cause?: unknown }).cause);
+    const { errors } = each as { errors?: unknown };
+    if (Array.isArray(errors)) left.push(...errors);
+  }
 }
 
 /**
@@ -93,6 +123,15 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
       cause: error,
     });
   }
+  if (code === fullState) return databaseFull(where, error);
+  if (code !== undefined && strainedStates.has(code)) {
+    return new AppError({
+      code: "database.strained",
+      kind: "unavailable",
+      message: `The database at ${where} could not do it now (${reason(error)}). Nothing was changed; ask again in a moment.`,
+      cause: error,
+    });
+  }
   if (!isConnectionError(error)) return error;
   return new AppError({
     code: "database.unavailable",
@@ -114,6 +153,16 @@ function unstorableText(error: unknown, code: string | undefined): string | unde
     return "half of a surrogate pair (\\ud800 to \\udfff)";
   }
   return undefined;
+}
+
+function databaseFull(where: string, cause: unknown): AppError {
+  return new AppError({
+    code: "database.full",
+    kind: "insufficient_storage",
+    message: `The disk of the database at ${where} is full (${reason(cause)}). Nothing was stored. Free some space there; Treadle goes on by itself.`,
+    headers: { "retry-after": "30" },
+    cause,
+  });
 }
 
 function explain(error: unknown, code: string | undefined): string {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Logger } from "../logger.ts";
+import { cutConnection } from "./connection-watch.ts";
 import type { Unlisten } from "./database.ts";
 import { mapDatabaseError } from "./database-errors.ts";
 
@@ -15,7 +16,10 @@ type ListenerOptions = {
 
 const firstDelayMs = 50;
 const maxDelayMs = 5_000;
-const answerMs = 10_000;
+const answerMs = 5_000;
+const defaultHeartbeatMs = 6_000;
+/** A half-open connection never acknowledges a goodbye. */
+const goodbyeMs = 500;
 
 /** One connection for all NOTIFY channels of this process, opened by the first subscriber. */
 export class NotificationListener {
@@ -54,8 +58,10 @@ export class NotificationListener {
     clearInterval(this.#heartbeatTimer);
     const client = await this.#connected?.catch(() => undefined);
     this.#connected = undefined;
-    // A half-open connection would never acknowledge the goodbye.
-    await client?.end().catch(() => undefined);
+    if (!client) return;
+    const patience = setTimeout(() => cutConnection(client), goodbyeMs);
+    await client.end().catch(() => undefined);
+    clearTimeout(patience);
   }
 
   #connection(): Promise<pg.Client> {
@@ -81,11 +87,14 @@ export class NotificationListener {
         await client.query(`listen ${pg.escapeIdentifier(channel)}`);
       }
     } catch (error) {
-      client.end().catch(() => undefined);
+      cutConnection(client);
       throw error;
     }
     clearInterval(this.#heartbeatTimer);
-    this.#heartbeatTimer = setInterval(() => this.#heartbeat(client), this.#options.heartbeatMs ?? 30_000);
+    this.#heartbeatTimer = setInterval(
+      () => this.#heartbeat(client),
+      this.#options.heartbeatMs ?? defaultHeartbeatMs,
+    );
     this.#heartbeatTimer.unref();
     return client;
   }
@@ -100,7 +109,7 @@ export class NotificationListener {
   #heartbeat(client: pg.Client): void {
     this.#inTurn(() => client.query("select 1")).catch((error: Error) => {
       this.#lost(client, error);
-      client.end().catch(() => undefined);
+      cutConnection(client);
     });
   }
 

@@ -1,10 +1,13 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import type { Logger } from "../logger.ts";
+import { ConnectionWatch } from "./connection-watch.ts";
 import { copyIn } from "./copy-in.ts";
 import type { Database, Sql, Statement } from "./database.ts";
 import { describeDatabase, isConnectionError, mapDatabaseError, sqlState } from "./database-errors.ts";
+import { DiskWatch } from "./disk-watch.ts";
 import { NotificationListener } from "./notification-listener.ts";
+import { raw } from "./raw.ts";
 import type { Tables } from "./tables.ts";
 import { typeParsers } from "./type-parsers.ts";
 
@@ -15,6 +18,8 @@ export type OpenDatabaseOptions = {
   applicationName?: string;
   /** How long a caller waits for a connection: a new one, or a free one of the pool. */
   connectTimeoutMs?: number;
+  /** How long a connection may owe an answer before the server is asked what became of it. */
+  answerMs?: number;
 };
 
 // Bounded, because health checks ask: a cut network may leave a connection that never answers.
@@ -23,6 +28,16 @@ const pingStatement: Statement & { query_timeout: number } = {
   text: "select 1",
   query_timeout: 5_000,
 };
+/** More than the free space of the pages a table has anyway. */
+const fillerText =
+  "create temporary table treadle_disk_probe on commit drop as select md5(random()::text) as filler from generate_series(1, 20000)";
+/**
+ * Dates and partition bounds must not depend on where the server happens to stand. Keep-alive of the server's side
+ * ends sessions, and with them locks, of clients that are gone without a word.
+ */
+const settingsText = `select pg_backend_pid() as pid, set_config('TimeZone', 'UTC', false),
+  set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
+  set_config('tcp_keepalives_count', '3', false)`;
 const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
 
 /** Opens no connection yet; the first statement does. Heals by itself when the database returns. */
@@ -33,16 +48,22 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     connectionString: options.url,
     application_name: options.applicationName ?? "treadle",
     keepAlive: true,
+    // The system's own first look would come after two hours.
+    keepAliveInitialDelayMillis: 15_000,
     types: typeParsers,
   };
+  const watch = new ConnectionWatch({ connection, logger, answerMs: options.answerMs ?? 5_000 });
+  const disk = new DiskWatch();
+  const told = (error: unknown, connecting = false) => disk.note(mapDatabaseError(error, where, connecting));
   const pool = new pg.Pool({
     ...connection,
     max: options.poolSize,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
     idleTimeoutMillis: 60_000,
-    // Dates and partition bounds must not depend on where the server happens to stand. The pool awaits this.
+    // The pool awaits this.
     onConnect: async (client) => {
-      await client.query("set time zone 'UTC'");
+      const { rows } = await watch.answered(client, client.query<{ pid: number }>(settingsText));
+      watch.know(client, rows[0]!.pid);
     },
   });
   // Without a listener of its own, a connection lost while checked out would end the process.
@@ -59,21 +80,23 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     try {
       return await pool.connect();
     } catch (error) {
-      throw mapDatabaseError(error, where, true);
+      throw told(error, true);
     }
   };
-  const sql: Sql = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: mappedPool(connect, where) }) });
+  const sql: Sql = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: mappedPool(connect, watch, told) }),
+  });
   const listener = new NotificationListener({ connection, where, logger });
 
   const onConnection = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     const client = await connect();
     let broken = false;
     try {
-      return await work(client);
+      return await watch.answered(client, work(client));
     } catch (error) {
       // A plan prepared before a migration changed its tables fails for ever on its connection.
       broken = isConnectionError(error) || sqlState(error) === "0A000";
-      throw mapDatabaseError(error, where);
+      throw told(error);
     } finally {
       client.release(broken);
     }
@@ -97,17 +120,24 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     },
     ping: async () => {
       await query(pingStatement, []);
+      await disk.check(() => sql.transaction().execute((tx) => raw.raw(fillerText).execute(tx)));
     },
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => {
-      closing ??= listener.close().then(() => pool.end());
+      closing ??= listener.close().then(() => {
+        watch.stop();
+        return pool.end();
+      });
       return closing;
     },
   };
 }
 
+/** An error in our words. */
+type Told = (error: unknown) => unknown;
+
 /** The pool as Kysely sees it, with connection errors told in our words. */
-function mappedPool(connect: () => Promise<pg.PoolClient>, where: string): PostgresPool {
+function mappedPool(connect: () => Promise<pg.PoolClient>, watch: ConnectionWatch, told: Told): PostgresPool {
   const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: {},
@@ -115,7 +145,7 @@ function mappedPool(connect: () => Promise<pg.PoolClient>, where: string): Postg
       const client = await connect();
       let view = wrapped.get(client);
       if (view === undefined) {
-        view = mappedClient(client, where);
+        view = mappedClient(client, watch, told);
         wrapped.set(client, view);
       }
       return view;
@@ -124,12 +154,12 @@ function mappedPool(connect: () => Promise<pg.PoolClient>, where: string): Postg
   };
 }
 
-function mappedClient(client: pg.PoolClient, where: string): PostgresPoolClient {
+function mappedClient(client: pg.PoolClient, watch: ConnectionWatch, told: Told): PostgresPoolClient {
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
     try {
-      return await client.query(text, values as unknown[]);
+      return await watch.answered(client, client.query(text, values as unknown[]));
     } catch (error) {
-      throw mapDatabaseError(error, where);
+      throw told(error);
     }
   };
   return {

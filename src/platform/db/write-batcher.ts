@@ -19,6 +19,8 @@ export type WriteBatcherOptions<Row, Result> = Partial<WriteQueueLimits> & {
   bytesOf?(row: Row): number;
   /** Flushes under way at once. With more than one, nothing may depend on the order of different keys. */
   lanes?: number;
+  /** Errors of this writer's own that pass when tried again, beside those of a database that is away. */
+  mayPass?(error: unknown): boolean;
   /** How often a batch is tried again when the database was away or two transactions met. */
   retries?: number;
   firstRetryMs?: number;
@@ -188,7 +190,8 @@ export class WriteBatcher<Row, Result> {
         this.#flushes += 1;
         return await this.#options.write(rows);
       } catch (error) {
-        if (attempt >= retries || !isTransient(error)) throw error;
+        const passing = isTransient(error) || this.#options.mayPass?.(error) === true;
+        if (attempt >= retries || !passing) throw error;
         this.#retries += 1;
         await delay(Math.min(maxRetryMs, firstRetryMs * 2 ** attempt));
       }

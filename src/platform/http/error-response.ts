@@ -31,8 +31,13 @@ export function statusOf(kind: ErrorKind): number {
       return 502;
     case "unavailable":
       return 503;
+    case "insufficient_storage":
+      return 507;
   }
 }
+
+/** When to ask again after a trouble of ours that names no time. */
+const retryAfterSeconds = "5";
 
 export type ErrorPlace = { requestId: string; method: string; route: string; logger: Logger };
 
@@ -54,6 +59,7 @@ export function errorResponse(thrown: unknown, place: ErrorPlace): Response {
     // Beside the body, whose shape is the protocol's: programs tell errors apart by it, not by their words.
     "x-error-code": error.code,
     ...(status === 401 ? { "www-authenticate": 'Bearer realm="treadle"' } : {}),
+    ...(error.retryable && status > 500 ? { "retry-after": retryAfterSeconds } : {}),
     ...error.headers,
   };
   return json(status, { detail: publicDetail(error) }, headers);

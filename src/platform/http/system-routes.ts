@@ -109,9 +109,16 @@ async function checkDatabase(database: Pick<Database, "ping">): Promise<void> {
   const timer = setTimeout(() => reject(unreachable()), pingTimeoutMs);
   try {
     await Promise.race([database.ping(), late]);
+  } catch (error) {
+    throw error instanceof AppError && error.kind === "insufficient_storage" ? unwell(error) : error;
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whoever asks for health understands one status for "not now". */
+function unwell(error: AppError): AppError {
+  return new AppError({ code: "database.full", kind: "unavailable", message: error.message, cause: error });
 }
 
 function unreachable(): AppError {

@@ -18,6 +18,8 @@ export interface TcpProxy {
    * firewall sees. What was sent meanwhile then arrives, as retransmission would have it.
    */
   blackHole(): void;
+  /** Connections open now are dead from here on: what is sent on them is acknowledged and lost. New ones pass. */
+  swallowOpen(): void;
   /** Back to passing everything at once. */
   restore(): Promise<void>;
   acceptedConnections(): number;
@@ -63,6 +65,7 @@ export async function startTcpProxy(options: {
   const gate = createGate();
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
+  const swallowed = new WeakSet<Socket>();
   let delayMs = 0;
   let delayChanged = Promise.withResolvers<void>();
   let accepted = 0;
@@ -73,6 +76,7 @@ export async function startTcpProxy(options: {
     for await (const chunk of source) {
       if (delayMs > 0) await Promise.race([pause(delayMs, undefined, { ref: false }), delayChanged.promise]);
       await gate.passed();
+      if (swallowed.has(source)) continue;
       if (sink.destroyed) return;
       if (!sink.write(chunk)) {
         await new Promise<void>((resolve) => {
@@ -82,7 +86,7 @@ export async function startTcpProxy(options: {
       }
     }
     await gate.passed();
-    sink.end();
+    if (!swallowed.has(source)) sink.end();
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -96,10 +100,12 @@ export async function startTcpProxy(options: {
     ] as const) {
       sockets.add(socket);
       // One side's failure is the other side's reset: the endpoints report it, the proxy has nothing to add.
-      socket.on("error", () => peer.resetAndDestroy());
+      socket.on("error", () => {
+        if (!swallowed.has(socket)) peer.resetAndDestroy();
+      });
       socket.on("close", (failed) => {
         sockets.delete(socket);
-        if (failed) peer.destroy();
+        if (failed && !swallowed.has(socket)) peer.destroy();
       });
       pump(socket, peer).catch(() => peer.destroy());
     }
@@ -146,6 +152,9 @@ export async function startTcpProxy(options: {
     delay: setDelay,
     refuse,
     blackHole: gate.close,
+    swallowOpen() {
+      for (const socket of sockets) swallowed.add(socket);
+    },
     async restore() {
       setDelay(0);
       gate.open();
