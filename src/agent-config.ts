@@ -20,6 +20,11 @@ export const agentSettingsSchema = z.object({
   TREADLE_PORT: port.optional().describe("Port to listen on; default 2024."),
   PORT: port.optional().describe("Used when TREADLE_PORT is not set."),
   TREADLE_HOST: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
+  TREADLE_PROJECT_FILE: z
+    .string()
+    .min(1)
+    .default("langgraph.json")
+    .describe("The project file; --config goes before it."),
   DATABASE_URL: databaseUrl
     .optional()
     .describe("A PostgreSQL 15+ database of its own; without one an embedded PostgreSQL is started."),
@@ -138,9 +143,12 @@ export type AgentConfig = {
 export const defaultAgentPort = 2024;
 const onlyWorkspaceId = "00000000-0000-4000-8000-000000000000";
 
-export function parseAgentConfig(configPath: string, environment: NodeJS.ProcessEnv): AgentConfig {
+export function parseAgentConfig(
+  configPath: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): AgentConfig {
   const env = parseSettings(agentSettingsSchema, environment);
-  const path = resolve(configPath);
+  const path = resolve(configPath ?? env.TREADLE_PROJECT_FILE);
   const loopback = isLoopbackHost(env.TREADLE_HOST) && publicUrlIsLoopback(env.TREADLE_PUBLIC_URL);
   const typed = env.LANGGRAPH_AUTH_TYPE !== undefined && env.LANGGRAPH_AUTH_TYPE !== "noop";
   const asked = env.TREADLE_API_KEY !== undefined || typed || !loopback;

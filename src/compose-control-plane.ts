@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "./agent-server/graphs/check-project.ts";
 import { type Config, childEnvironments } from "./config.ts";
@@ -10,6 +10,7 @@ import {
 import { createDockerRuntime } from "./control-plane/runtimes/docker-runtime.ts";
 import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "./control-plane/runtimes/runtime.ts";
+import { createWalls, type Walls } from "./control-plane/sandbox/walls.ts";
 import type { TracingPort } from "./control-plane/tracing/deployment-tracing.ts";
 import { AppError } from "./platform/errors.ts";
 import type { Logger } from "./platform/logger.ts";
@@ -18,6 +19,7 @@ import type { PlatformKeys } from "./workspaces/platform-key-service.ts";
 
 /** The command that also started this process; `agent` serves one project. */
 const treadle = fileURLToPath(new URL("../bin/treadle.js", import.meta.url));
+const packageRoot = dirname(dirname(treadle));
 
 export type ControlPlaneGround = Pick<
   ControlPlaneOptions,
@@ -42,17 +44,24 @@ export type ControlPlaneGround = Pick<
 export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();
+  const folder = join(config.dataDir, "deployments");
+  const walls = createWalls({
+    setting: config.deployments.isolation,
+    mustPass: [process.execPath, treadle, folder],
+    path: build.PATH,
+  });
   return createControlPlane({
     ...ground,
     checkProject,
     tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
-    runtime: chooseRuntime(config, ground.logger),
+    walls,
+    runtime: chooseRuntime(config, walls, ground.logger),
     settings: {
       ...config.deployments,
       edition: config.edition,
       allowRedirects: config.allowPrivateAddresses,
     },
-    folder: join(config.dataDir, "deployments"),
+    folder,
     buildEnvironment: build,
     serverEnvironment: server,
   });
@@ -82,11 +91,12 @@ function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "
   };
 }
 
-function chooseRuntime({ deployments }: Config, logger: Logger): Runtime {
+function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger): Runtime {
   if (deployments.runtime === "docker") {
     const { dockerSocket: socketPath, dockerImage: baseImage } = deployments;
     return createDockerRuntime({ socketPath, baseImage, command: ["treadle"], logger });
   }
   // Half of what Node takes by default: many servers share one machine.
-  return createProcessRuntime({ command: [process.execPath, "--max-semi-space-size=16", treadle], logger });
+  const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;
+  return createProcessRuntime({ command, packageRoot, walls, logger });
 }

@@ -311,7 +311,7 @@ export function providerKeys(
 
 /** Settings of `treadle agent`; options of the command line come first. */
 export function readAgentConfig(
-  configPath: string,
+  configPath: string | undefined,
   overrides: Record<string, string | undefined> = {},
   environment: NodeJS.ProcessEnv = process.env,
 ): AgentConfig {

@@ -1,5 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { z } from "zod";
+import { type IsolationSetting, isolationSettings } from "./control-plane/sandbox/isolation.ts";
 import { flag } from "./settings.ts";
 
 const seconds = (least: number, most: number) => z.coerce.number().min(least).max(most);
@@ -11,6 +12,12 @@ export const deploymentSettings = {
     .enum(["process", "docker"])
     .default("process")
     .describe("Where deployed agent servers run: as processes of this machine, or as containers."),
+  TREADLE_ISOLATION: z
+    .enum(isolationSettings)
+    .default("auto")
+    .describe(
+      "Walls around deployed code and builds, for TREADLE_RUNTIME=process: auto = a sandbox where this machine permits one; required = nothing is deployed without one; off = none, everything runs as the platform's own user. docs/security.md.",
+    ),
   TREADLE_DOCKER_SOCKET: z
     .string()
     .min(1)
@@ -52,6 +59,7 @@ type Settings = z.output<z.ZodObject<typeof deploymentSettings>>;
 
 export type DeploymentConfig = {
   runtime: "process" | "docker";
+  isolation: IsolationSetting;
   dockerSocket: string;
   dockerImage: string;
   allowLocalRepositories: boolean;
@@ -75,6 +83,7 @@ export function deploymentConfigOf(
 ): DeploymentConfig {
   return {
     runtime: env.TREADLE_RUNTIME,
+    isolation: env.TREADLE_ISOLATION,
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
     dockerImage: env.TREADLE_DOCKER_IMAGE,
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),

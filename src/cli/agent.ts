@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { GlobalOptions } from "./program.ts";
 
 export type AgentOptions = GlobalOptions & {
-  config: string;
+  config?: string;
   port?: string;
   host?: string;
   databaseUrl?: string;
@@ -12,7 +12,7 @@ export function register(program: Command): void {
   program
     .command("agent")
     .description("serve the graphs of one project, alone")
-    .option("-c, --config <file>", "the project file", "langgraph.json")
+    .option("-c, --config <file>", "the project file (TREADLE_PROJECT_FILE; default langgraph.json)")
     .option("-p, --port <number>", "port to listen on, 0 = any free one (TREADLE_PORT, PORT; default 2024)")
     .option("--host <address>", "address to listen on (TREADLE_HOST; default 127.0.0.1)")
     .option("--database-url <url>", "a PostgreSQL 15+ database of its own (DATABASE_URL, POSTGRES_URI)")

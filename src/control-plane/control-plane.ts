@@ -12,6 +12,7 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { clearLeftBuilds } from "./builds/build-cleanup.ts";
 import { type BuildSource, createBuilder, type ProjectCheck } from "./builds/builder.ts";
 import { createGitSource } from "./builds/git-source.ts";
+import { prepareDeploymentFolders } from "./data-folders.ts";
 import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import type { Deployment } from "./deployments/deployment.ts";
 import { deploymentRoutes } from "./deployments/deployment-routes.ts";
@@ -48,6 +49,8 @@ import { createRevisionService } from "./revisions/revision-service.ts";
 import { readRevision } from "./revisions/revision-store.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { createSupervisor } from "./runtimes/supervisor.ts";
+import { describeIsolation, type Isolation } from "./sandbox/isolation.ts";
+import type { Walls } from "./sandbox/walls.ts";
 import { createDeploymentTracing, type TracingPort } from "./tracing/deployment-tracing.ts";
 import { uploadRoutes } from "./uploads/upload-routes.ts";
 import { createUploadService } from "./uploads/upload-service.ts";
@@ -72,6 +75,8 @@ export type ControlPlaneOptions = {
   logger: Logger;
   network: NetworkGuard;
   runtime: Runtime;
+  /** Around what a project runs while it is built. */
+  walls: Walls;
   settings: ControlPlaneSettings;
   /** Builds, artifacts, uploads and logs. */
   folder: string;
@@ -99,6 +104,8 @@ export type ControlPlane = {
   recurring: RecurringJob[];
   /** Throws while the workspace has deployments. */
   beforeWorkspaceDelete(workspaceId: string): Promise<void>;
+  /** What stands between deployed code and the rest of the machine. */
+  isolation(): Promise<Isolation>;
   start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
 };
@@ -123,6 +130,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     tracing,
     rules: { edition: settings.edition, allowLocalRepositories: settings.allowLocalRepositories },
     checkAddress: (url) => git.checkAddress(url),
+    refusal: async () => (await runtime.isolation()).refusal,
     purgeAfterMs: settings.purgeAfterMs,
   });
   const revisionService = createRevisionService({ ...ground, deployments, revisions });
@@ -254,7 +262,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       }),
     ],
     beforeWorkspaceDelete: deployments.refuseWhileAny,
+    isolation: runtime.isolation,
     async start() {
+      await prepareDeploymentFolders(folder);
+      const isolation = await runtime.isolation();
+      if (isolation.kind === "none" || isolation.kind === "users")
+        logger.warn({ isolation: isolation.kind }, describeIsolation(isolation));
       await targets.start();
       meter.start();
       await lease.start();

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,9 @@ import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
 import { portTaken } from "../../src/control-plane/runtimes/instance.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Handle, Runtime, StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
+import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { createLogger } from "../../src/platform/logger.ts";
+import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -21,11 +23,25 @@ const never = new AbortController().signal;
 
 type Ground = { create(): Runtime; stop(): Promise<void> };
 
-const implementations: Record<string, () => Promise<Ground>> = {
-  process: async () => ({
-    create: () => createProcessRuntime({ command: [process.execPath, join(root, "bin/treadle.js")], logger }),
+function processes(walls: Walls): Ground {
+  const command = [process.execPath, join(root, "bin/treadle.js")] as const;
+  return {
+    create: () => createProcessRuntime({ command, packageRoot: root, walls, logger }),
     stop: async () => {},
-  }),
+  };
+}
+const nowhere = "/nonexistent";
+
+const implementations: Record<string, () => Promise<Ground>> = {
+  process: async () => processes(createWalls({ setting: "off", mustPass: [] })),
+  "process, as users": async () => {
+    if (process.getuid?.() !== 0) throw new Error("Users of their own need root: run these tests as root.");
+    return processes(createWalls({ setting: "auto", mustPass: [], path: nowhere }));
+  },
+  "sandboxed process": async () => {
+    await ensureBubblewrap();
+    return processes(createWalls({ setting: "required", mustPass: [] }));
+  },
   docker: async () => {
     const docker: Docker = await startDocker();
     const baseImage = await docker.buildNodeImage();
@@ -47,11 +63,9 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    folder = await createTempFolder(`runtime-${name}`);
-    for (const [path, text] of Object.entries(quickProject("conformance"))) {
-      await writeFile(join(folder.path, path), text!);
-    }
-    await symlink(join(root, "node_modules"), join(folder.path, "node_modules"));
+    folder = await createTempFolder("runtime");
+    await chmod(folder.path, 0o711);
+    await makeProject("project", quickProject("conformance"));
     ground = await implementations[name]!();
     runtime = ground.create();
   }, 240_000);
@@ -62,6 +76,14 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     await database?.drop();
   });
 
+  async function makeProject(project: string, files: ReturnType<typeof quickProject>): Promise<string> {
+    const path = join(folder.path, project);
+    await mkdir(path);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(path, file), text!);
+    await symlink(join(root, "node_modules"), join(path, "node_modules"));
+    return path;
+  }
+
   async function specification(more: Partial<StartSpec> = {}): Promise<StartSpec> {
     const port = await findFreePort();
     const instanceId = randomUUID();
@@ -69,8 +91,10 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
       ...{
         instanceId,
         deploymentId: randomUUID(),
+        workspaceId: randomUUID(),
+        home: join(folder.path, `home-${instanceId}`),
         port,
-        folder: folder.path,
+        folder: join(folder.path, "project"),
         configPath: "langgraph.json",
         image: null,
       },
@@ -137,11 +161,8 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
   });
 
   it("tells how a server ended, and keeps what it said", { timeout: 120_000 }, async () => {
-    const broken = join(folder.path, "broken");
-    await mkdir(broken);
     const files = quickProject("x", { "graph.js": 'console.error("out of yarn"); process.exit(12);' });
-    for (const [path, text] of Object.entries(files)) await writeFile(join(broken, path), text!);
-    await symlink(join(root, "node_modules"), join(broken, "node_modules"));
+    const broken = await makeProject("broken", files);
     const spec = await specification({ folder: broken });
     const handle = await runtime.start(spec);
     expect(await runtime.ended(handle, never)).toBe("exit code 12");

@@ -9,7 +9,7 @@ import { createProcessRuntime } from "../../src/control-plane/runtimes/process-r
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { treadleCommand } from "../support/control-plane.ts";
+import { machineWalls, packageRoot, treadleCommand } from "../support/control-plane.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import {
   type DeploymentBody,
@@ -32,6 +32,8 @@ let takePorts = 0;
 function unluckyRuntime(): Runtime {
   const runtime = createProcessRuntime({
     command: treadleCommand,
+    packageRoot,
+    walls: machineWalls(),
     logger: createLogger({ level: "silent" }),
   });
   return {

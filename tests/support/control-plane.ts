@@ -1,10 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
+import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation.ts";
+import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
@@ -23,6 +26,11 @@ import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
 /** How deployed servers are started. */
 export const treadleCommand = [process.execPath, "--max-semi-space-size=16", treadle] as const;
+export const packageRoot = dirname(dirname(treadle));
+
+/** What is in force on this machine: a sandbox, wherever bubblewrap is installed. */
+export const machineWalls = (setting: IsolationSetting = "auto") =>
+  createWalls({ setting, mustPass: [process.execPath, treadle] });
 
 export type ControlPlaneServerOptions = {
   databaseUrl: string;
@@ -34,6 +42,7 @@ export type ControlPlaneServerOptions = {
   allowPrivateAddresses?: boolean;
   agentAuthRequired?: boolean;
   runtime?: Runtime;
+  walls?: Walls;
   logLevel?: string;
   /** Leave the deployments' databases where they are: another server goes on with them. */
   keepDatabases?: boolean;
@@ -55,10 +64,12 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   const edition = options.edition ?? "self-hosted";
   let http: HttpApp | undefined;
   let server: RunningServer | undefined;
+  const walls = options.walls ?? machineWalls(options.settings?.isolation);
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
-    runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, logger }),
+    walls,
+    runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, packageRoot, walls, logger }),
     settings: { ...readConfig({}).deployments, edition, allowRedirects: true, ...options.settings },
     folder: options.folder,
     publicUrl: () => server?.url ?? "http://127.0.0.1",

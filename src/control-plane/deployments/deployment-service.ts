@@ -9,6 +9,7 @@ import { findListener } from "../listeners/listener-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
 import { announceDeployment, readRevision, readRevisions } from "../revisions/revision-store.ts";
+import { isolationMissing } from "../sandbox/isolation.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { findUpload } from "../uploads/upload-store.ts";
@@ -51,6 +52,8 @@ export type DeploymentServiceOptions = {
   urlOf(deployment: Pick<Deployment, "slug">): string;
   /** Throws when a repository's address may not be used from here. */
   checkAddress(repoUrl: string): Promise<void>;
+  /** Why nothing may be deployed on this machine; null when it may. */
+  refusal(): Promise<string | null>;
   tracing: Pick<DeploymentTracing, "ensureProject" | "removeProject">;
   /** How long the data of a deleted deployment is kept. */
   purgeAfterMs: number;
@@ -141,6 +144,8 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
   }
 
   async function create(caller: Caller, input: NewDeployment): Promise<DeploymentView> {
+    const refusal = await options.refusal();
+    if (refusal !== null) throw isolationMissing(refusal);
     const id = newId();
     const config = mergeSourceConfig(emptySourceConfig, input.source_config);
     const revisionConfig = mergeRevisionConfig(emptyRevisionConfig, input.source_revision_config);

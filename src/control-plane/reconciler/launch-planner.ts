@@ -51,6 +51,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
     const config = revision.source_revision_config;
     return {
       deploymentId: deployment.id,
+      workspaceId: deployment.workspace_id,
       revisionId: revision.id,
       attempt,
       folder: isBuilt(revision.source) ? await folderOf(revision) : null,

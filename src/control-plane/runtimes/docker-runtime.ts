@@ -107,6 +107,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   return {
     name: "docker",
     runs: { built: true, images: true },
+    isolation: async () => ({
+      ...{ setting: "auto", kind: "containers" },
+      ...{ problem: null, fix: null, refusal: null },
+    }),
 
     async start(spec) {
       await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });

@@ -1,49 +1,70 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, open, readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { chmod, chown, open, readdir, readFile, readlink } from "node:fs/promises";
+import { constants } from "node:os";
+import { basename, dirname, posix } from "node:path";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { makeFolder } from "../data-folders.ts";
+import type { Mount } from "../sandbox/bubblewrap.ts";
+import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
+import { packageMounts } from "../sandbox/machine-mounts.ts";
+import { deploymentUser } from "../sandbox/system-user.ts";
+import type { Walls } from "../sandbox/walls.ts";
 import { limitProcess, releaseLimits } from "./cgroup.ts";
+import { createExitWatch } from "./exit-watch.ts";
 import { portTaken } from "./instance.ts";
 import {
   groupUsages,
   identify,
   isAlive,
   killGroup,
+  leadsGroup,
   type ProcessIdentity,
   signalGroup,
+  signalInside,
 } from "./process-table.ts";
 import type { Handle, Runtime, StartSpec } from "./runtime.ts";
-import { chooseServerUser, type ServerUser } from "./server-user.ts";
 
 export type ProcessRuntimeOptions = {
   /** The command that serves one project, for example `node treadle.js agent`. */
   command: readonly [string, ...string[]];
+  /** The package the command belongs to, which has to be seen behind the walls. */
+  packageRoot: string;
+  walls: Walls;
   logger: Logger;
 };
 
 /** Marks our servers in the process table, for the moment between their start and the note about it. */
 export const instanceMarker = "TREADLE_INSTANCE_ID";
-const adoptedPollMs = 500;
+/** Where a sandboxed server sees its project and its home: the machine's own folders are none of its business. */
+const projectInside = "/srv/project";
+const homeInside = "/srv/home";
 
 /** Each server is a process group of its own on this machine, bound to loopback, writing to a file of its own. */
-export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions): Runtime {
-  /** Ends of the children this process started itself, which need no polling. */
+export function createProcessRuntime({
+  command,
+  packageRoot,
+  walls,
+  logger,
+}: ProcessRuntimeOptions): Runtime {
+  /** Ends of the children this process started itself, which need no looking. */
   const children = new Map<string, Promise<string>>();
+  const exits = createExitWatch();
   const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;
+  let ownMounts: Promise<Mount[]> | undefined;
 
   return {
     name: "process",
     runs: { built: true, images: false },
+    isolation: walls.isolation,
 
     async start(spec) {
       if (spec.folder === null) throw imagesNeedDocker();
-      await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
+      const launch = await prepare(spec, spec.folder);
+      await makeFolder(dirname(spec.logPath), 0o700);
       const log = await open(spec.logPath, "a", 0o600);
       try {
-        return await begin(spec, spec.folder, log.fd);
+        return await begin(spec, launch, log.fd);
       } finally {
         await log.close();
       }
@@ -53,12 +74,14 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
       const identity = identityOf(handle);
       const child = children.get(keyOf(identity));
       if (child) return child;
-      while (await isAlive(identity)) await delay(adoptedPollMs, undefined, { signal });
+      await exits.ended(identity, signal);
       return "ended while the platform was away";
     },
     async stop(handle) {
       const identity = identityOf(handle);
-      if (await isAlive(identity)) signalGroup(identity.pid, "SIGTERM");
+      if (!(await isAlive(identity))) return;
+      if (handle.sandboxed) await signalInside(identity.pid, "SIGTERM");
+      else signalGroup(identity.pid, "SIGTERM");
     },
     async kill(handle) {
       await killGroup(identityOf(handle));
@@ -74,58 +97,70 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
     find: findMarked,
   };
 
-  async function userFor(spec: StartSpec, config: string): Promise<ServerUser | object> {
-    const { HOME: home } = spec.environment;
-    const scripts = command.filter((word) => word.startsWith("/"));
-    if (home === undefined) return {};
-    const chosen = await chooseServerUser(spec.deploymentId, home, [...scripts, config]);
-    if ("uid" in chosen) return chosen;
-    logger.debug(
-      { instance: spec.instanceId, reason: chosen.reason },
-      "a deployed server has no user of its own",
-    );
-    return {};
+  /** Folders for its user, and the command behind the walls that are in force. */
+  async function prepare(spec: StartSpec, folder: string): Promise<Launch> {
+    const { kind } = await walls.isolation();
+    const sandboxed = kind === "sandbox";
+    const user = deploymentUser(spec.deploymentId, spec.workspaceId);
+    await makeFolder(spec.home, 0o700);
+    if (process.getuid?.() === 0 && kind !== "none") {
+      await chown(spec.home, user.uid, user.gid);
+      await chown(folder, 0, user.gid);
+    }
+    // Other deployments share neither the group nor, in a sandbox, the folder.
+    await chmod(folder, 0o750);
+    const [program, ...args] = command;
+    const seenFolder = sandboxed ? projectInside : folder;
+    const home = sandboxed ? homeInside : spec.home;
+    const configFile = posix.join(seenFolder, spec.configPath);
+    return walls.enclose({
+      command: [program, ...heapLimit(spec), ...args, "agent", "--json"],
+      cwd: dirname(configFile),
+      user,
+      home,
+      environment: {
+        ...spec.environment,
+        HOME: home,
+        // The usual place belongs to somebody else, or is gone with the sandbox.
+        NODE_COMPILE_CACHE: posix.join(home, ".node-compile-cache"),
+        // Arguments are for everybody to read.
+        TREADLE_PROJECT_FILE: configFile,
+        TREADLE_PORT: String(spec.port),
+        [instanceMarker]: spec.instanceId,
+      },
+      mounts: sandboxed
+        ? [
+            ...(await seenOfTreadle()),
+            { from: folder, to: projectInside },
+            { from: spec.home, to: homeInside, writable: true },
+          ]
+        : [],
+    });
   }
 
-  async function begin(spec: StartSpec, folder: string, logFile: number): Promise<Handle> {
-    const [program, ...args] = command;
-    const user = await userFor(spec, join(folder, spec.configPath));
-    const child = spawn(
-      program,
-      [...args, "agent", "--json", "--config", join(folder, spec.configPath), "--port", String(spec.port)],
-      {
-        cwd: dirname(join(folder, spec.configPath)),
-        env: {
-          ...spec.environment,
-          // The usual place belongs to root.
-          ...("uid" in user && { NODE_COMPILE_CACHE: join(spec.environment.HOME!, ".node-compile-cache") }),
-          [instanceMarker]: spec.instanceId,
-        },
-        ...user,
-        // A file and not a pipe: the server must not fall silent, or fall over, when the platform goes.
-        stdio: ["ignore", logFile, logFile],
-        detached: true,
-      },
-    );
-    const end = once(child, "exit").then(([code, signal]) => endingOf(code, signal));
+  function seenOfTreadle(): Promise<Mount[]> {
+    ownMounts ??= packageMounts(packageRoot);
+    return ownMounts;
+  }
+
+  async function begin(spec: StartSpec, launch: Launch, logFile: number): Promise<Handle> {
+    // A file and not a pipe: the server must not fall silent, or fall over, when the platform goes.
+    const enclosed = startEnclosed(launch, ["ignore", logFile, logFile]);
+    const { child } = enclosed;
+    const end = once(child, "exit").then(([code, signal]) => endingOf(code, signal, launch.sandboxed));
     end.catch(() => undefined);
     try {
       await once(child, "spawn");
     } catch (error) {
-      throw new AppError({
-        code: "runtime.not_started",
-        kind: "unavailable",
-        retryable: false,
-        message: `The agent server could not be started: ${errorMessage(error)}.`,
-        cause: error,
-      });
+      throw notStarted(error);
     }
     const pid = child.pid!;
     child.unref();
     await limitProcess(spec.instanceId, pid, spec.resources, logger);
+    enclosed.begin();
     const identity = await identify(pid);
     // Gone already: there is nobody to confuse it with, and its end is reported the usual way.
-    const handle = identity ?? { pid, started: "gone" };
+    const handle = { ...(identity ?? { pid, started: "gone" }), sandboxed: launch.sandboxed };
     children.set(
       keyOf(handle),
       end.finally(() => {
@@ -139,10 +174,23 @@ export function createProcessRuntime({ command, logger }: ProcessRuntimeOptions)
   }
 }
 
+/** Behind walls Node cannot see its limit, and would collect garbage too late. */
+function heapLimit({ resources: { memoryBytes } }: StartSpec): string[] {
+  return memoryBytes === null
+    ? []
+    : [`--max-old-space-size=${Math.floor((memoryBytes / 1024 / 1024) * 0.75)}`];
+}
+
 /** Exit code 4 of `treadle agent` means that it could not have its port. */
-function endingOf(code: number | null, signal: string | null): string {
+function endingOf(code: number | null, signal: string | null, sandboxed: boolean): string {
   if (code === 4) return portTaken;
-  return signal ? `signal ${signal}` : `exit code ${code}`;
+  const inside = sandboxed && code !== null && code > 128 ? signalName(code - 128) : undefined;
+  return (signal ?? inside) ? `signal ${signal ?? inside}` : `exit code ${code}`;
+}
+
+/** What waits outside of a sandbox tells a signal as a shell does. */
+function signalName(number: number): string | undefined {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
 }
 
 function identityOf(handle: Handle): ProcessIdentity {
@@ -155,12 +203,22 @@ async function findMarked(instanceId: string): Promise<Handle | null> {
     if (!/^\d+$/.test(name)) continue;
     // Processes of others cannot be read, and any may end meanwhile.
     const text = await readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
-    if (text.split("\0").includes(marker)) {
-      const identity = await identify(Number(name));
-      if (identity) return identity;
-    }
+    if (!text.split("\0").includes(marker) || !(await leadsGroup(Number(name)))) continue;
+    const identity = await identify(Number(name));
+    const program = await readlink(`/proc/${name}/exe`).catch(() => "");
+    if (identity) return { ...identity, sandboxed: basename(program) === "bwrap" };
   }
   return null;
+}
+
+function notStarted(error: unknown): AppError {
+  return new AppError({
+    code: "runtime.not_started",
+    kind: "unavailable",
+    retryable: false,
+    message: `The agent server could not be started: ${errorMessage(error)}.`,
+    cause: error,
+  });
 }
 
 function imagesNeedDocker(): AppError {

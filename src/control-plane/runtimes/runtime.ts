@@ -1,4 +1,5 @@
 import type { Usage } from "../metrics/metric.ts";
+import type { Isolation } from "../sandbox/isolation.ts";
 
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
@@ -11,6 +12,7 @@ export type Resources = { memoryBytes: number | null; cpus: number | null };
 export type StartSpec = {
   instanceId: string;
   deploymentId: string;
+  workspaceId: string;
   port: number;
   /** The built project; null for an image. */
   folder: string | null;
@@ -18,6 +20,8 @@ export type StartSpec = {
   configPath: string;
   image: string | null;
   environment: Record<string, string>;
+  /** Kept from one start of the deployment to the next; the server may write there. */
+  home: string;
   logPath: string;
   resources: Resources;
 };
@@ -27,6 +31,8 @@ export type Runtime = {
   readonly name: string;
   /** Whether it can run what a build made, and whether it can run a ready image. */
   readonly runs: { built: boolean; images: boolean };
+  /** What stands between deployed code and the rest of the machine. */
+  isolation(): Promise<Isolation>;
   start(spec: StartSpec): Promise<Handle>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
@@ -22,6 +21,7 @@ import type { Resources, Runtime } from "./runtime.ts";
 
 export type LaunchSpec = {
   deploymentId: string;
+  workspaceId: string;
   revisionId: string;
   attempt: number;
   folder: string | null;
@@ -135,8 +135,6 @@ export function createSupervisor(options: SupervisorOptions) {
   async function launch(spec: LaunchSpec): Promise<string> {
     const id = newId();
     const home = join(options.folder, "homes", spec.deploymentId);
-    await mkdir(join(options.folder, "homes"), { recursive: true, mode: 0o711 });
-    await mkdir(home, { recursive: true, mode: 0o700 });
     const port = await findFreePort();
     const logPath = join(options.folder, "logs", spec.deploymentId, `${id}.log`);
     const row = {
@@ -156,6 +154,8 @@ export function createSupervisor(options: SupervisorOptions) {
       const handle = await runtime.start({
         instanceId: id,
         deploymentId: spec.deploymentId,
+        workspaceId: spec.workspaceId,
+        home,
         port,
         folder: spec.folder,
         configPath: spec.configPath,
