@@ -697,6 +697,8 @@ create table runs (
   updated_at timestamp with time zone default now() not null,
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
+  excused integer default 0 not null,
+  alone boolean default false not null,
   constraint runs_pkey PRIMARY KEY (run_id),
   constraint runs_cancel_action_check CHECK ((cancel_action = ANY (ARRAY['interrupt'::text, 'rollback'::text]))),
   constraint runs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'success'::text, 'error'::text, 'timeout'::text, 'interrupted'::text]))),

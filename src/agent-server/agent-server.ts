@@ -193,6 +193,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
   });
   const answers = {
+    logger,
     service,
     feed,
     finalResult: (run: { thread_id: string; run_id: string }) => finalResultOf(database, run),

@@ -1,9 +1,17 @@
+import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import { startTestAgentServer } from "./agent-server.ts";
+import { testGraphs } from "./test-graphs.ts";
 
-/** An agent server in a process of its own, for tests that kill it: prints its URL and serves until it ends. */
-const [databaseUrl, leaseMs] = process.argv.slice(2);
-const server = await startTestAgentServer(databaseUrl!, { runLeaseMs: Number(leaseMs) });
+/**
+ * An agent server in a process of its own, for tests that kill it: prints its URL and serves until it ends.
+ * Arguments: database, lease in milliseconds, the one graph it serves (all of the usual ones), grace in milliseconds.
+ */
+const [databaseUrl, leaseMs, graph, graceMs = "10000"] = process.argv.slice(2);
+const server = await startTestAgentServer(databaseUrl!, {
+  runLeaseMs: Number(leaseMs),
+  ...(graph ? { graphs: new GraphRegistry(await testGraphs([graph])) } : {}),
+});
 console.log(`ready ${server.url}`);
 process.on("SIGTERM", () => {
-  void server.stop(10_000).then(() => process.exit(0));
+  void server.stop(Number(graceMs)).then(() => process.exit(0));
 });

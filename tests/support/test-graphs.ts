@@ -30,6 +30,31 @@ function slow() {
     .compile();
 }
 
+/** Two steps of four parallel nodes each, which do not listen to their signal; what began and when is printed. */
+function wide() {
+  const graph = new StateGraph(Steps);
+  const node = (name: string) => async (state: typeof Steps.State) => {
+    console.log(`began ${name} ${Date.now()}`);
+    await delay(state.pause ?? 0);
+    return { steps: [name] };
+  };
+  const letters = ["a", "b", "c", "d"];
+  for (const letter of letters) {
+    const [first, second] = [`${letter}1`, `${letter}2`];
+    graph.addNode(first, node(first)).addNode(second, node(second));
+  }
+  const edges = graph as unknown as { addEdge(from: string | string[], to: string): void };
+  for (const letter of letters) {
+    edges.addEdge(START, `${letter}1`);
+    edges.addEdge(
+      letters.map((each) => `${each}1`),
+      `${letter}2`,
+    );
+    edges.addEdge(`${letter}2`, END);
+  }
+  return graph.compile();
+}
+
 function failing() {
   return new StateGraph(Steps)
     .addNode("first", () => ({ steps: ["first"] }))
@@ -78,12 +103,14 @@ function echo() {
 
 const usual = ["slow", "failing", "endless", "asking", "echo"];
 
-/** `few` is `slow` under a name that only the server which asks for it takes from the queue. */
+/** `few` and `only-here` are `slow` under names that only a server which asks for them takes from the queue. */
 export async function testGraphs(names = usual): Promise<Map<string, LoadedGraph>> {
   const kit = await loadServerKit();
   const all: Record<string, unknown> = {
     few: slow(),
+    "only-here": slow(),
     slow: slow(),
+    wide: wide(),
     failing: failing(),
     endless: endless(),
     asking: asking(),

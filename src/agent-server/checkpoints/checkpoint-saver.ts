@@ -33,6 +33,8 @@ export type SaverKit = Pick<GraphKit, "BaseCheckpointSaver" | "serde" | "message
 export type SaverOptions = {
   /** What is written is refused once another attempt has the run. */
   fence?: Fence;
+  /** Throws once the run is not ours any more: asked before every step and every write. */
+  requireHeld?: () => void;
   /** Added to the metadata of every checkpoint written. */
   metadata?: Record<string, unknown>;
   /** The thread has no checkpoint yet but those this saver writes, so there is nothing to look for before. */
@@ -45,7 +47,7 @@ export type SaverOptions = {
   read?: readonly StoredCheckpoint[][];
 };
 
-export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread"> & { fence: Fence };
+export type RunSaverOptions = Pick<SaverOptions, "metadata" | "newThread" | "requireHeld"> & { fence: Fence };
 
 /** A saver of the graph's own copy of the library, writing to our tables. */
 export type CheckpointSaver = BaseCheckpointSaver & {
@@ -82,7 +84,9 @@ export function createCheckpointSaver(
       return new TreadleCheckpointSaver({ ...this.#options, ...more });
     }
 
+    /** The graph library asks when it applies what a step wrote, right before it begins the next one. */
     override getNextVersion(current: number | undefined): number {
+      this.#options.requireHeld?.();
       return nextVersion(current, Math.random());
     }
 
@@ -113,6 +117,7 @@ export function createCheckpointSaver(
     }
 
     override async put(...[config, checkpoint, metadata, newVersions]: PutArguments): Promise<SaverConfig> {
+      this.#options.requireHeld?.();
       this.#empty = false;
       const place = placeOf(config);
       const threadId = requirePart(place.threadId, "thread_id");
@@ -138,6 +143,7 @@ export function createCheckpointSaver(
       writes: [channel: string, value: unknown][],
       taskId: string,
     ): Promise<void> {
+      this.#options.requireHeld?.();
       const { threadId, checkpointNs = "", checkpointId } = placeOf(config);
       const place = {
         threadId: requirePart(threadId, "thread_id"),

@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { textArray } from "../../platform/db/text-array.ts";
-import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
+import { outageRetries, WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import {
   type CheckpointInput,
@@ -54,6 +54,7 @@ export class CheckpointStore {
       maxRows: maxRowsPerFlush,
       maxBytes: maxBytesPerFlush,
       lanes,
+      retries: outageRetries,
     });
     this.#reads = new WriteBatcher<CheckpointRequest, StoredCheckpoint | undefined>({
       name: "checkpoint reads",

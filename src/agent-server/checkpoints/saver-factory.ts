@@ -49,8 +49,14 @@ export class SaverFactory {
   }
 
   /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */
-  forRun(kit: GraphKit, run: RunLease, metadata: Record<string, unknown>): CheckpointSaver {
+  forRun(
+    kit: GraphKit,
+    run: RunLease,
+    metadata: Record<string, unknown>,
+    requireHeld: () => void,
+  ): CheckpointSaver {
     return this.forKit(kit).forRun({
+      requireHeld,
       fence: { runId: run.run_id, attempt: run.attempt },
       metadata: publicConfigurable(metadata),
       newThread: run.newThread ?? false,

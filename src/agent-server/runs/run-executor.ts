@@ -1,34 +1,27 @@
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
+import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { readThreadState, type StateReader } from "../graphs/graph-state.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
-import { type ProtocolRow, toProtocolRow } from "../protocol/protocol-event.ts";
+import { toProtocolRow } from "../protocol/protocol-event.ts";
 import { ProtocolEventMapper } from "../protocol/protocol-events.ts";
 import { lifecycleOf, speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import type { StoreFactory } from "../store/graph-store.ts";
 import { CheckpointWrites } from "../streaming/checkpoint-writes.ts";
 import type { EventLog } from "../streaming/event-log.ts";
-import { forStreamModes, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
+import { forStreamModes, type GraphChunk, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
 import { RunTracer, type SpanSink } from "../streaming/run-tracer.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
 import { type ClaimedRun, describeRunError, type RunKwargs, type RunOutcome } from "./run.ts";
+import { countLastEvents, type RunResult } from "./run-end.ts";
+import type { StopReason } from "./run-hand-back.ts";
+import type { RunLease } from "./run-lease.ts";
 import { RunWriter } from "./run-writer.ts";
-
-/** Why a running graph was told to stop. */
-export type StopReason = "interrupt" | "rollback" | "timeout" | "shutdown" | "lease_lost";
-
-export type RunResult = {
-  outcome: RunOutcome;
-  /** JSON text of the last values, with `__interrupt__` when the run stopped at one. */
-  resultJson: string;
-  /** What clients of the streaming protocol hear last, numbered just before `lastSeq`; null where there are none. */
-  terminal: ProtocolRow | null;
-  lastSeq: number;
-};
 
 export type TracePlace = { workspaceId: string; project: string };
 export type TracedSpan = Parameters<SpanSink>[0];
@@ -56,17 +49,23 @@ export class RunExecutor {
     this.#options = options;
   }
 
-  /** Resolves with how it ended; rejects only when the lease was lost or the database is gone. */
-  async execute(run: ClaimedRun, stop: AbortController): Promise<RunResult> {
-    const writer = new RunWriter(run, this.#options.events, () =>
-      stop.abort("lease_lost" satisfies StopReason),
-    );
+  /** Resolves with how it ended; rejects only when it is not ours any more or the database is gone. */
+  async execute(run: ClaimedRun, stop: AbortController, lease: RunLease): Promise<RunResult> {
+    const onFailure = (error: unknown) => stop.abort(stopReasonOf(error));
+    const { events } = this.#options;
+    const writer = new RunWriter(run, { events, requireHeld: lease.require, onLost: onFailure });
     this.#options.feed.open(run.thread_id, run.last_seq);
     const protocol = speaksProtocol(run) ? new ProtocolEventMapper(run.graph_id, Date.now) : undefined;
-    const progress: Progress = { values: undefined, valuesJson: null, interrupted: false, protocol };
+    const progress: Progress = {
+      values: undefined,
+      valuesJson: null,
+      interrupted: false,
+      protocol,
+      onFailure,
+    };
     let outcome: RunOutcome;
     try {
-      outcome = await this.#runGraph(run, writer, stop.signal, progress);
+      outcome = await this.#runGraph(run, writer, { signal: stop.signal, lease }, progress);
     } catch (error) {
       outcome = await this.#failed(run, writer, stop.signal, progress, error);
     }
@@ -78,28 +77,23 @@ export class RunExecutor {
     for (const event of lastEvents ?? []) writer.writeRow("protocol", toProtocolRow(event));
     await writer.settled();
     const terminal = protocol ? terminalRow(run, outcome, Date.now()) : null;
-    if (terminal) writer.nextSeq();
+    const last = { held: writer.held, terminal };
     return {
       outcome,
-      terminal,
+      ...last,
       resultJson: outcome.error
         ? JSON.stringify({ __error__: outcome.error })
         : (progress.resultJson ?? progress.valuesJson ?? "{}"),
-      lastSeq: writer.nextSeq(),
+      lastSeq: writer.takeSeqs(countLastEvents(last)),
     };
   }
 
-  async #runGraph(
-    run: ClaimedRun,
-    writer: RunWriter,
-    signal: AbortSignal,
-    progress: Progress,
-  ): Promise<RunOutcome> {
+  async #runGraph(run: ClaimedRun, writer: RunWriter, held: Held, progress: Progress): Promise<RunOutcome> {
     writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
     const { protocol } = progress;
     if (protocol) writer.writeRow("protocol", toProtocolRow(protocol.start()));
     const loaded = this.#options.graphs.get(run.graph_id);
-    const graphRun = await this.#prepare(run, loaded, signal, progress);
+    const graphRun = await this.#prepare(run, loaded, held, progress);
     progress.graphRun = graphRun;
     protocol?.attach((graphRun.graph.streamTransformers ?? []) as never);
     if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
@@ -110,19 +104,26 @@ export class RunExecutor {
         progress.interrupted ||= hasInterrupt(chunk.payload);
       }
       const asked = forStreamModes(chunk, run.kwargs);
-      for (const event of asked ? mapper.map(asked) : [])
-        writer.write("run", event.name, event.namespace, JSON.stringify(event.data));
-      for (const event of protocol?.map(chunk) ?? []) writer.writeRow("protocol", toProtocolRow(event));
+      const invites = asksForAnswer(chunk);
+      for (const event of asked ? mapper.map(asked) : []) {
+        const row = { name: event.name, namespace: event.namespace, data: JSON.stringify(event.data) };
+        if (invites && !event.name.startsWith("messages")) writer.hold("run", row);
+        else writer.writeRow("run", row);
+      }
+      for (const event of protocol?.map(chunk) ?? []) {
+        if (event.method === "input.requested") writer.hold("protocol", toProtocolRow(event));
+        else writer.writeRow("protocol", toProtocolRow(event));
+      }
       await writer.room();
     }
-    signal.throwIfAborted();
+    held.signal.throwIfAborted();
     return this.#succeeded(run, graphRun, progress);
   }
 
   async #prepare(
     run: ClaimedRun,
     loaded: LoadedGraph,
-    signal: AbortSignal,
+    { signal, lease }: Held,
     progress: Progress,
   ): Promise<GraphRun> {
     const { kit } = loaded;
@@ -134,8 +135,9 @@ export class RunExecutor {
     // Not in the config: the graph library would carry them along and copy them at every step.
     const { serverMetadata } = this.#options;
     const told = { ...run.metadata, ...serverMetadata, run_attempt: run.attempt };
-    const saver = this.#options.savers.forRun(kit, run, { ...run.kwargs.config.configurable, ...told });
-    progress.writes = new CheckpointWrites(saver);
+    const metadata = { ...run.kwargs.config.configurable, ...told };
+    const saver = this.#options.savers.forRun(kit, run, metadata, lease.require);
+    progress.writes = new CheckpointWrites(saver, progress.onFailure);
     const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
     return {
       graph,
@@ -209,9 +211,13 @@ export class RunExecutor {
     progress: Progress,
     error: unknown,
   ): Promise<RunOutcome> {
-    const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
-    if (reason === "lease_lost" || reason === "shutdown") throw error;
     await progress.writes?.settled();
+    const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
+    const failure = progress.writes?.failure?.error;
+    if (reason && leavesRun.has(reason)) throw error;
+    // Ours, whatever the graph made of it: it is resumed where it stood when the database is back.
+    const trouble = databaseTrouble(failure) ?? databaseTrouble(error);
+    if (trouble) throw trouble;
     if (reason === "interrupt" || reason === "rollback") {
       const outcome = progress.graphRun
         ? await this.#fromState(run, progress.graphRun, progress)
@@ -221,7 +227,7 @@ export class RunExecutor {
     const described =
       reason === "timeout"
         ? { error: "TimeoutError", message: "The run took longer than the time limit and was stopped." }
-        : describeRunError(error);
+        : describeRunError(reason === "refused" ? failure : error);
     this.#options.logger.warn({ runId: run.run_id, graphId: run.graph_id, err: error }, "run failed");
     writer.write("run", "error", "", JSON.stringify(described));
     const values = progress.values === undefined ? null : JSON.stringify(toWire(progress.values));
@@ -248,8 +254,22 @@ async function addressAnswer(kwargs: RunKwargs, reader: StateReader, threadId: s
   return id === undefined ? kwargs : { ...kwargs, command: { ...kwargs.command, resume: { [id]: answer } } };
 }
 
+/** Reasons to stop without telling the run's end: another attempt goes on. */
+const leavesRun: ReadonlySet<StopReason> = new Set(["lease_lost", "lease_ended", "shutdown", "database"]);
+
+function stopReasonOf(error: unknown): StopReason {
+  if (error instanceof AppError && error.code === "run.lease_lost") return "lease_lost";
+  if (error instanceof AppError && error.code === "run.lease_ended") return "lease_ended";
+  return databaseTrouble(error) ? "database" : "refused";
+}
+
+/** What tells a run to stop. */
+type Held = { signal: AbortSignal; lease: RunLease };
+
 /** What is known of a run while it runs. */
 type Progress = {
+  /** A write failed: the run must stop. */
+  onFailure(error: unknown): void;
   values: unknown;
   valuesJson: string | null;
   resultJson?: string;
@@ -267,6 +287,15 @@ const nothingDone: RunOutcome = {
   valuesJson: null,
   interruptsJson: "{}",
 };
+
+/** A client may answer as soon as it hears of it. */
+function asksForAnswer(chunk: GraphChunk): boolean {
+  return (
+    chunk.kind === "chunk" &&
+    (chunk.mode === "values" || chunk.mode === "updates") &&
+    hasInterrupt(chunk.payload)
+  );
+}
 
 function hasInterrupt(values: unknown): boolean {
   return typeof values === "object" && values !== null && interruptKey in values;

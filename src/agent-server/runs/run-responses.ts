@@ -1,5 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import type { Logger } from "../../platform/logger.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Run, StreamMode } from "./run.ts";
@@ -9,8 +12,11 @@ import type { CreatedRun, RunService } from "./run-service.ts";
 
 /** A client hears something at least this often while it waits for a result. */
 const keepAliveMs = 5_000;
+const cancelPauseMs = 1_000;
+const maxCancels = 60;
 
 export type RunAnswers = {
+  logger: Logger;
   service: RunService;
   feed: ThreadFeed;
   /** Final values of a run that is over, as JSON text. */
@@ -56,9 +62,24 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
     headers: runLocation(run, options.stateless),
     ...(options.shutdown ? { signal: options.shutdown } : {}),
     onDisconnect: () => {
-      if (options.cancelOnDisconnect) void service.cancel(run, "interrupt");
+      if (options.cancelOnDisconnect) void cancelAbandoned(answers, run);
     },
   });
+}
+
+/** The client has left, so nobody would hear of a failure: a database that is away is waited for. */
+async function cancelAbandoned({ service, logger }: RunAnswers, run: Run): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await service.cancel(run, "interrupt");
+    } catch (error) {
+      if (!databaseTrouble(error) || tries >= maxCancels) {
+        logger.warn({ runId: run.run_id, err: error }, "an abandoned run could not be cancelled");
+        return;
+      }
+      await delay(cancelPauseMs, undefined, { ref: false });
+    }
+  }
 }
 
 /** The run's final values as JSON. After a few seconds the answer begins with line breaks, to keep it alive. */
@@ -78,7 +99,7 @@ export async function waitForRun(
   return new Response(
     keepAlive(result, () => {
       abandoned.abort();
-      if (options.cancelOnDisconnect) void answers.service.cancel(created.run, "interrupt");
+      if (options.cancelOnDisconnect) void cancelAbandoned(answers, created.run);
     }),
     { headers },
   );

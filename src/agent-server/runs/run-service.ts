@@ -1,4 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
@@ -12,7 +13,7 @@ import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
 import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
-import type { RunResult } from "./run-executor.ts";
+import type { RunResult } from "./run-end.ts";
 import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
   type ActiveRunFilter,
@@ -86,6 +87,8 @@ export class RunService {
       maxBytes: 4_000_000,
       bytesOf: (row) => row.kwargsJson.length + 500,
       write: (rows) => insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds),
+      // Another run of the thread began at the same moment: tried again, this one finds it there.
+      mayPass: (error) => sqlState(error) === "23505",
     });
   }
 
@@ -175,7 +178,7 @@ export class RunService {
     const { worker } = this.#options;
     const claim = run.delaySeconds === 0 && worker.reserve();
     try {
-      const inserted = await this.#inserts.add({ ...run, claim });
+      const inserted = await this.#insertRow({ ...run, claim });
       if (!inserted.status)
         throw inserted.thread_found ? threadBusy(run.threadId) : threadNotFound(run.threadId);
       const row = toCreated(run, inserted, request);
@@ -188,6 +191,9 @@ export class RunService {
             ...row,
             last_seq: afterSeq,
             protocol: inserted.protocol,
+            excused: 0,
+            alone: false,
+            leaseUntil: inserted.leaseUntil,
             newThread: inserted.new_thread,
           }),
         };
@@ -197,6 +203,12 @@ export class RunService {
     } finally {
       if (claim) worker.release();
     }
+  }
+
+  /** A thread that somebody else makes at the same moment is there, though the statement could not see it yet. */
+  async #insertRow(run: NewRun): Promise<InsertedRun> {
+    const inserted = await this.#inserts.add(run);
+    return inserted.thread_found || !run.createThread ? inserted : this.#inserts.add(run);
   }
 
   /** A pending run may be for this process, or for another one with room. */

@@ -6,6 +6,7 @@ import { readStatement, writeBatchStatement } from "../checkpoints/checkpoint-st
 import { findOwnershipsStatement } from "../protocol/protocol-store.ts";
 import { appendStatement } from "../streaming/event-store.ts";
 import {
+  claimLoneRun,
   claimRuns,
   exhaustedRuns,
   expireLeases,
@@ -13,7 +14,7 @@ import {
   finishRuns,
   heartbeatRuns,
   insertRuns,
-  nextDue,
+  lookForWork,
 } from "./run-statements.ts";
 
 let test: TestDatabase;
@@ -39,6 +40,7 @@ describe("statements of every run, planned for empty tables", () => {
   it.each([
     findTargets,
     insertRuns,
+    heartbeatRuns,
     writeBatchStatement,
     readStatement,
     appendStatement,
@@ -59,7 +61,7 @@ describe("statements of every run, planned for empty tables", () => {
     },
   );
 
-  it.each([claimRuns, nextDue, heartbeatRuns, expireLeases, exhaustedRuns])(
+  it.each([claimRuns, claimLoneRun, lookForWork, expireLeases, exhaustedRuns])(
     "$name looks where few runs are",
     async (statement) => {
       expect(await keptPlan(statement)).toMatch(

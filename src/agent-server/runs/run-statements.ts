@@ -33,10 +33,11 @@ export const findTargets: Statement = {
 /**
  * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
  * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
- * the index `runs_one_running`, and the loser's rows are tried again one by one.
+ * the index `runs_one_running`, and the loser tries again. So does who heard nothing of a commit: it then finds the
+ * rows it wrote.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_5",
+  name: "runs_insert_6",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
@@ -82,6 +83,7 @@ export const insertRuns: Statement = {
         case when starts then now() + make_interval(secs => $16::float8) end,
         case when starts then now() end
       from allowed
+      on conflict (run_id) do nothing
       returning run_id, status, attempt, created_at
     ), marked as (
       update threads t set status = 'busy', updated_at = now(),
@@ -90,8 +92,12 @@ export const insertRuns: Statement = {
       where a.old_thread and not a.active and a.delay_seconds = 0 and t.thread_id = a.thread_id
     )
     select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
-      i.status, i.attempt, i.created_at
+      coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
+      coalesce(i.created_at, w.created_at) as created_at
     from seen s left join inserted i on i.run_id = s.run_id
+    left join lateral (
+      select status, attempt, created_at from runs where i.run_id is null and run_id = s.run_id limit 1
+    ) w on true
     order by s.ordinal`,
 };
 
@@ -99,11 +105,10 @@ export const insertRuns: Statement = {
  * Takes due runs whose thread is free, oldest first within each thread. The thread's last number is read from the row
  * as it was locked: the end of a run that was cancelled in the queue may have been numbered a moment ago.
  */
-export const claimRuns: Statement = {
-  name: "runs_claim_3",
-  text: `with due as (
+const claimText = (condition: string) => `with due as (
       select r.run_id from runs r
       where r.status = 'pending' and r.ended_at is null and r.available_at <= now() and r.graph_id = any($4::text[])
+        and ${condition}
         and not exists (select 1 from runs b where b.thread_id = r.thread_id and b.status = 'running')
         and not exists (
           select 1 from runs e where e.thread_id = r.thread_id and e.status = 'pending' and e.available_at <= now()
@@ -116,70 +121,109 @@ export const claimRuns: Statement = {
         lease_expires_at = now() + make_interval(secs => $3::float8), updated_at = now(),
         started_at = coalesce(r.started_at, now())
       from due where r.run_id = due.run_id
-      returning ${prefixed}
+      returning ${prefixed}, r.excused, r.alone
     ), marked as (
       update threads t set status = 'busy', updated_at = now(),
         metadata = t.metadata || jsonb_build_object('graph_id', c.graph_id, 'assistant_id', c.assistant_id::text)
       from claimed c where t.thread_id = c.thread_id
       returning t.thread_id, t.protocol, t.last_seq
     )
-    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join marked t on t.thread_id = c.thread_id`,
+    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join marked t on t.thread_id = c.thread_id`;
+
+export const claimRuns: Statement = { name: "runs_claim_4", text: claimText("not r.alone") };
+
+/** One that is to have a process to itself: for one that has nothing to do, or when none was found for a minute. */
+export const claimLoneRun: Statement = {
+  name: "runs_claim_lone_1",
+  text: claimText("r.alone and ($5::boolean or r.updated_at < now() - interval '60 seconds')"),
 };
 
-/** When the next waiting run becomes due, so that nobody has to poll. */
-export const nextDue: Statement = {
-  name: "runs_next_due_2",
-  text: `select min(available_at) as due from runs
-    where status = 'pending' and ended_at is null and available_at > now()`,
+/**
+ * What there is to do, asked at every heartbeat: a wake-up may be lost. When the next run becomes due is told as a
+ * time from now, by the one clock all processes share.
+ */
+export const lookForWork: Statement = {
+  name: "runs_look_1",
+  text: `select
+      (select r.run_id from runs r where r.status = 'running' and r.lease_owner is not null
+        and r.lease_expires_at < now() limit 1) is not null as expired,
+      (select r.run_id from runs r where r.status = 'pending' and r.ended_at is null
+        and r.available_at <= now() limit 1) is not null as due,
+      (select r.run_id from runs r where r.status = 'pending' and r.ended_at is null
+        and r.available_at <= now() and r.alone limit 1) is not null as lone,
+      (select extract(epoch from min(r.available_at) - clock_timestamp())::float8 * 1000 from runs r
+        where r.status = 'pending' and r.ended_at is null and r.available_at > now()) as next_due_ms`,
 };
 
-/** Extends every lease of this process and reports what was asked of its runs meanwhile. */
+/**
+ * Extends leases of this process and reports what was asked of its runs meanwhile. Named one by one: a run that was
+ * claimed by a commit nobody heard of must not stay with a process that does not know of it.
+ */
 export const heartbeatRuns: Statement = {
-  name: "runs_heartbeat_1",
+  name: "runs_heartbeat_2",
   text: `update runs set lease_expires_at = now() + make_interval(secs => $2::float8)
-    where lease_owner = $1::uuid and status = 'running'
+    where run_id = any($3::uuid[]) and lease_owner = $1::uuid and coalesce(status) = 'running'
     returning run_id, attempt, cancel_action`,
 };
 
 /** Runs whose process is gone: back to the queue, or out of attempts. */
 export const expireLeases: Statement = {
-  name: "runs_expire_2",
+  name: "runs_expire_3",
   text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now()
-    where status = 'running' and lease_owner is not null and lease_expires_at < now() and attempt < $1
+    where status = 'running' and lease_owner is not null and lease_expires_at < now()
+      and attempt - excused < $1
     returning run_id, thread_id, attempt`,
 };
 
 export const exhaustedRuns: Statement = {
-  name: "runs_exhausted_2",
-  text: `select ${prefixed}, t.protocol, ${lastSeq} as last_seq
+  name: "runs_exhausted_3",
+  text: `select ${prefixed}, r.excused, r.alone, t.protocol, ${lastSeq} as last_seq
     from runs r join threads t on t.thread_id = r.thread_id
-    where r.status = 'running' and r.lease_owner is not null and r.lease_expires_at < now() and r.attempt >= $1
+    where r.status = 'running' and r.lease_owner is not null and r.lease_expires_at < now()
+      and r.attempt - r.excused >= $1
     limit 100`,
 };
 
+const stillHeld = "(r.attempt = q.attempt and r.status = 'running' and r.lease_owner = $5::uuid)";
+
 /**
- * Gives a lease back, for a shutdown: the next attempt goes on from the last checkpoint. Attempts only count up:
- * a number given out twice would let what the stopping process still writes pass as the next one's.
+ * Gives runs back: the next attempt goes on from the last checkpoint. Attempts only count up: a number given out twice
+ * would let what the stopping process still writes pass as the next one's; so an excused one is counted beside them,
+ * also when another process has taken the run meanwhile.
  */
-export const releaseRuns: Statement = {
-  name: "runs_release_2",
-  text: `update runs set status = 'pending', lease_owner = null, lease_expires_at = null, updated_at = now()
-    where run_id = any($1::uuid[]) and lease_owner = $2::uuid and status = 'running'
-    returning run_id`,
+export const handBack: Statement = {
+  // Without a name it is planned each time: it is rare, and a plan made for an empty table would read all of it.
+  name: "",
+  text: `with q as (
+      select * from unnest($1::uuid[], $2::int[], $3::boolean[], $4::boolean[]) as q(run_id, attempt, excused, alone)
+    )
+    update runs r set
+      excused = least(r.excused + q.excused::int, r.attempt),
+      alone = coalesce(q.alone, r.alone),
+      status = case when ${stillHeld} then 'pending' else r.status end,
+      lease_owner = case when ${stillHeld} then null else r.lease_owner end,
+      lease_expires_at = case when ${stillHeld} then null else r.lease_expires_at end,
+      updated_at = now()
+    from q where r.run_id = q.run_id and r.attempt >= q.attempt
+      and coalesce(r.status) in ('pending', 'running')
+    returning r.run_id`,
 };
 
 /**
- * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what
- * clients of the streaming protocol hear last, where there are any, and the end itself. `coalesce` keeps the
+ * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what invites
+ * an answer, what clients of the streaming protocol hear last, and the end itself. Who heard nothing of the commit and
+ * asks again is told that it was accepted. `coalesce` keeps the
  * planner from the index of running runs, which holds all that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_3",
+  name: "runs_finish_4",
   text: `with q as (
-      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-        $9::text[], $10::text[], $11::text[])
+      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
-        end_json, terminal_name, terminal_json, ordinal)
+        ordinal)
+    ), last as (
+      select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[])
+      as last(run_id, seq, family, name, namespace, data)
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
         lease_owner = null, lease_expires_at = null, cancel_action = null
@@ -203,15 +247,17 @@ export const finishRuns: Statement = {
       from q join done d on d.run_id = q.run_id join waiting w on w.run_id = q.run_id
       where t.thread_id = d.thread_id
     ), ended as (
-      insert into thread_events (thread_id, seq, run_id, family, name, data)
-      select d.thread_id, q.last_seq, q.run_id, 'control', 'end', q.end_json
-      from q join done d on d.run_id = q.run_id
-      union all
-      select d.thread_id, q.last_seq - 1, q.run_id, 'protocol', q.terminal_name, q.terminal_json
-      from q join done d on d.run_id = q.run_id where q.terminal_json is not null
+      insert into thread_events (thread_id, seq, run_id, family, name, namespace, data)
+      select d.thread_id, l.seq, l.run_id, l.family, l.name, l.namespace, l.data
+      from last l join done d on d.run_id = l.run_id
     )
-    select q.ordinal::int as ordinal, d.run_id is not null as accepted, coalesce(w.more, false) as more
+    select q.ordinal::int as ordinal, d.run_id is not null or coalesce(s.same, false) as accepted,
+      coalesce(w.more, false) as more
     from q left join done d on d.run_id = q.run_id left join waiting w on w.run_id = q.run_id
+    left join lateral (
+      select r.attempt = q.attempt and r.status = q.status as same from runs r
+      where d.run_id is null and r.run_id = q.run_id limit 1
+    ) s on true
     order by q.ordinal`,
 };
 

@@ -1,19 +1,22 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
+import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { textArray } from "../../platform/db/text-array.ts";
+import type { ThreadEvent } from "../streaming/thread-event.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { CancelAction, ClaimedRun, Run, RunKwargs, RunOutcome, RunStatus } from "./run.ts";
+import type { RunResult } from "./run-end.ts";
 import {
+  claimLoneRun,
   claimRuns,
   exhaustedRuns,
   expireLeases,
   findRun,
   findTargets,
   finishRuns,
+  handBack,
   heartbeatRuns,
   insertRuns,
-  nextDue,
-  releaseRuns,
+  lookForWork,
   runColumns,
   runStatus,
 } from "./run-statements.ts";
@@ -29,8 +32,11 @@ export function toRun(row: RunRow): Run {
   };
 }
 
-function toClaimed(row: RunRow & { last_seq: number; protocol: boolean }): ClaimedRun {
-  return { ...toRun(row), last_seq: Number(row.last_seq), protocol: row.protocol };
+type ClaimedRow = RunRow & Pick<ClaimedRun, "last_seq" | "protocol" | "excused" | "alone">;
+
+function toClaimed(row: ClaimedRow, leaseUntil: number): ClaimedRun {
+  const { last_seq, protocol, excused, alone, ...run } = row;
+  return { ...toRun(run), last_seq: Number(last_seq), protocol, excused, alone, leaseUntil };
 }
 
 export type TargetQuery = { workspaceId: string; threadId: string | null; assistantId: string };
@@ -83,6 +89,8 @@ export type InsertedRun = {
   status: RunStatus | null;
   attempt: number | null;
   created_at: Date | null;
+  /** For a run that runs at once, by this process's monotonic clock. */
+  leaseUntil: number;
 };
 
 export async function insertNewRuns(
@@ -91,7 +99,8 @@ export async function insertNewRuns(
   owner: string,
   leaseSeconds: number,
 ): Promise<InsertedRun[]> {
-  return database.query<InsertedRun>(insertRuns, [
+  const leaseUntil = performance.now() + leaseSeconds * 1000;
+  const inserted = await database.query<InsertedRun>(insertRuns, [
     rows.map((row) => row.runId),
     rows.map((row) => row.threadId),
     rows.map((row) => row.workspaceId),
@@ -112,32 +121,57 @@ export async function insertNewRuns(
     rows.map((row) => row.threadTtl?.strategy ?? null),
     rows.map((row) => row.speaksProtocol),
   ]);
+  for (const row of inserted) row.leaseUntil = leaseUntil;
+  return inserted;
 }
 
-export async function claimDueRuns(
+export type ClaimOptions = {
+  limit: number;
+  owner: string;
+  leaseSeconds: number;
+  graphIds: readonly string[];
+};
+
+export async function claimDueRuns(database: Database, options: ClaimOptions): Promise<ClaimedRun[]> {
+  return claim(database, claimRuns, options, []);
+}
+
+/** A run that is to have a process to itself. `idle`: this one has nothing else to do. */
+export async function claimDueLoneRun(
   database: Database,
-  options: { limit: number; owner: string; leaseSeconds: number; graphIds: readonly string[] },
-): Promise<ClaimedRun[]> {
-  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(claimRuns, [
-    options.limit,
-    options.owner,
-    options.leaseSeconds,
-    options.graphIds,
-  ]);
-  return rows.map(toClaimed);
+  options: Omit<ClaimOptions, "limit"> & { idle: boolean },
+): Promise<ClaimedRun | undefined> {
+  const [run] = await claim(database, claimLoneRun, { ...options, limit: 1 }, [options.idle]);
+  return run;
 }
 
-export async function nextDueAt(database: Database): Promise<Date | null> {
-  const [row] = await database.query<{ due: Date | null }>(nextDue, []);
-  return row?.due ?? null;
+async function claim(
+  database: Database,
+  statement: Statement,
+  options: ClaimOptions,
+  more: unknown[],
+): Promise<ClaimedRun[]> {
+  const leaseUntil = performance.now() + options.leaseSeconds * 1000;
+  const { limit, owner, leaseSeconds, graphIds } = options;
+  const rows = await database.query<ClaimedRow>(statement, [limit, owner, leaseSeconds, graphIds, ...more]);
+  return rows.map((row) => toClaimed(row, leaseUntil));
+}
+
+/** What there is to do; `next_due_ms` from now. */
+export type WorkToDo = { expired: boolean; due: boolean; lone: boolean; next_due_ms: number | null };
+
+export async function findWork(database: Database): Promise<WorkToDo> {
+  const [work] = await database.query<WorkToDo>(lookForWork, []);
+  return work!;
 }
 
 export async function extendLeases(
   database: Database,
+  runIds: readonly string[],
   owner: string,
   leaseSeconds: number,
 ): Promise<{ run_id: string; attempt: number; cancel_action: CancelAction | null }[]> {
-  return database.query(heartbeatRuns, [owner, leaseSeconds]);
+  return database.query(heartbeatRuns, [owner, leaseSeconds, runIds]);
 }
 
 export async function requeueExpired(database: Database, attempts: number): Promise<{ run_id: string }[]> {
@@ -145,41 +179,54 @@ export async function requeueExpired(database: Database, attempts: number): Prom
 }
 
 export async function findExhausted(database: Database, attempts: number): Promise<ClaimedRun[]> {
-  const rows = await database.query<RunRow & { last_seq: number; protocol: boolean }>(exhaustedRuns, [
-    attempts,
-  ]);
-  return rows.map(toClaimed);
+  const rows = await database.query<ClaimedRow>(exhaustedRuns, [attempts]);
+  return rows.map((row) => toClaimed(row, 0));
 }
 
-export async function releaseLeases(database: Database, runIds: string[], owner: string): Promise<void> {
-  await database.query(releaseRuns, [runIds, owner]);
+export type HandedBackRun = { runId: string; attempt: number; excused: boolean; alone: boolean | null };
+
+export async function handBackRuns(
+  database: Database,
+  runs: readonly HandedBackRun[],
+  owner: string,
+): Promise<void> {
+  await database.query(handBack, [
+    runs.map((run) => run.runId),
+    runs.map((run) => run.attempt),
+    runs.map((run) => run.excused),
+    runs.map((run) => run.alone),
+    owner,
+  ]);
 }
 
 export type FinishedRun = {
-  runId: string;
-  attempt: number;
+  run: Pick<ClaimedRun, "run_id" | "attempt">;
   lastSeq: number;
   outcome: RunOutcome;
-  /** For clients of the streaming protocol, numbered just before `lastSeq`. */
-  terminal: { name: string; data: string } | null;
+  /** The last entries of its log. */
+  events: readonly ThreadEvent[];
 };
 
 export async function finishRunRows(
   database: Database,
   rows: readonly FinishedRun[],
 ): Promise<{ accepted: boolean; more: boolean }[]> {
+  const events = rows.flatMap((row) => row.events);
   return database.query(finishRuns, [
-    rows.map((row) => row.runId),
-    rows.map((row) => row.attempt),
+    rows.map((row) => row.run.run_id),
+    rows.map((row) => row.run.attempt),
     textArray(rows.map((row) => row.outcome.status)),
     textArray(rows.map((row) => (row.outcome.error ? JSON.stringify(row.outcome.error) : null))),
     textArray(rows.map((row) => row.outcome.threadStatus)),
     textArray(rows.map((row) => row.outcome.valuesJson)),
     textArray(rows.map((row) => row.outcome.interruptsJson)),
     rows.map((row) => row.lastSeq),
-    textArray(rows.map((row) => JSON.stringify({ status: row.outcome.status, error: row.outcome.error }))),
-    textArray(rows.map((row) => row.terminal?.name ?? null)),
-    textArray(rows.map((row) => row.terminal?.data ?? null)),
+    events.map((event) => event.runId),
+    events.map((event) => event.seq),
+    textArray(events.map((event) => event.family)),
+    textArray(events.map((event) => event.name)),
+    textArray(events.map((event) => event.namespace)),
+    textArray(events.map((event) => event.data)),
   ]);
 }
 
@@ -190,7 +237,7 @@ export async function finishRunRows(
 export async function endRolledBackRun(
   sql: Sql,
   run: Pick<Run, "run_id" | "thread_id">,
-  end: Pick<FinishedRun, "lastSeq" | "terminal">,
+  end: Pick<RunResult, "lastSeq" | "terminal">,
 ): Promise<void> {
   await raw`update threads set last_seq = greatest(last_seq, ${end.lastSeq}::bigint)
     where thread_id = ${run.thread_id}`.execute(sql);

@@ -1,20 +1,24 @@
 import type { Database, Unlisten } from "../../platform/db/database.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
+import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import { leaseLost } from "../streaming/event-log.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import { exhaustedResult } from "./exhausted-run.ts";
+import { HandBackQueue } from "./hand-back-queue.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts } from "./run.ts";
-import type { RunExecutor, RunResult, StopReason } from "./run-executor.ts";
+import { lastEvents, type RunResult } from "./run-end.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import { handBackReason, type StopReason } from "./run-hand-back.ts";
 import {
+  claimDueLoneRun,
   claimDueRuns,
-  extendLeases,
   type FinishedRun,
   findExhausted,
+  findWork,
   finishRunRows,
-  nextDueAt,
-  releaseLeases,
   requeueExpired,
 } from "./run-store.ts";
 import { StartGate } from "./start-gate.ts";
@@ -42,9 +46,13 @@ export type RunWorkerOptions = {
 type ActiveRun = { run: ClaimedRun; stop: AbortController; done: Promise<RunResult | null> };
 type Finish = { accepted: boolean; more: boolean };
 
+/** What a stop may take beyond its grace, in each of its last steps. */
+const lastStepMs = 400;
+const maxSleepMs = 3_600_000;
+
 /**
- * Holds the leases of this process: takes due runs, keeps their leases alive, ends them.
- * Wake-ups come by NOTIFY, by a timer for the next delayed run, and by a slow sweep for dead processes.
+ * Takes due runs, runs them and ends them. Wake-ups come by NOTIFY and by a timer for the next delayed run; every
+ * heartbeat looks for itself, for what dead processes left and for what no wake-up told.
  */
 export class RunWorker {
   readonly #options: RunWorkerOptions;
@@ -52,25 +60,40 @@ export class RunWorker {
   readonly #following = new Set<Promise<unknown>>();
   readonly #finishes: WriteBatcher<FinishedRun, Finish>;
   readonly #gate: StartGate;
+  readonly #leases: LeaseKeeper;
+  readonly #handBacks: HandBackQueue;
   #unlisten: Unlisten | undefined;
   #beat: NodeJS.Timeout | undefined;
   #dueTimer: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
+  #beating = false;
   #reserved = 0;
   /** Whether runs may be waiting for room in this process. */
   #backlog = false;
+  /** A run that is to have a process to itself waits somewhere. */
+  #loneWaits = false;
+  /** Such a run is under way here. */
+  #loneRuns = false;
   #stopping = false;
 
   constructor(options: RunWorkerOptions) {
     this.#options = options;
+    const { database, logger, processId, leaseMs } = options;
     this.#gate = new StartGate(() => options.feed.isHeard);
+    this.#leases = new LeaseKeeper({ database, processId, leaseMs });
+    this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.#wakeAll() });
     this.#finishes = new WriteBatcher<FinishedRun, Finish>({
       name: "run_finish",
       lanes: 2,
       maxRows: 200,
       maxBytes: 4_000_000,
-      bytesOf: (row) => (row.outcome.valuesJson?.length ?? 0) + 300,
+      retries: outageRetries,
+      bytesOf: (row) =>
+        row.events.reduce(
+          (sum, event) => sum + event.data.length,
+          (row.outcome.valuesJson?.length ?? 0) + 300,
+        ),
       write: (rows) => finishRunRows(options.database, rows),
     });
   }
@@ -98,7 +121,7 @@ export class RunWorker {
   /** Room for a run that is about to be inserted as already claimed. */
   reserve(): boolean {
     if (this.#stopping) return false;
-    if (this.#active.size + this.#reserved >= this.#options.concurrency) {
+    if (this.#room() <= 0) {
       this.#backlog = true;
       return false;
     }
@@ -117,9 +140,12 @@ export class RunWorker {
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), this.#options.runTimeoutMs);
     timer.unref();
+    if (run.cancel_action) stop.abort(run.cancel_action satisfies StopReason);
+    if (run.alone) this.#loneRuns = true;
     const done = this.#execute(run, stop).finally(() => {
       clearTimeout(timer);
       this.#active.delete(run.run_id);
+      if (run.alone) this.#loneRuns = false;
       this.#options.feed.close(run.thread_id);
       if (this.#backlog) this.wake();
     });
@@ -159,27 +185,34 @@ export class RunWorker {
       });
   }
 
-  /** Lets runs finish for the grace period, then gives the rest back to the queue. Returns what it interrupted. */
+  /** What waits in the queue may be for this process or for another one. */
+  #wakeAll(): void {
+    this.wake();
+    const { feed, database } = this.#options;
+    // A lost announcement only delays the run until the next heartbeat.
+    if (feed.othersListen) database.notify(runsChannel, "wake").catch(() => undefined);
+  }
+
+  /**
+   * Lets runs finish for the grace period, then gives the rest back to the queue. Returns what it interrupted. Takes
+   * hardly longer than the grace, whatever the graphs and the database do.
+   */
   async stop(graceMs: number): Promise<string[]> {
+    const deadline = performance.now() + graceMs;
     this.#stopping = true;
     clearTimeout(this.#dueTimer);
-    await this.#unlisten?.();
-    await this.#claiming;
+    await within(lastStepMs, Promise.all([this.#unlisten?.(), this.#claiming]));
     const all = Promise.allSettled([...this.#active.values()].map((active) => active.done));
-    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+    await within(deadline - performance.now(), all);
     const left = [...this.#active.values()];
-    if (left.length > 0) {
-      for (const active of left) active.stop.abort("shutdown" satisfies StopReason);
-      await Promise.race([all, new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
-      await releaseLeases(
-        this.#options.database,
-        left.map((active) => active.run.run_id),
-        this.#options.processId,
-      );
-      await this.#options.database.notify(runsChannel, "wake");
-    }
-    await Promise.all(this.#following);
+    for (const active of left) active.stop.abort("shutdown" satisfies StopReason);
+    await within(lastStepMs, all);
     clearInterval(this.#beat);
+    this.#leases.stop();
+    // A graph that does not let go is given back all the same: what it still writes is refused by the fence.
+    for (const { run } of this.#active.values()) this.#handBacks.add(run, "shutdown");
+    await within(lastStepMs, this.#handBacks.flush());
+    await within(Math.max(lastStepMs, deadline - performance.now()), Promise.all(this.#following));
     return left.map((active) => `run ${active.run.run_id} (returned to the queue)`);
   }
 
@@ -198,35 +231,38 @@ export class RunWorker {
 
   async #execute(run: ClaimedRun, stop: AbortController): Promise<RunResult | null> {
     const { logger, executor } = this.#options;
+    const lease = this.#leases.hold(run, stop);
     try {
       await this.#gate.enter();
-      const result = await executor.execute(run, stop);
+      const result = await executor.execute(run, stop, lease);
       if (stop.signal.reason === "rollback") {
         await this.#options.onRollback(run, result);
         // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
-        this.publishEnd(run, result);
+        this.publishEnd(run, { ...result, held: [] });
+        this.#wakeAll();
       } else await this.#finish(run, result);
       return result;
     } catch (error) {
-      const reason = stop.signal.reason as StopReason | undefined;
-      if (reason === "lease_lost" || reason === "shutdown") {
-        logger.info({ runId: run.run_id, reason }, "run left to another attempt");
-      } else {
-        // Its lease runs out and another attempt goes on from the last checkpoint.
-        logger.error({ runId: run.run_id, err: error }, "run could not be ended");
-      }
+      const stopped = stop.signal.reason as StopReason | undefined;
+      const reason = handBackReason(stopped, databaseTrouble(error) !== undefined);
+      if (reason) this.#handBacks.add(run, reason);
+      else if (stopped === "lease_lost") logger.info({ runId: run.run_id }, "run left to another process");
+      // Its lease runs out and another attempt goes on from the last checkpoint.
+      else logger.error({ runId: run.run_id, err: error }, "run could not be ended");
       return null;
+    } finally {
+      this.#leases.drop(run.run_id);
     }
   }
 
   async #finish(run: ClaimedRun, result: RunResult): Promise<void> {
     await this.#options.beforeEnd(run, result);
+    const { outcome, lastSeq } = result;
     const { accepted, more } = await this.#finishes.add({
-      runId: run.run_id,
-      attempt: run.attempt,
-      lastSeq: result.lastSeq,
-      outcome: result.outcome,
-      terminal: result.terminal,
+      run,
+      outcome,
+      lastSeq,
+      events: lastEvents(run, result),
     });
     if (!accepted) throw leaseLost(run.run_id);
     this.publishEnd(run, result);
@@ -234,47 +270,44 @@ export class RunWorker {
   }
 
   publishEnd(run: ClaimedRun, result: RunResult): void {
-    const { terminal, lastSeq } = result;
-    const ofRun = { threadId: run.thread_id, runId: run.run_id };
-    this.#options.feed.publish([
-      ...(terminal ? [{ ...ofRun, ...terminal, seq: lastSeq - 1, family: "protocol" as const }] : []),
-      {
-        ...ofRun,
-        seq: lastSeq,
-        family: "control",
-        name: "end",
-        namespace: "",
-        data: JSON.stringify({ status: result.outcome.status, error: result.outcome.error }),
-      },
-    ]);
+    this.#options.feed.publish(lastEvents(run, result));
+  }
+
+  #room(): number {
+    return this.#loneRuns ? 0 : this.#options.concurrency - this.#active.size - this.#reserved;
   }
 
   async #claim(): Promise<void> {
-    const { database, processId, concurrency, graphIds } = this.#options;
-    const room = concurrency - this.#active.size - this.#reserved;
+    const { database, processId, graphIds } = this.#options;
+    const how = { owner: processId, leaseSeconds: this.leaseSeconds, graphIds };
+    if (this.#loneWaits && !this.#loneRuns) {
+      const idle = this.#active.size + this.#reserved === 0;
+      const run = await claimDueLoneRun(database, { ...how, idle });
+      if (run) void this.begin(run);
+    }
+    const room = this.#room();
     if (room <= 0) {
       this.#backlog = true;
       return;
     }
-    const runs = await claimDueRuns(database, {
-      limit: room,
-      owner: processId,
-      leaseSeconds: this.leaseSeconds,
-      graphIds,
-    });
+    const runs = await claimDueRuns(database, { ...how, limit: room });
     // Full again: there may be more, and the next run to end makes room for it.
     this.#backlog = runs.length === room;
     for (const run of runs) void this.begin(run);
-    if (runs.length === 0) await this.#armTimer();
+    if (runs.length === 0) await this.#look();
   }
 
-  async #armTimer(): Promise<void> {
-    const due = await nextDueAt(this.#options.database);
+  /** What there is to do, and when the next run becomes due. */
+  async #look(): Promise<{ expired: boolean; due: boolean }> {
+    const work = await findWork(this.#options.database);
+    this.#loneWaits = work.lone;
     clearTimeout(this.#dueTimer);
-    if (!due || this.#stopping) return;
-    const wait = Math.min(Math.max(due.getTime() - Date.now(), 0) + 5, 3_600_000);
-    this.#dueTimer = setTimeout(() => this.wake(), wait);
-    this.#dueTimer.unref();
+    if (work.next_due_ms !== null && !this.#stopping) {
+      const wait = Math.min(Math.max(work.next_due_ms, 0) + 5, maxSleepMs);
+      this.#dueTimer = setTimeout(() => this.wake(), wait);
+      this.#dueTimer.unref();
+    }
+    return work;
   }
 
   #onMessage(payload: string): void {
@@ -283,51 +316,35 @@ export class RunWorker {
     else this.wake();
   }
 
+  /** One at a time: a database that does not answer must not gather them. */
   #heartbeat(): void {
-    void this.#keepLeases()
-      .then(() => this.#sweep())
+    if (this.#beating) return;
+    this.#beating = true;
+    void this.#beatOnce()
       .catch((error: unknown) =>
         this.#options.logger.warn(
           { reason: errorMessage(error) },
           "could not renew the leases of running runs",
         ),
-      );
+      )
+      .finally(() => {
+        this.#beating = false;
+      });
   }
 
-  async #keepLeases(): Promise<void> {
-    if (this.#active.size === 0) return;
-    const before = [...this.#active.values()];
-    const held = new Map(
-      (await extendLeases(this.#options.database, this.#options.processId, this.leaseSeconds)).map(
-        (lease) => [lease.run_id, lease],
-      ),
-    );
-    for (const { run, stop } of before) {
-      const lease = held.get(run.run_id);
-      if (lease?.cancel_action) stop.abort(lease.cancel_action satisfies StopReason);
-      // Not ours any more: either it has just ended, which makes this moot, or somebody else has it.
-      else if (!lease || lease.attempt !== run.attempt) stop.abort("lease_lost" satisfies StopReason);
-    }
+  async #beatOnce(): Promise<void> {
+    await this.#leases.renew(this.#handBacks.runIds);
+    if (this.#stopping) return;
+    const { expired, due } = await this.#look();
+    if (expired) await this.#sweep();
+    if (due) this.wake();
   }
 
   /** Puts runs of dead processes back into the queue, or ends them when their attempts are used up. */
   async #sweep(): Promise<void> {
     const { database, logger } = this.#options;
     for (const run of await findExhausted(database, maxAttempts)) {
-      const error = {
-        error: "AttemptsExhausted",
-        message: `The run was started ${run.attempt} times and its process ended each time before it was done.`,
-      };
-      const outcome = {
-        status: "error",
-        threadStatus: "error",
-        error,
-        valuesJson: null,
-        interruptsJson: "{}",
-      } as const;
-      const terminal = speaksProtocol(run) ? terminalRow(run, outcome, Date.now()) : null;
-      const resultJson = JSON.stringify({ __error__: error });
-      const result = { outcome, resultJson, terminal, lastSeq: run.last_seq + (terminal ? 2 : 1) };
+      const result = exhaustedResult(run, Date.now());
       await this.#finish(run, result);
       await this.#options.onEnd(run, result);
     }
@@ -337,4 +354,12 @@ export class RunWorker {
       this.wake();
     }
   }
+}
+
+/** Resolves when the work is settled, or after that time; a failure is nobody's who waits here. */
+async function within(waitMs: number, work: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, Math.max(0, waitMs));
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
 }

@@ -1,6 +1,7 @@
 import type { EventLog } from "../streaming/event-log.ts";
 import type { EventFamily } from "../streaming/thread-event.ts";
 import type { ClaimedRun } from "./run.ts";
+import type { UnnumberedEvent } from "./run-end.ts";
 
 /** More than this many events on their way to the log make the graph wait. */
 const maxOutstanding = 512;
@@ -10,29 +11,37 @@ export class RunWriter {
   readonly #run: ClaimedRun;
   readonly #events: EventLog;
   readonly #onLost: (error: unknown) => void;
+  readonly #requireHeld: () => void;
+  readonly #held: UnnumberedEvent[] = [];
   #seq: number;
   #outstanding = 0;
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor(run: ClaimedRun, events: EventLog, onLost: (error: unknown) => void) {
+  constructor(
+    run: ClaimedRun,
+    options: { events: EventLog; requireHeld(): void; onLost(error: unknown): void },
+  ) {
     this.#run = run;
-    this.#events = events;
-    this.#onLost = onLost;
+    this.#events = options.events;
+    this.#onLost = options.onLost;
+    this.#requireHeld = options.requireHeld;
     this.#seq = run.last_seq;
   }
 
-  /** The number the next event gets. */
-  nextSeq(): number {
-    this.#seq += 1;
+  /** Takes that many numbers and answers the last of them. */
+  takeSeqs(count: number): number {
+    this.#seq += count;
     return this.#seq;
   }
 
+  /** Throws when the run is not ours any more. */
   write(family: EventFamily, name: string, namespace: string, data: string): void {
+    this.#requireHeld();
     this.#outstanding += 1;
     const { thread_id: threadId, run_id: runId, attempt } = this.#run;
     this.#events
-      .append({ threadId, runId, attempt, seq: this.nextSeq(), family, name, namespace, data })
+      .append({ threadId, runId, attempt, seq: this.takeSeqs(1), family, name, namespace, data })
       .catch((error: unknown) => {
         if (this.#failure === undefined) this.#onLost(error);
         this.#failure ??= error;
@@ -45,6 +54,15 @@ export class RunWriter {
 
   writeRow(family: EventFamily, row: { name: string; namespace: string; data: string }): void {
     this.write(family, row.name, row.namespace, row.data);
+  }
+
+  /** Keeps an event that invites an answer until the run ends: before that the answer could not be taken. */
+  hold(family: EventFamily, row: { name: string; namespace: string; data: string }): void {
+    this.#held.push({ family, ...row });
+  }
+
+  get held(): readonly UnnumberedEvent[] {
+    return this.#held;
   }
 
   /** Back-pressure: returns at once while there is room. */

@@ -110,6 +110,12 @@ export type Run = {
 export type ClaimedRun = Run & {
   last_seq: number;
   protocol: boolean;
+  /** Attempts before this one that do not count towards the limit. */
+  excused: number;
+  /** It blocked the event loop of its process: it has one to itself now. */
+  alone: boolean;
+  /** Until when it is ours, by this process's monotonic clock. */
+  leaseUntil: number;
   /** The thread was made with the run: it has no checkpoint to look for. */
   newThread?: boolean;
 };

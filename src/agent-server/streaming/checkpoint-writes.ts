@@ -5,32 +5,52 @@ type Writer = Pick<BaseCheckpointSaver, "put" | "putWrites">;
 
 /**
  * The checkpoints of one run on their way to the database. The graph library waits for them before it ends, but not
- * when it is told to stop, and once the run has ended the fence refuses them: what it had done would be lost.
+ * when it is told to stop, and once the run has ended the fence refuses them: what it had done would be lost. Nor does
+ * it look at them while it runs: one that fails meanwhile would be a rejection nobody handles, which ends the process.
+ * So a failure stops the run from here, and the library is not told.
  */
 export class CheckpointWrites {
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #onFailure: (error: unknown) => void;
+  #failure: { error: unknown } | undefined;
 
   /** `saver` must belong to the run alone. */
-  constructor(saver: Writer) {
+  constructor(saver: Writer, onFailure: (error: unknown) => void) {
+    this.#onFailure = onFailure;
     const put = saver.put.bind(saver);
     const putWrites = saver.putWrites.bind(saver);
-    saver.put = (...given) => this.#note(put(...given));
-    saver.putWrites = (...given) => this.#note(putWrites(...given));
+    saver.put = (...given) => this.#note(put(...given), given[0]);
+    saver.putWrites = (...given) => this.#note(putWrites(...given), undefined);
+  }
+
+  /** The first write that failed. */
+  get failure(): { error: unknown } | undefined {
+    return this.#failure;
   }
 
   /** Resolves when none is left, whether they were written or refused. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) {
-      await Promise.allSettled(this.#pending);
+      await Promise.all(this.#pending);
       // The library writes them one after another: the end of one may be the beginning of the next.
       await nextTurn();
     }
   }
 
-  #note<T>(write: Promise<T>): Promise<T> {
-    this.#pending.add(write);
-    const forget = () => this.#pending.delete(write);
-    write.then(forget, forget);
-    return write;
+  #note<T>(write: Promise<T>, instead: T): Promise<T> {
+    const noted = write.then(
+      (value) => {
+        this.#pending.delete(noted);
+        return value;
+      },
+      (error: unknown) => {
+        this.#pending.delete(noted);
+        this.#failure ??= { error };
+        this.#onFailure(error);
+        return instead;
+      },
+    );
+    this.#pending.add(noted);
+    return noted;
   }
 }

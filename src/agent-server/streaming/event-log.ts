@@ -1,5 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { appendEvents, type EventRow } from "./event-store.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
@@ -17,6 +17,7 @@ export class EventLog {
       lanes: 1,
       maxRows: 2_000,
       maxBytes: 4_000_000,
+      retries: outageRetries,
       bytesOf: (row) => row.data.length + 200,
       write: async (rows) => {
         const lost = await appendEvents(database, rows);

@@ -1,4 +1,5 @@
 import type { Database, Statement } from "../../platform/db/database.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
 import { textArray } from "../../platform/db/text-array.ts";
 import type { EventFamily, ThreadEvent } from "./thread-event.ts";
 
@@ -9,9 +10,7 @@ export type EventRow = ThreadEvent & { attempt: number };
  * Runs are found by their id alone, here and wherever a lease is checked: the index of running runs is small in the
  * planner's eyes, but it holds all that ended since the last vacuum.
  */
-export const appendStatement: Statement = {
-  name: "thread_events_append_2",
-  text: `with q as (
+const appendText = (onConflict: string, alsoLost: string) => `with q as (
     select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[])
       as q(thread_id, seq, run_id, attempt, family, name, namespace, data)
   ), held as materialized (
@@ -21,9 +20,26 @@ export const appendStatement: Statement = {
     insert into thread_events (thread_id, seq, run_id, family, name, namespace, data)
     select q.thread_id, q.seq, q.run_id, q.family, q.name, q.namespace, q.data
     from q join held h on h.run_id = q.run_id and h.attempt = q.attempt
+    ${onConflict}
   )
   select distinct q.run_id, q.attempt from q
-  where not exists (select 1 from held h where h.run_id = q.run_id and h.attempt = q.attempt)`,
+  where not exists (select 1 from held h where h.run_id = q.run_id and h.attempt = q.attempt)${alsoLost}`;
+
+export const appendStatement: Statement = { name: "thread_events_append_2", text: appendText("", "") };
+
+/**
+ * The same for rows of which some are there already: a commit nobody heard of. Where somebody else's event has the
+ * number, the writer is not the one who gives out numbers.
+ */
+const appendAgainStatement: Statement = {
+  name: "thread_events_append_again_1",
+  text: appendText(
+    "on conflict (thread_id, seq) do nothing returning thread_id, seq",
+    `
+    or (not exists (select 1 from written w where w.thread_id = q.thread_id and w.seq = q.seq)
+      and not exists (select 1 from thread_events e where e.thread_id = q.thread_id and e.seq = q.seq
+        and e.run_id = q.run_id and e.name = q.name and e.data = q.data))`,
+  ),
 };
 
 const readAfter: Statement = {
@@ -46,7 +62,7 @@ export async function appendEvents(
   database: Database,
   rows: readonly EventRow[],
 ): Promise<{ run_id: string; attempt: number }[]> {
-  return database.query(appendStatement, [
+  const values = [
     rows.map((row) => row.threadId),
     rows.map((row) => row.seq),
     rows.map((row) => row.runId),
@@ -55,7 +71,13 @@ export async function appendEvents(
     textArray(rows.map((row) => row.name)),
     textArray(rows.map((row) => row.namespace)),
     textArray(rows.map((row) => row.data)),
-  ]);
+  ];
+  try {
+    return await database.query(appendStatement, values);
+  } catch (error) {
+    if (sqlState(error) !== "23505") throw error;
+    return database.query(appendAgainStatement, values);
+  }
 }
 
 export async function readEvents(

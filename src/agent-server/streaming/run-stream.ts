@@ -1,3 +1,4 @@
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { SseFrame } from "../../platform/http/sse.ts";
 import type { StreamMode } from "../runs/run.ts";
 import type { ThreadEvent } from "./thread-event.ts";
@@ -22,11 +23,21 @@ export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseF
   const { feed, threadId, runId, signal } = options;
   for await (const page of feed.read(threadId, options.afterSeq, signal)) {
     // Nothing new but something happened: a queued run was cancelled, or its log was pruned.
-    if (page.length === 0 && (await options.isOver())) return;
+    if (page.length === 0 && (await isOver(options))) return;
     const own = page.filter((event) => event.runId === runId);
     const frames = selectFrames(own, options);
     if (frames.length > 0) yield frames;
     if (own.some((event) => event.family === "control")) return;
+  }
+}
+
+/** While the database is away nobody can tell; the next ring asks again. */
+async function isOver(options: RunStreamOptions): Promise<boolean> {
+  try {
+    return await options.isOver();
+  } catch (error) {
+    if (databaseTrouble(error)) return false;
+    throw error;
   }
 }
 

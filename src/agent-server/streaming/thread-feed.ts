@@ -1,4 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import { AwaitedThreads } from "./awaited-threads.ts";
 import { Bell } from "./bell.ts";
 import { readEvents } from "./event-store.ts";
@@ -11,6 +13,8 @@ const pageSize = 500;
 const maxIdsPerNotice = 200;
 /** A reader looks for itself this often, should an announcement ever be lost. */
 const safetyMs = 15_000;
+const pagePauseMs = 500;
+const maxPageTries = 60;
 
 type Channel = {
   /** The newest committed events, without gaps; readers further behind page through the log. */
@@ -127,7 +131,7 @@ export class ThreadFeed {
     try {
       while (!signal.aborted) {
         const rang = bell.take();
-        const page = this.#recent(channel, cursor) ?? (await this.page(threadId, cursor));
+        const page = this.#recent(channel, cursor) ?? (await this.#pagePatiently(threadId, cursor, signal));
         if (page.length === 0 && !rang) {
           await bell.rings();
           continue;
@@ -164,6 +168,18 @@ export class ThreadFeed {
   /** One page of the log after `afterSeq`. */
   page(threadId: string, afterSeq: number): Promise<ThreadEvent[]> {
     return readEvents(this.#database, threadId, afterSeq, pageSize);
+  }
+
+  /** A reader waits for a database that is away: it lost nothing, and to come back it would need the same database. */
+  async #pagePatiently(threadId: string, cursor: number, signal: AbortSignal): Promise<ThreadEvent[]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.page(threadId, cursor);
+      } catch (error) {
+        if (signal.aborted || tries >= maxPageTries || !databaseTrouble(error)) throw error;
+        await delay(pagePauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
   }
 
   /** What this process itself wrote after the cursor; undefined when only the log can tell. */

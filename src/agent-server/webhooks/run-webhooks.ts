@@ -6,7 +6,7 @@ import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { NetworkGuard } from "../../platform/network-guard.ts";
 import { isActive, type Run } from "../runs/run.ts";
-import type { RunResult } from "../runs/run-executor.ts";
+import type { RunResult } from "../runs/run-end.ts";
 import { toRunView } from "../runs/run-schemas.ts";
 import {
   parseWebhookUrl,

@@ -528,6 +528,8 @@ export interface RunsTable {
   updated_at: Generated<Timestamp>;
   started_at: Timestamp | null;
   ended_at: Timestamp | null;
+  excused: Generated<number>;
+  alone: Generated<boolean>;
 }
 
 export interface SchemaMigrationsTable {

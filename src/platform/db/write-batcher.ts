@@ -42,6 +42,8 @@ export type WriteBatcherStats = {
 const defaultLanes = 2;
 const defaultRetries = 5;
 const maxRetryMs = 2_000;
+/** For writes that work in progress depends on: about ten seconds of a database that is away. */
+export const outageRetries = 9;
 
 /**
  * Group commit without a timer: a free lane takes what has come by the next turn of the event loop;

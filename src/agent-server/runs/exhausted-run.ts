@@ -1,0 +1,22 @@
+import { speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
+import type { ClaimedRun, RunOutcome } from "./run.ts";
+import { countLastEvents, type RunResult } from "./run-end.ts";
+
+/** How a run ends whose process ended too often before it was done. */
+export function exhaustedResult(run: ClaimedRun, now: number): RunResult {
+  const attempts = run.attempt - run.excused;
+  const message = run.alone
+    ? `The run was started ${attempts} times and blocked the event loop of its process, alone in it at last. A node must not compute for long without awaiting something.`
+    : `The run was started ${attempts} times and its process ended each time before it was done.`;
+  const error = { error: "AttemptsExhausted", message };
+  const outcome: RunOutcome = {
+    status: "error",
+    threadStatus: "error",
+    error,
+    valuesJson: null,
+    interruptsJson: "{}",
+  };
+  const last = { held: [], terminal: speaksProtocol(run) ? terminalRow(run, outcome, now) : null };
+  const lastSeq = run.last_seq + countLastEvents(last);
+  return { outcome, resultJson: JSON.stringify({ __error__: error }), ...last, lastSeq };
+}

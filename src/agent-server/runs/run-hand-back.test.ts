@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import {
+  handBackReason,
+  handBackReasons,
+  handBackRules,
+  handBackWaitMs,
+  isExcused,
+} from "./run-hand-back.ts";
+
+describe("a run that is handed back", () => {
+  it.each(["shutdown", "lease_ended", "neighbour_blocked"] as const)("%s: never counts", (reason) => {
+    for (const excused of [0, 1, 3, 1_000]) expect(isExcused(reason, excused)).toBe(true);
+    expect(handBackWaitMs(reason, 5)).toBe(0);
+  });
+  it("blocked: counts from the first time on, and the next attempt is alone", () => {
+    expect(isExcused("blocked", 0)).toBe(false);
+    expect(handBackRules.blocked.alone).toBe(true);
+  });
+  it("database: at once the first time, later each time, and not for ever", () => {
+    expect([0, 1, 2, 3].map((excused) => handBackWaitMs("database", excused))).toEqual([
+      0, 1_000, 2_000, 4_000,
+    ]);
+    expect(handBackWaitMs("database", 19)).toBe(60_000);
+    expect([19, 20].map((excused) => isExcused("database", excused))).toEqual([true, false]);
+  });
+  it("has a rule for every reason", () => {
+    expect(Object.keys(handBackRules)).toEqual([...handBackReasons]);
+  });
+});
+
+describe("why", () => {
+  it.each([
+    ["shutdown", false, "shutdown"],
+    ["shutdown", true, "shutdown"],
+    ["lease_ended", true, "lease_ended"],
+    ["database", true, "database"],
+    // The graph was being cancelled when the database went away: whoever resumes it cancels it.
+    ["interrupt", true, "database"],
+    [undefined, true, "database"],
+    // A defect: the lease runs out and the attempt counts.
+    [undefined, false, undefined],
+    ["lease_lost", true, undefined],
+  ] as const)("stopped by %s, trouble of the database %s: %s", (stopped, trouble, reason) => {
+    expect(handBackReason(stopped, trouble)).toBe(reason);
+  });
+});

@@ -1,0 +1,66 @@
+/** Why a running graph was told to stop. */
+export type StopReason =
+  | "interrupt"
+  | "rollback"
+  | "timeout"
+  | "shutdown"
+  /** Another process has it. */
+  | "lease_lost"
+  /** It could not be renewed in time: another process may take it at any moment. */
+  | "lease_ended"
+  /** The database did not take what the run wrote. */
+  | "database"
+  /** What the run wrote cannot be stored. */
+  | "refused";
+
+/** Why an attempt ended before its run did. */
+export const handBackReasons = [
+  "shutdown",
+  "database",
+  "lease_ended",
+  "neighbour_blocked",
+  "blocked",
+] as const;
+export type HandBackReason = (typeof handBackReasons)[number];
+
+type HandBackRule = {
+  /** From which hand-back on the attempt counts towards the limit; null: it never does. */
+  countsAfter: number | null;
+  /** Whether the next attempt has a process to itself; undefined leaves that as it was. */
+  alone?: boolean;
+  /** Each hand-back waits twice as long as the one before, from the second on. */
+  waits?: boolean;
+};
+
+/** A run goes back to the queue by one of these; a process that died gives nothing back, and its attempts count. */
+export const handBackRules: Record<HandBackReason, HandBackRule> = {
+  shutdown: { countsAfter: null },
+  // An outage is ours. A run whose every write is refused would go round for ever.
+  database: { countsAfter: 20, waits: true },
+  lease_ended: { countsAfter: null },
+  neighbour_blocked: { countsAfter: null },
+  blocked: { countsAfter: 0, alone: true },
+};
+
+/** `excused` hand-backs of the run came before this one. */
+export function isExcused(reason: HandBackReason, excused: number): boolean {
+  const { countsAfter } = handBackRules[reason];
+  return countsAfter === null || excused < countsAfter;
+}
+
+const maxWaitMs = 60_000;
+
+export function handBackWaitMs(reason: HandBackReason, excused: number): number {
+  if (!handBackRules[reason].waits || excused === 0) return 0;
+  return Math.min(maxWaitMs, 500 * 2 ** excused);
+}
+
+/** What the end of a graph, or its failure to end, means for the run; undefined: another process has it, or its lease runs out. */
+export function handBackReason(
+  stopped: StopReason | undefined,
+  isDatabaseTrouble: boolean,
+): HandBackReason | undefined {
+  if (stopped === "lease_lost") return undefined;
+  if (stopped === "shutdown" || stopped === "lease_ended" || stopped === "database") return stopped;
+  return isDatabaseTrouble ? "database" : undefined;
+}

@@ -1,0 +1,121 @@
+import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { raw } from "../../src/platform/db/raw.ts";
+import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
+import { type ChildProcess, spawnProcess } from "../support/components/process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const childScript = fileURLToPath(new URL("../support/agent-server-child.ts", import.meta.url));
+const leaseMs = 1_500;
+let test: TestDatabase;
+let here: TestAgentServer;
+let child: ChildProcess | undefined;
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 2 });
+  here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+});
+afterEach(async () => {
+  await child?.stop();
+  child = undefined;
+});
+afterAll(async () => {
+  await here?.stop();
+  await test?.drop();
+});
+
+const statusOf = async (threadId: string, runId: string) =>
+  (await here.client.runs.get(threadId, runId)).status;
+
+describe("a queued run", () => {
+  it.each(["rollback", "delete"])("begins when the running one is gone by %s", async (how) => {
+    const { client } = here;
+    const { thread_id } = await client.threads.create();
+    const endless = await client.runs.create(thread_id, "endless", { input: {} });
+    const queued = await client.runs.create(thread_id, "slow", {
+      input: { pause: 0 },
+      multitaskStrategy: "enqueue",
+    });
+    if (how === "delete") await client.runs.delete(thread_id, endless.run_id);
+    else await client.runs.cancel(thread_id, endless.run_id, true, "rollback");
+    expect(await client.runs.join(thread_id, queued.run_id)).toMatchObject({ steps: expect.any(Array) });
+    expect(await statusOf(thread_id, queued.run_id)).toBe("success");
+    expect((await client.threads.get(thread_id)).status).toBe("idle");
+  });
+
+  it("that no wake-up told of begins at the next heartbeat", async () => {
+    const { client, database } = here;
+    const { thread_id } = await client.threads.create();
+    const later = await client.runs.create(thread_id, "slow", { input: { pause: 0 }, afterSeconds: 3_600 });
+    await raw`update runs set available_at = now() where run_id = ${later.run_id}`.execute(database.sql);
+    await expect.poll(() => statusOf(thread_id, later.run_id), { timeout: 10_000 }).toBe("success");
+  });
+});
+
+describe("runs created on one thread at the same moment", () => {
+  it("by two servers: one is taken, the others are refused or wait, and nothing fails", async () => {
+    child = spawnProcess(process.execPath, [childScript, test.url, String(leaseMs)], {
+      name: "agent server",
+    });
+    const line = await child.waitForLine(/^ready (\S+)/m, 60_000);
+    const urls = [here.url, /ready (\S+)/.exec(line)![1]!];
+    const create = async (threadId: string, index: number, body: object) => {
+      const response = await fetch(`${urls[index % 2]}/threads/${threadId}/runs`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ assistant_id: "slow", input: { pause: 0 }, ...body }),
+      });
+      return { status: response.status, body: (await response.json()) as { run_id: string } };
+    };
+    for (let round = 0; round < 15; round += 1) {
+      const refused = crypto.randomUUID();
+      const waiting = crypto.randomUUID();
+      const twelve = Array.from({ length: 12 }, (_, index) => index);
+      const [rejecting, queueing] = await Promise.all(
+        [
+          { id: refused, multitask_strategy: "reject" },
+          { id: waiting, multitask_strategy: "enqueue" },
+        ].map(({ id, multitask_strategy }) =>
+          Promise.all(
+            twelve.map((index) => create(id, index, { multitask_strategy, if_not_exists: "create" })),
+          ),
+        ),
+      );
+      for (const { status } of rejecting!) expect([200, 409]).toContain(status);
+      expect(rejecting!.some(({ status }) => status === 200)).toBe(true);
+      expect(queueing!.map(({ status }) => status)).toEqual(twelve.map(() => 200));
+      for (const { body } of queueing!) await here.client.runs.join(waiting, body.run_id);
+    }
+  }, 120_000);
+});
+
+describe("orderly hand-backs", () => {
+  it("two stops and a kill do not use up the attempts", async () => {
+    const start = async () => {
+      child = spawnProcess(process.execPath, [childScript, test.url, String(leaseMs), "only-here", "0"], {
+        name: "agent server",
+      });
+      const line = await child.waitForLine(/^ready (\S+)/m, 60_000);
+      return { child, client: new Client({ apiUrl: /ready (\S+)/.exec(line)![1]! }) };
+    };
+    const attemptBegan = async (client: Client, threadId: string, runId: string, attempt: number) => {
+      for await (const event of client.runs.joinStream(threadId, runId, { lastEventId: "-1" })) {
+        if (event.event === "metadata" && (event.data as { attempt: number }).attempt === attempt) return;
+      }
+    };
+    const first = await start();
+    const { thread_id } = await first.client.threads.create();
+    const run = await first.client.runs.create(thread_id, "only-here", { input: { pause: 3_000 } });
+    await attemptBegan(first.client, thread_id, run.run_id, 1);
+    await first.child.stop("SIGTERM", 20_000);
+    const second = await start();
+    await attemptBegan(second.client, thread_id, run.run_id, 2);
+    await second.child.stop("SIGTERM", 20_000);
+    const third = await start();
+    await attemptBegan(third.client, thread_id, run.run_id, 3);
+    await third.child.kill();
+    const fourth = await start();
+    expect(await fourth.client.runs.join(thread_id, run.run_id)).toMatchObject({ steps: { length: 3 } });
+  }, 120_000);
+});
