@@ -371,6 +371,32 @@ create table checkpoints (
   constraint checkpoints_pkey PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
 );
 
+create table console_sessions (
+  id uuid not null,
+  hash text not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  workspace_id uuid,
+  api_key_id uuid,
+  method text not null,
+  user_agent text default ''::text not null,
+  address text,
+  created_at timestamp with time zone default now() not null,
+  last_seen_at timestamp with time zone default now() not null,
+  idle_expires_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint console_sessions_pkey PRIMARY KEY (id),
+  constraint console_sessions_hash_key UNIQUE (hash),
+  constraint console_sessions_method_check CHECK ((method = ANY (ARRAY['key'::text, 'link'::text, 'oidc'::text]))),
+  constraint console_sessions_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint console_sessions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint console_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint console_sessions_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX console_sessions_end ON public.console_sessions USING btree (LEAST(idle_expires_at, expires_at));
+CREATE INDEX console_sessions_user ON public.console_sessions USING btree (user_id, created_at DESC, id) WHERE (revoked_at IS NULL);
+
 create table control_plane_lease (
   singleton boolean default true not null,
   owner text not null,
@@ -725,6 +751,21 @@ create table server_processes (
   constraint server_processes_pkey PRIMARY KEY (process_id)
 );
 
+create table sign_in_codes (
+  id uuid not null,
+  hash text not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  created_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint sign_in_codes_pkey PRIMARY KEY (id),
+  constraint sign_in_codes_hash_key UNIQUE (hash),
+  constraint sign_in_codes_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint sign_in_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX sign_in_codes_end ON public.sign_in_codes USING btree (expires_at);
+
 create table signing_keys (
   id uuid not null,
   algorithm text not null,
@@ -1009,6 +1050,21 @@ create table tracing_keys (
   constraint tracing_keys_pkey PRIMARY KEY (workspace_id),
   constraint tracing_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+
+create table user_logins (
+  organization_id uuid not null,
+  issuer text not null,
+  subject text not null,
+  user_id uuid not null,
+  granted_workspace_id uuid,
+  created_at timestamp with time zone default now() not null,
+  last_used_at timestamp with time zone default now() not null,
+  constraint user_logins_pkey PRIMARY KEY (organization_id, issuer, subject),
+  constraint user_logins_granted_workspace_id_fkey FOREIGN KEY (granted_workspace_id) REFERENCES workspaces(id),
+  constraint user_logins_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint user_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE UNIQUE INDEX user_logins_user ON public.user_logins USING btree (user_id, issuer);
 
 create table users (
   id uuid not null,

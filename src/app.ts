@@ -22,6 +22,8 @@ export type Started = {
   workspaceId: string;
   /** Null when this start did not make it: it is in the credentials file. */
   apiKey: string | null;
+  /** Signs the administrator in to the console, once and soon. */
+  signInLink(): Promise<string>;
   dataDir: string;
   database: "embedded" | "external";
 };
@@ -103,7 +105,7 @@ export async function createApp(
     async start() {
       preparing ??= prepare();
       const { databaseUrl, notes, identity } = await preparing;
-      const { http, agentServer, controlPlane } = prepared(areas);
+      const { http, agentServer, controlPlane, workspaces } = prepared(areas);
       const onUpgrade = controlPlane.onUpgrade(agentServer.onUpgrade(http.authorize));
       const onRequest = controlPlane.onRequest(http.raw);
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
@@ -121,6 +123,7 @@ export async function createApp(
         notes,
         workspaceId: identity.workspaceId,
         apiKey: identity.apiKeyOrigin === "generated" ? identity.apiKey : null,
+        signInLink: () => workspaces.makeSignInLink(publicUrl()),
         dataDir: config.dataDir,
         database: config.databaseUrl ? "external" : "embedded",
       };

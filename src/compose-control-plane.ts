@@ -32,6 +32,7 @@ export type ControlPlaneGround = Pick<
   | "publicUrl"
   | "authorize"
   | "consolePath"
+  | "tokens"
 > & {
   config: Config;
   /** Where servers on this machine reach the platform. */

@@ -72,11 +72,19 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   const { config, database, secretBox, clock, logger } = ground;
   const metrics = createMetrics();
   metrics.poolGauges(() => database.poolStats());
+  const failedCredentials = createFailedCredentials({
+    perMinute: config.failedCredentialsPerMinute,
+    trustedProxies: config.trustedProxies,
+  });
   const workspaces: Workspaces = createWorkspaces({
     database,
     secretBox,
     clock,
     logger,
+    publicUrl: ground.publicUrl,
+    sessionLimits: config.signIn.sessions,
+    oidc: config.signIn.oidc,
+    failedCredentials,
     beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
     onDeparture: (tx, departure) => authService.leave(tx, departure),
   });
@@ -101,6 +109,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     publicUrl: ground.publicUrl,
     internalUrl: ground.internalUrl,
     keys: workspaces.platformKeys,
+    tokens: workspaces.deploymentTokens,
     projects: () => traces.projects,
     authorize: (...request) => http.authorize(...request),
   });
@@ -170,6 +179,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   const recurring = [
     pruneJob({ database, clock }),
     sweepKeys,
+    ...workspaces.recurring,
     ...agentServer.recurring,
     ...traces.recurringJobs,
     ...authService.recurring,
@@ -218,10 +228,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     routes,
     authenticator: workspaces.authenticator,
     agentAuthRequired: config.agentAuthRequired,
-    failedCredentials: createFailedCredentials({
-      perMinute: config.failedCredentialsPerMinute,
-      trustedProxies: config.trustedProxies,
-    }),
+    failedCredentials,
     logger,
     metrics,
     corsOrigins: config.corsOrigins,

@@ -18,6 +18,7 @@ import {
   parseSettings,
   publicUrlIsLoopback,
 } from "./settings.ts";
+import { type SignInConfig, signInConfigOf, signInSettings } from "./sign-in-config.ts";
 
 export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
 export type { DeploymentConfig } from "./deployment-config.ts";
@@ -163,6 +164,7 @@ const settings = z.object({
     .max(1_000_000)
     .default(20_000)
     .describe("Events of the streaming protocol each thread keeps for replay."),
+  ...signInSettings,
   ...exportSettings,
   ...deploymentSettings,
   TREADLE_VALIDATE_RESPONSES: flag
@@ -209,6 +211,7 @@ export type Config = {
   /** How long the stream of a run can be joined again after its end. */
   streamKeepMs: number;
   protocolEvents: number;
+  signIn: SignInConfig;
   exports: ExportLimits;
   validateResponses: boolean;
   tracing: boolean;
@@ -251,6 +254,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     oauthPlatformOrganization: env.TREADLE_OAUTH_PLATFORM_ORGANIZATION,
     streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
     protocolEvents: env.TREADLE_PROTOCOL_EVENTS,
+    signIn: signInConfigOf(env),
     exports: exportConfigOf(env, env.TREADLE_EDITION),
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,
     tracing: env.TREADLE_TRACING,

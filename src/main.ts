@@ -10,6 +10,7 @@ import { exitCodes } from "./cli/exit-codes.ts";
 import { register as registerExport } from "./cli/export.ts";
 import { register as registerKeys } from "./cli/keys.ts";
 import { register as registerLogin } from "./cli/login.ts";
+import { register as registerLoginLink } from "./cli/login-link.ts";
 import { register as registerLogs } from "./cli/logs.ts";
 import { register as registerMigrate } from "./cli/migrate.ts";
 import { createProgram, type GlobalOptions } from "./cli/program.ts";
@@ -33,7 +34,13 @@ const commands: Record<string, Register[]> = {
     registerLogin,
     registerKeys,
   ],
-  "Look after this machine:": [registerMigrate, registerConfig, registerDoctor, registerCompletion],
+  "Look after this machine:": [
+    registerLoginLink,
+    registerMigrate,
+    registerConfig,
+    registerDoctor,
+    registerCompletion,
+  ],
 };
 
 export async function main(argv: string[]): Promise<void> {

@@ -11,6 +11,7 @@ const secretSettings = new Set([
   "TREADLE_SECRET_KEY",
   "TREADLE_PREVIOUS_SECRET_KEY",
   "TREADLE_WEBHOOK_SECRET",
+  "TREADLE_OIDC_CLIENT_SECRET",
 ]);
 
 /** Checks the settings of a schema; a bad value names the variable and what it must be. Empty means unset. */

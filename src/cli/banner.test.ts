@@ -25,14 +25,12 @@ test("an old key is not shown, its place is", () => {
   expect(text).toContain("X-Api-Key: YOUR_API_KEY");
 });
 
-test("the console's link signs in, on a terminal alone", () => {
-  const consoleLine = (
-    given: typeof facts | (Omit<typeof facts, "apiKey"> & { apiKey: null }),
-    watched: boolean,
-  ) => formatBanner(given, plain, { watched }).find((line) => line.includes("Console"));
-  expect(consoleLine(facts, true)).toBe("  Console       http://127.0.0.1:8124/#key=trk_new");
-  expect(consoleLine(facts, false)).toBe("  Console       http://127.0.0.1:8124/");
-  expect(consoleLine({ ...facts, apiKey: null }, true)).toBe("  Console       http://127.0.0.1:8124/");
+test("a link that signs in is shown where there is one, and holds no key", () => {
+  const signInLink = "http://127.0.0.1:8124/sign-in#code=once";
+  const lines = formatBanner({ ...facts, signInLink }, plain);
+  expect(lines).toContain("  Console       http://127.0.0.1:8124/");
+  expect(lines).toContain(`  Sign in       ${signInLink}`);
+  expect(formatBanner(facts, plain).join("\n")).not.toContain("/sign-in");
 });
 
 test("notes are shown, and the labels are aligned", () => {

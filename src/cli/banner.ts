@@ -7,22 +7,25 @@ export type BannerFacts = {
   workspaceId: string;
   /** Null when the key was made on an earlier start: only its hash is stored. */
   apiKey: string | null;
+  /** Signs in without a key, once. */
+  signInLink?: string | undefined;
   dataDir: string;
   database: "embedded" | "external";
   notes: string[];
 };
 
 /** What a person needs after a start, most wanted first. */
-export function formatBanner(
-  facts: BannerFacts,
-  paint: Output["paint"],
-  options: { watched?: boolean } = {},
-): string[] {
+export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string[] {
   const credentials = join(facts.dataDir, "credentials.json");
-  // A link that signs in is for eyes, never for a log that others read.
-  const signIn = options.watched && facts.apiKey !== null ? `#key=${encodeURIComponent(facts.apiKey)}` : "";
+  const { signInLink } = facts;
   const rows: [string, string][] = [
-    ["Console", paint("cyan", `${facts.url}/${signIn}`)],
+    ["Console", paint("cyan", `${facts.url}/`)],
+    ...(signInLink === undefined
+      ? []
+      : ([
+          ["Sign in", paint("cyan", signInLink)],
+          ["", "works once, for 15 minutes; `treadle login-link` makes another"],
+        ] as [string, string][])),
     ["Chat", paint("cyan", `${facts.url}/chat`)],
     ["API", paint("cyan", `${facts.url}/v2`)],
     ["Agent server", paint("cyan", facts.url)],

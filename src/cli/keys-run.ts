@@ -78,7 +78,10 @@ export async function rotateEncryption(options: KeysOptions): Promise<void> {
 
 type Installation = { config: Config; database: Database; logger: Logger };
 
-async function withInstallation<T>(options: KeysOptions, work: (on: Installation) => Promise<T>): Promise<T> {
+export async function withInstallation<T>(
+  options: Pick<KeysOptions, "dataDir">,
+  work: (on: Installation) => Promise<T>,
+): Promise<T> {
   const config = readConfig(environmentWith({ TREADLE_DATA_DIR: options.dataDir }));
   // Ordinary progress of the database is noise around the one line asked for.
   const logger = createLogger({ level: config.logLevel === "info" ? "warn" : config.logLevel });
@@ -111,7 +114,7 @@ async function checkStartedBefore(dataDir: string): Promise<void> {
   });
 }
 
-function neverStarted(dataDir: string, cause?: unknown): AppError {
+export function neverStarted(dataDir: string, cause?: unknown): AppError {
   return new AppError({
     code: "data_folder.never_started",
     kind: "not_found",

@@ -67,7 +67,10 @@ async function start(app: App, config: Config, output: Output, firstStart: boole
       notes: started.notes,
       pid: process.pid,
     });
-    for (const line of formatBanner({ ...started, version: readVersion() }, output.paint, output))
+    // A link that signs in is for eyes, never for a log that others read.
+    const offersLink = output.watched && !config.signIn.oidc?.required;
+    const signInLink = offersLink ? await started.signInLink() : undefined;
+    for (const line of formatBanner({ ...started, signInLink, version: readVersion() }, output.paint))
       output.line(line);
   } catch (error) {
     throw await undoStart(app, error, config, output);

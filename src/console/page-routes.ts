@@ -4,6 +4,7 @@ import { staticPageRoutes } from "../platform/http/static-page.ts";
 /** Everything a person can have in the address bar; the rest of the host belongs to the endpoints. */
 const paths = [
   "/",
+  "/sign-in",
   "/deployments/{rest*}",
   "/agents/{rest*}",
   "/traces/{rest*}",

@@ -17,6 +17,7 @@ import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import type { Deployment } from "./deployments/deployment.ts";
 import { deploymentRoutes } from "./deployments/deployment-routes.ts";
 import { createDeploymentService } from "./deployments/deployment-service.ts";
+import { deploymentTokenRoutes, type TokenIssuer } from "./deployments/deployment-token-routes.ts";
 import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
 import { createGatewayUpgrade, isGatewayPath } from "./gateway/gateway-upgrade.ts";
@@ -89,6 +90,8 @@ export type ControlPlaneOptions = {
   checkProject(text: string, path: string): ProjectCheck;
   /** Without it deployments are not traced. */
   tracing?: TracingPort | undefined;
+  /** Without it nobody gets tokens for deployments. */
+  tokens?: TokenIssuer | undefined;
   consolePath?(deploymentId: string): string;
 };
 
@@ -229,6 +232,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   return {
     routes: [
       ...deploymentRoutes(deployments),
+      ...(options.tokens ? deploymentTokenRoutes(deployments, options.tokens) : []),
       ...uploadRoutes(uploads),
       ...revisionRoutes(revisionService, createRevisionFeed({ database, service: revisionService })),
       ...logRoutes(logs),

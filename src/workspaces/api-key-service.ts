@@ -130,8 +130,10 @@ export function createApiKeyService(options: {
         "A key for every workspace can only be created by its own user. Limit it to this workspace.",
       );
     }
+    // A person who signed in without a key is limited by none.
+    if (caller.via === "console" && caller.apiKeyId === undefined) return;
     const own =
-      caller.via === "api_key" && caller.apiKeyId && (await findIdentityById(database, caller.apiKeyId));
+      caller.via !== "session" && caller.apiKeyId && (await findIdentityById(database, caller.apiKeyId));
     if (!own || own.workspace_id !== null) {
       throw forbidden(
         "A key for every workspace can only be created with an API key that opens every workspace itself.",

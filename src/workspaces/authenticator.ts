@@ -11,6 +11,9 @@ import { identityChannel } from "./identity-change-store.ts";
 import { weakerRole } from "./role.ts";
 import { looksLikeJwt } from "./session.ts";
 import type { SessionService } from "./session-service.ts";
+import type { Person } from "./sessions/console-session-store.ts";
+import { isDeploymentToken } from "./sessions/deployment-token.ts";
+import type { KeyCallers, SessionAuthenticator } from "./sessions/session-authenticator.ts";
 import { chooseWorkspace } from "./workspace-choice.ts";
 
 const rememberMs = 5_000;
@@ -31,33 +34,57 @@ export function createAuthenticator(options: {
   logger: Logger;
   hasher: ApiKeyHasher;
   sessions: SessionService;
+  people: SessionAuthenticator;
+  /** What else is remembered of callers is forgotten with it. */
+  onForget: () => void;
   loopbackCaller: () => Caller | undefined;
 }): KeyAuthenticator {
-  const { database, clock, logger, hasher, sessions } = options;
+  const { database, clock, logger, hasher, sessions, people } = options;
   const identities = createExpiringCache<KeyIdentity>({
     clock,
     ttlMs: rememberMs,
     maxEntries: rememberAtMost,
   });
+  const persons = createExpiringCache<Person>({ clock, ttlMs: rememberMs, maxEntries: rememberAtMost });
   const touched = createExpiringCache<true>({ clock, ttlMs: touchEveryMs, maxEntries: rememberAtMost });
   const writing = new Map<string, Promise<void>>();
   let unlisten: (() => Promise<void>) | undefined;
+  const forget = () => {
+    identities.clear();
+    persons.clear();
+    options.onForget();
+  };
+  const identityById = (id: string) => identities.load(`id:${id}`, () => findIdentityById(database, id));
+  const keys: KeyCallers = {
+    personOf: (userId, load) => persons.load(userId, load),
+    async workspacesOfKey(id) {
+      return (await identityById(id))?.memberships.map(({ workspace_id }) => workspace_id) ?? [];
+    },
+    async callerOfKey(id, tenant) {
+      const identity = await identityById(id);
+      if (!identity) return undefined;
+      checkAge(identity);
+      return callerOf(identity, tenant, "session");
+    },
+  };
 
   return {
     async start() {
-      unlisten ??= await database.listen(identityChannel, identities.clear, identities.clear);
+      unlisten ??= await database.listen(identityChannel, forget, forget);
     },
-    forget: identities.clear,
+    forget,
     async stop() {
       await unlisten?.();
       unlisten = undefined;
       await Promise.all(writing.values());
     },
 
-    async authenticate(headers) {
+    async authenticate(headers, request) {
       const credential = readCredential(headers);
-      if (credential === null) return null;
+      // Where there is no request, as in the gateway, a cookie is nobody's.
+      if (credential === null) return request ? people.byCookie(headers, request, keys) : null;
       const tenant = headers.get("x-tenant-id");
+      if (isDeploymentToken(credential)) return people.byDeploymentToken(credential, tenant, keys);
       return looksLikeJwt(credential) ? bySession(credential, tenant) : byKey(credential, tenant);
     },
 
@@ -88,9 +115,7 @@ export function createAuthenticator(options: {
 
   async function bySession(token: string, tenant: string | null): Promise<Caller> {
     const claims = await sessions.verify(token);
-    const identity = await identities.load(`id:${claims.key_id}`, () =>
-      findIdentityById(database, claims.key_id),
-    );
+    const identity = await identityById(claims.key_id);
     if (!identity || identity.user_id !== claims.sub) {
       throw badCredential(
         "The API key that started this session was revoked. Start a session with another key.",

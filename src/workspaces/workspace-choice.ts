@@ -6,9 +6,12 @@ import { weakerRole } from "./role.ts";
 
 const listedAtMost = 20;
 
+/** What a credential opens, and with which role at most. */
+type Opens = Pick<KeyIdentity, "memberships" | "role">;
+
 /** Which workspace a request acts in, from the workspaces its key opens and what `X-Tenant-Id` asks for. */
 export function chooseWorkspace(
-  identity: KeyIdentity,
+  identity: Opens,
   requested: string | null,
 ): Pick<Caller, "workspaceId" | "role"> {
   const wanted = requested?.trim().toLowerCase() ?? "";
@@ -27,7 +30,7 @@ export function chooseWorkspace(
   return inWorkspace(identity, membership);
 }
 
-function onlyWorkspace(identity: KeyIdentity): Pick<Caller, "workspaceId" | "role"> {
+function onlyWorkspace(identity: Opens): Pick<Caller, "workspaceId" | "role"> {
   const [only, ...more] = identity.memberships;
   if (!only) {
     throw new AppError({
@@ -48,6 +51,6 @@ function onlyWorkspace(identity: KeyIdentity): Pick<Caller, "workspaceId" | "rol
   return inWorkspace(identity, only);
 }
 
-function inWorkspace(identity: KeyIdentity, membership: { workspace_id: string; role: Role }) {
+function inWorkspace(identity: Opens, membership: { workspace_id: string; role: Role }) {
   return { workspaceId: membership.workspace_id, role: weakerRole(identity.role, membership.role) };
 }

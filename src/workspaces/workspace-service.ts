@@ -93,6 +93,11 @@ export function createWorkspaceService(options: {
 
   async function sightOf(caller: Caller): Promise<Sight> {
     const key = caller.apiKeyId === undefined ? undefined : await findIdentityById(database, caller.apiKeyId);
+    // A person in the console, by no key: the memberships alone decide.
+    if (caller.via === "console" && !key) {
+      const { organizationId, userId } = caller;
+      return { organizationId, userId, keyRole: "admin", onlyWorkspaceId: null };
+    }
     return {
       organizationId: caller.organizationId,
       userId: caller.userId,

@@ -2,7 +2,9 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { type Authenticator, roleCovers } from "../platform/http/caller.ts";
+import type { FailedCredentials } from "../platform/http/failed-credentials.ts";
 import type { Route } from "../platform/http/route.ts";
+import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createApiKeyHasher } from "./api-key-hasher.ts";
@@ -17,6 +19,13 @@ import { findMember } from "./member-store.ts";
 import { createPlatformKeys, type PlatformKeys } from "./platform-key-service.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { createSessionService } from "./session-service.ts";
+import { defaultSessionLimits, type SessionLimits } from "./sessions/console-session.ts";
+import { consoleSessionRoutes } from "./sessions/console-session-routes.ts";
+import { createConsoleSessions } from "./sessions/console-session-service.ts";
+import { createDeploymentTokens, type DeploymentTokens } from "./sessions/deployment-token-service.ts";
+import { createSessionAuthenticator } from "./sessions/session-authenticator.ts";
+import type { OidcConfig } from "./sign-in/oidc-config.ts";
+import { createSignIn } from "./sign-in/sign-in.ts";
 import { createSigningKeys } from "./signing-key-service.ts";
 import { type Plan, workspaceNotFound } from "./workspace.ts";
 import { workspaceRoutes } from "./workspace-routes.ts";
@@ -29,6 +38,10 @@ export type Workspaces = {
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
   platformKeys: PlatformKeys;
+  deploymentTokens: DeploymentTokens;
+  /** A link that signs the administrator in to the console, once. */
+  makeSignInLink(url: string): Promise<string>;
+  recurring: RecurringJob[];
   organizationOf(workspaceId: string): Promise<string>;
   nameOf(workspaceId: string): Promise<string>;
   /** Whether the user is a member whose role permits it. */
@@ -45,6 +58,11 @@ export type WorkspacesOptions = {
   logger: Logger;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
+  /** Where people reach the server; undefined where nobody does, in tests of areas. */
+  publicUrl?: () => string;
+  sessionLimits?: SessionLimits;
+  oidc?: OidcConfig | null;
+  failedCredentials?: FailedCredentials;
   /** Part of the transaction that takes the access away; without a user, a whole workspace goes. */
   onDeparture?: (tx: Sql, departure: { workspaceId: string; userId: string | null }) => Promise<void>;
 };
@@ -56,12 +74,29 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const hasher = createApiKeyHasher({ database, secretBox });
   const signingKeys = createSigningKeys({ database, secretBox, clock });
   const sessions = createSessionService({ database, clock, signingKeys });
+  const consoleSessions = createConsoleSessions({
+    database,
+    clock,
+    logger,
+    hasher,
+    limits: options.sessionLimits ?? defaultSessionLimits,
+    changes: () => changes,
+  });
+  const deploymentTokens = createDeploymentTokens({ clock, signingKeys });
+  const publicUrl = () => options.publicUrl?.();
   const authenticator = createAuthenticator({
     database,
     clock,
     logger,
     hasher,
     sessions,
+    people: createSessionAuthenticator({
+      database,
+      sessions: consoleSessions,
+      tokens: deploymentTokens,
+      publicUrl,
+    }),
+    onForget: consoleSessions.forget,
     loopbackCaller: () =>
       bootstrapped && {
         organizationId: bootstrapped.organizationId,
@@ -74,9 +109,45 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       },
   });
   const changes = createIdentityChanges({ database, forget: authenticator.forget });
+  const members = createMemberService({
+    database,
+    clock,
+    changes,
+    async onRemove(tx, member) {
+      await consoleSessions.endAllOf(tx, member.userId);
+      await onDeparture(tx, member);
+    },
+  });
+  const signIn = createSignIn({
+    database,
+    clock,
+    logger,
+    hasher,
+    secretBox,
+    changes,
+    members,
+    sessions: consoleSessions,
+    place: { publicUrl, failedCredentials: options.failedCredentials },
+    oidc: options.oidc ?? null,
+    bootstrapped: () => bootstrapped,
+  });
 
   return {
     authenticator,
+    deploymentTokens,
+    makeSignInLink: signIn.makeLink,
+    recurring: [
+      every({
+        kind: "workspaces.prune_sessions",
+        database,
+        clock,
+        everyMs: 3_600_000,
+        async handler() {
+          await consoleSessions.prune();
+          await signIn.prune();
+        },
+      }),
+    ],
     platformKeys: createPlatformKeys({ database, clock, hasher }),
     routes: [
       ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
@@ -90,8 +161,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
           onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
         }),
       ),
-      ...memberRoutes(createMemberService({ database, clock, changes, onRemove: onDeparture })),
+      ...memberRoutes(members),
       ...sessionRoutes(sessions),
+      ...consoleSessionRoutes({ database, sessions: consoleSessions, clearCookie: signIn.clearCookie }),
+      ...signIn.routes,
     ],
 
     async bootstrap(config) {
@@ -122,7 +195,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async setPlan(organizationId, plan) {
       if (!(await savePlan(database.sql, organizationId, plan))) throw organizationNotFound(organizationId);
     },
-    stop: () => authenticator.stop(),
+    async stop() {
+      await authenticator.stop();
+      await consoleSessions.stop();
+    },
   };
 }
 

@@ -27,7 +27,7 @@ export async function admit(
   if (target?.usesOwnAuth) return target;
   // Asked before it is said whether there is such a deployment.
   const caller = await authorize(
-    { kind: "agent", role: "viewer", scope: ["read", "runs"] },
+    { kind: "agent", role: "viewer", scope: ["read", "runs"], gateway: true },
     input.headers(),
     input.urlHost,
     undefined,
@@ -41,6 +41,8 @@ export async function admit(
 
 /** The keyless caller of this machine may use every workspace's deployments: the machine is theirs. */
 function mayEnter(caller: Caller | null, target: Target): boolean {
+  // A token for one deployment opens that one.
+  if (caller?.deploymentId !== undefined && caller.deploymentId !== target.deploymentId) return false;
   return caller !== null && (caller.via === "loopback" || caller.workspaceId === target.workspaceId);
 }
 

@@ -277,6 +277,23 @@ export interface CheckpointsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface ConsoleSessionsTable {
+  id: string;
+  hash: string;
+  organization_id: string;
+  user_id: string;
+  workspace_id: string | null;
+  api_key_id: string | null;
+  method: string;
+  user_agent: Generated<string>;
+  address: string | null;
+  created_at: Generated<Timestamp>;
+  last_seen_at: Generated<Timestamp>;
+  idle_expires_at: Timestamp;
+  expires_at: Timestamp;
+  revoked_at: Timestamp | null;
+}
+
 export interface ControlPlaneLeaseTable {
   singleton: Generated<boolean>;
   owner: string;
@@ -545,6 +562,16 @@ export interface ServerProcessesTable {
   seen_at: Generated<Timestamp>;
 }
 
+export interface SignInCodesTable {
+  id: string;
+  hash: string;
+  organization_id: string;
+  user_id: string;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  used_at: Timestamp | null;
+}
+
 export interface SigningKeysTable {
   id: string;
   algorithm: string;
@@ -766,6 +793,16 @@ export interface TracingKeysTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface UserLoginsTable {
+  organization_id: string;
+  issuer: string;
+  subject: string;
+  user_id: string;
+  granted_workspace_id: string | null;
+  created_at: Generated<Timestamp>;
+  last_used_at: Generated<Timestamp>;
+}
+
 export interface UsersTable {
   id: string;
   organization_id: string;
@@ -801,6 +838,7 @@ export interface Tables {
   checkpoint_blobs: CheckpointBlobsTable;
   checkpoint_writes: CheckpointWritesTable;
   checkpoints: CheckpointsTable;
+  console_sessions: ConsoleSessionsTable;
   control_plane_lease: ControlPlaneLeaseTable;
   cron_firings: CronFiringsTable;
   crons: CronsTable;
@@ -821,6 +859,7 @@ export interface Tables {
   runs: RunsTable;
   schema_migrations: SchemaMigrationsTable;
   server_processes: ServerProcessesTable;
+  sign_in_codes: SignInCodesTable;
   signing_keys: SigningKeysTable;
   source_uploads: SourceUploadsTable;
   store_items: StoreItemsTable;
@@ -838,6 +877,7 @@ export interface Tables {
   trace_runs: TraceRunsTable;
   trace_settings: TraceSettingsTable;
   tracing_keys: TracingKeysTable;
+  user_logins: UserLoginsTable;
   users: UsersTable;
   workspaces: WorkspacesTable;
 }

@@ -40,6 +40,12 @@ export function createAuthorize(options: AccessOptions): Authorize {
       refuseForeignPages(headers, urlHost, cors);
       caller = await authenticator.loopbackCaller();
     } else refuseForeignSockets(headers, urlHost, cors);
+    if (caller.deploymentId !== undefined && !(access.kind === "agent" && access.gateway)) {
+      throw forbidden(
+        "request.token_of_deployment",
+        `This token opens the deployment ${caller.deploymentId} and nothing else. Use an API key here.`,
+      );
+    }
     checkDemand(caller, access);
     return caller;
   };

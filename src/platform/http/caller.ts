@@ -16,10 +16,10 @@ export type Caller = {
   userId: string;
   role: Role;
   /**
-   * How the caller was recognised. `loopback` is the credential-free caller of areas C and D; `service` is a key that
-   * belongs to a workspace and to no person.
+   * How the caller was recognised. `console` is a person by the console's cookie, `loopback` the credential-free caller
+   * of areas C and D; `service` is a key that belongs to a workspace and to no person.
    */
-  via: "api_key" | "session" | "service" | "loopback";
+  via: "api_key" | "session" | "console" | "service" | "loopback";
   /** What the credential is limited to; null: everything its role allows. */
   scopes: readonly Scope[] | null;
   /** The name of the one tracing project the credential may write to; it then opens nothing else. */
@@ -30,6 +30,10 @@ export type Caller = {
    */
   mayUseAccounts: boolean;
   apiKeyId?: string;
+  /** The console session of a person in a browser. */
+  sessionId?: string;
+  /** The one deployment a token is for; it opens nothing else. */
+  deploymentId?: string;
   /** Set where a project brings its own authentication. */
   principal?: Principal;
   /** Metadata the rows of this request must match, by a project's own authorization. */

@@ -127,9 +127,9 @@ function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
-/** Null for session tokens, which all begin alike. */
+/** Null for tokens, which all begin alike. */
 function keyStart(credential: string): string | null {
-  return credential.startsWith("eyJ") ? null : credential.slice(0, 12);
+  return /^(tdt_)?eyJ/.test(credential) ? null : credential.slice(0, 12);
 }
 
 function digest(credential: string): string {

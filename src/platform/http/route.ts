@@ -28,6 +28,8 @@ export type Demand = {
    * credential is refused.
    */
   checksTracingProject?: true;
+  /** The gateway: lets a token of one deployment pass, and looks at whose it is. */
+  gateway?: true;
 };
 
 export type ResponseSpec = {

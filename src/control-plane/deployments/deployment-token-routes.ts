@@ -1,0 +1,46 @@
+import { z } from "zod";
+import type { Caller } from "../../platform/http/caller.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { id, time } from "../wire.ts";
+import type { DeploymentService } from "./deployment-service.ts";
+
+/** Makes tokens with the rights of the caller, for one deployment of the caller's workspace. */
+export type TokenIssuer = {
+  issue(caller: Caller, deploymentId: string): Promise<{ token: string; expiresAt: Date }>;
+};
+
+const token = z.object({
+  token: z.string().describe("Send it as `X-Api-Key` to the deployment's address."),
+  expires_at: time,
+  deployment_id: id,
+});
+
+export function deploymentTokenRoutes(service: DeploymentService, tokens: TokenIssuer): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/v2/deployments/{deployment_id}/tokens",
+        operationId: "create_deployment_token",
+        summary: "Make a token for a deployment",
+        description:
+          "Good for ten minutes at most and for this deployment alone, with the caller's role; it ends with the key or session that made it. For pages that talk to a deployment: no other credential has to leave for it.",
+        tag: "Deployments (v2)",
+        access: { kind: "workspace", role: "viewer" },
+        params: z.object({ deployment_id: id }),
+        responses: { 201: { description: "The token", schema: token } },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        const deployment = await service.load(caller, params.deployment_id);
+        const made = await tokens.issue(caller, deployment.id);
+        const body: z.input<typeof token> = {
+          token: made.token,
+          expires_at: made.expiresAt.toISOString(),
+          deployment_id: deployment.id,
+        };
+        return json(201, body, { "cache-control": "no-store" });
+      },
+    ),
+  ];
+}

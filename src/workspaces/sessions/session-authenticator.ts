@@ -1,0 +1,94 @@
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { badCredential } from "../api-key.ts";
+import { weakerRole } from "../role.ts";
+import { chooseWorkspace } from "../workspace-choice.ts";
+import { type ConsoleSession, sessionEnded } from "./console-session.ts";
+import type { ConsoleSessions } from "./console-session-service.ts";
+import { findPerson, type Person } from "./console-session-store.ts";
+import type { DeploymentTokens } from "./deployment-token-service.ts";
+import { isOwnPage } from "./own-page.ts";
+import { readSessionCookie } from "./session-cookie.ts";
+
+/** What the authenticator of keys does for sessions that were started with one. */
+export type KeyCallers = {
+  /** The caller a key makes in a workspace; null chooses the only one. Undefined: revoked. Throws when expired. */
+  callerOfKey(keyId: string, tenant: string | null): Promise<Caller | undefined>;
+  workspacesOfKey(keyId: string): Promise<string[]>;
+  personOf(userId: string, load: () => Promise<Person | undefined>): Promise<Person | undefined>;
+};
+
+export type SessionAuthenticator = {
+  /** Null: no cookie, or not a request of this server's own pages. */
+  byCookie(headers: Headers, request: Request, keys: KeyCallers): Promise<Caller | null>;
+  byDeploymentToken(token: string, tenant: string | null, keys: KeyCallers): Promise<Caller>;
+};
+
+/** Recognises people by the console's cookie, and the tokens the console sends to deployments. */
+export function createSessionAuthenticator(options: {
+  database: Database;
+  sessions: ConsoleSessions;
+  tokens: DeploymentTokens;
+  publicUrl: () => string | undefined;
+}): SessionAuthenticator {
+  const { database, sessions, tokens, publicUrl } = options;
+
+  return {
+    async byCookie(headers, request, keys) {
+      const url = publicUrl();
+      const secret = readSessionCookie(headers, { https: url?.startsWith("https:") === true });
+      if (secret === null) return null;
+      const place = { publicUrl: url, urlHost: new URL(request.url).host };
+      if (!isOwnPage(headers, request.method, place)) return null;
+      return callerOf(await sessions.recognise(secret), headers.get("x-tenant-id"), keys);
+    },
+
+    async byDeploymentToken(token, tenant, keys) {
+      const claims = await tokens.verify(token);
+      const session = claims.session_id && (await sessions.findLive(claims.session_id));
+      const caller = session
+        ? await callerOf(session, claims.workspace_id, keys)
+        : claims.key_id && (await keys.callerOfKey(claims.key_id, claims.workspace_id));
+      if (!caller || caller.userId !== claims.sub) {
+        throw badCredential("The session or key that made this token has ended. Sign in again.");
+      }
+      if (tenant?.trim() && tenant.trim().toLowerCase() !== caller.workspaceId) {
+        throw new AppError({
+          code: "workspace.forbidden",
+          kind: "forbidden",
+          message: `This token belongs to workspace ${caller.workspaceId}. Leave X-Tenant-Id out.`,
+        });
+      }
+      return { ...caller, role: weakerRole(claims.role, caller.role), deploymentId: claims.deployment_id };
+    },
+  };
+
+  async function callerOf(session: ConsoleSession, tenant: string | null, keys: KeyCallers): Promise<Caller> {
+    const asked = tenant?.trim() ? tenant : null;
+    const { api_key_id: keyId } = session;
+    if (keyId !== null) {
+      const chosen = asked ?? inside(session, await keys.workspacesOfKey(keyId));
+      const caller = await keys.callerOfKey(keyId, chosen);
+      if (!caller || caller.userId !== session.user_id) throw sessionEnded();
+      return { ...caller, via: "console", sessionId: session.id };
+    }
+    const person = await keys.personOf(session.user_id, () => findPerson(database, session.user_id));
+    if (!person) throw sessionEnded();
+    const workspaces = person.memberships.map(({ workspace_id }) => workspace_id);
+    return {
+      organizationId: person.organization_id,
+      // No key limits a person: the membership alone decides.
+      ...chooseWorkspace({ ...person, role: "admin" }, asked ?? inside(session, workspaces)),
+      userId: person.user_id,
+      via: "console",
+      sessionId: session.id,
+    };
+  }
+}
+
+/** The workspace chosen last, as long as it is open to the session; else the first. */
+function inside(session: ConsoleSession, workspaces: string[]): string | null {
+  const { workspace_id: chosen } = session;
+  return chosen !== null && workspaces.includes(chosen) ? chosen : (workspaces[0] ?? null);
+}

@@ -1,0 +1,149 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Role } from "../../platform/http/caller.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { IdentityChanges } from "../identity-change-service.ts";
+import { findMember, insertMembership, keepUser, saveMemberRole } from "../member-store.ts";
+import { findPerson } from "../sessions/console-session-store.ts";
+import { roleOf, type Subject } from "./oidc-claims.ts";
+import type { OidcConfig } from "./oidc-config.ts";
+import { SignInProblem } from "./sign-in-problem.ts";
+import {
+  findLogin,
+  findUserByEmail,
+  insertLogin,
+  lockSubject,
+  saveLoginUse,
+  type UserLogin,
+} from "./user-login-store.ts";
+
+export type OidcAccounts = {
+  /** The user of a provider's subject, with the role the groups give now; throws a SignInProblem. */
+  admit(subject: Subject): Promise<{ organizationId: string; userId: string; workspaceId: string | null }>;
+};
+
+type Place = { organizationId: string; workspaceId: string };
+
+/** Who somebody from the provider is here, and what they may do. Looked at anew on every sign-in. */
+export function createOidcAccounts(options: {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  config: OidcConfig;
+  changes: IdentityChanges;
+  /** Where groups give roles. */
+  place: () => Promise<Place>;
+  /** Takes the membership away with keys and sessions, as an administrator would. */
+  removeMember: (place: Place, userId: string) => Promise<void>;
+  endSessions: (tx: Sql, userId: string) => Promise<void>;
+}): OidcAccounts {
+  const { database, clock, logger, config, changes } = options;
+
+  return {
+    async admit(subject) {
+      const place = await options.place();
+      const role = roleOf(subject.groups, config);
+      const login = await changes.apply((tx) => keepAccount(tx, subject, place, role));
+      if (login === null) throw noRole(subject);
+      const { userId, grantGone } = login;
+      // Outside the transaction, because that is a change of its own, which may be refused for the last administrator.
+      if (grantGone) await takeAway(place, userId, subject);
+      const person = await findPerson(database, userId);
+      const open = (person?.memberships ?? [])
+        .map(({ workspace_id }) => workspace_id)
+        .filter((id) => !(grantGone && id === place.workspaceId));
+      if (open.length === 0) throw noRole(subject);
+      const workspaceId = open.includes(place.workspaceId) ? place.workspaceId : open[0]!;
+      return { organizationId: place.organizationId, userId, workspaceId };
+    },
+  };
+
+  /** Null: nobody here, and no role to come in with. */
+  async function keepAccount(
+    tx: Sql,
+    subject: Subject,
+    place: Place,
+    role: Role | null,
+  ): Promise<{ userId: string; grantGone: boolean } | null> {
+    const now = clock.now();
+    const at = {
+      organizationId: place.organizationId,
+      issuer: subject.issuer,
+      subject: subject.subject,
+    };
+    await lockSubject(tx, subject.issuer, subject.subject);
+    const known = await findLogin(tx, at);
+    const userId = known?.user_id ?? (await linkedUser(tx, subject, place, role));
+    if (userId === null) return null;
+    if (!known) await insertLogin(tx, { ...at, userId, now });
+    const granted = await applyRole(tx, known, { workspaceId: place.workspaceId, userId }, role, now);
+    await saveLoginUse(tx, { ...at, grantedWorkspaceId: granted, now });
+    const before = known?.granted_workspace_id ?? null;
+    return { userId, grantGone: role === null && before === place.workspaceId };
+  }
+
+  /** By address only when the provider vouches for it, and never an account that is somebody else's there already. */
+  async function linkedUser(
+    tx: Sql,
+    subject: Subject,
+    place: Place,
+    role: Role | null,
+  ): Promise<string | null> {
+    const { email, issuer } = subject;
+    const { organizationId } = place;
+    if (email === null) throw new SignInProblem("email_missing", "The provider named no address.");
+    if (!subject.emailVerified) {
+      throw new SignInProblem("email_unverified", "The provider does not say that the address is verified.");
+    }
+    const user = await findUserByEmail(tx, { organizationId, email, issuer });
+    if (user?.is_bootstrap || user?.has_login) {
+      throw new SignInProblem("identity_taken", `User ${user.id} is not this subject of the provider.`);
+    }
+    if (user) return user.id;
+    if (role === null) return null;
+    const name = subject.name ?? email.split("@")[0]!;
+    return keepUser(tx, { id: newId(), organizationId, email, name, now: clock.now() });
+  }
+
+  /** The workspace whose membership the groups decide about from now on; null: none. */
+  async function applyRole(
+    tx: Sql,
+    known: UserLogin | undefined,
+    member: { workspaceId: string; userId: string },
+    role: Role | null,
+    now: Date,
+  ): Promise<string | null> {
+    // Where groups give nothing, what an administrator gave stays; what groups gave is taken away after this.
+    if (role === null) return known?.granted_workspace_id ?? null;
+    const membership = { ...member, role, now };
+    if (await insertMembership(tx, membership)) return member.workspaceId;
+    const present = await findMember(tx, member.workspaceId, member.userId);
+    if (present?.role !== role) await saveMemberRole(tx, membership);
+    return known?.granted_workspace_id ?? member.workspaceId;
+  }
+
+  async function takeAway(place: Place, userId: string, { issuer, subject }: Subject): Promise<void> {
+    const at = { organizationId: place.organizationId, issuer, subject };
+    try {
+      await options.removeMember(place, userId);
+    } catch (error) {
+      const kind = error instanceof AppError ? error.kind : "internal";
+      if (kind === "conflict") {
+        logger.warn(
+          { user_id: userId, reason: (error as AppError).message },
+          "somebody without a group any more stays a member; their sessions end and the sign-in is refused",
+        );
+        await changes.apply((tx) => options.endSessions(tx, userId));
+        return;
+      }
+      if (kind !== "not_found") throw error;
+    }
+    await saveLoginUse(database.sql, { ...at, grantedWorkspaceId: null, now: clock.now() });
+  }
+}
+
+function noRole(subject: Subject): SignInProblem {
+  return new SignInProblem("no_role", `No role for the groups ${JSON.stringify(subject.groups)}.`);
+}

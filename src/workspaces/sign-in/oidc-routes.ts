@@ -1,0 +1,113 @@
+import type { Context } from "hono";
+import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
+import { type Route, route } from "../../platform/http/route.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { ConsoleSessions } from "../sessions/console-session-service.ts";
+import { sessionCookie } from "../sessions/session-cookie.ts";
+import { browserOf, cookiePlace, type SignInPlace } from "./browser-request.ts";
+import type { OidcAccounts } from "./oidc-account-service.ts";
+import { attemptCookie, clearedAttemptCookie, readAttempt } from "./oidc-attempt-cookie.ts";
+import type { OidcClient } from "./oidc-client.ts";
+import { returnPath } from "./return-path.ts";
+import { SignInProblem } from "./sign-in-problem.ts";
+
+export const oidcStart = "/v2/auth/oidc/start";
+export const oidcCallback = "/v2/auth/oidc/callback";
+const tag = "Sign-in";
+const redirect = { 303: { description: "On to the provider, the page one came from, or the sign-in page" } };
+
+/** A browser's way to the provider and back. Both answer with redirects, failures too: a person is looking. */
+export function oidcRoutes(options: {
+  client: OidcClient;
+  accounts: OidcAccounts;
+  sessions: ConsoleSessions;
+  place: SignInPlace;
+  baseUrl: () => string;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+}): Route[] {
+  const { client, accounts, sessions, place, secretBox, clock, logger } = options;
+  const redirectUri = () => `${options.baseUrl()}${oidcCallback}`;
+
+  /** Anything that is no SignInProblem is this server's fault, and told as such. */
+  const toSignInPage = (error: unknown, returnTo: string, cookies: string[]) => {
+    if (!(error instanceof SignInProblem)) throw error;
+    logger.warn({ problem: error.problem, reason: error.message }, "a single sign-on failed");
+    const page = new URLSearchParams({ problem: error.problem, return_to: returnTo });
+    return found(`/sign-in?${page}`, cookies);
+  };
+
+  const enter = async (c: Context, answer: URLSearchParams) => {
+    const { headers } = c.req.raw;
+    const cookies = cookiePlace(headers, place);
+    const attempt = readAttempt(headers, cookies, secretBox, clock.now());
+    const cleared = clearedAttemptCookie(cookies);
+    try {
+      if (attempt === null) throw new SignInProblem("expired", "This browser has begun no sign-in lately.");
+      const user = await accounts.admit(await client.finish(attempt, answer, redirectUri()));
+      const browser = browserOf(headers, c.env.incoming?.socket.remoteAddress, place);
+      const { secret, session } = await sessions.start({
+        ...user,
+        apiKey: null,
+        method: "oidc",
+        userAgent: browser.userAgent,
+        address: browser.address,
+        replaces: browser.presented,
+      });
+      const seconds = (session.expires_at.getTime() - session.created_at.getTime()) / 1000;
+      return found(attempt.returnTo, [cleared, sessionCookie(secret, cookies, seconds)]);
+    } catch (error) {
+      return toSignInPage(error, attempt?.returnTo ?? "/", [cleared]);
+    }
+  };
+
+  return [
+    route(
+      {
+        method: "get",
+        path: oidcStart,
+        operationId: "start_single_sign_on",
+        summary: "Sign in with the provider",
+        tag,
+        access: { kind: "open" },
+        query: z.object({
+          return_to: z.string().max(2_000).optional().describe("A page of the console to go to afterwards."),
+        }),
+        responses: redirect,
+      },
+      async ({ c, query }) => {
+        const returnTo = returnPath(query.return_to);
+        try {
+          const attempt = client.newAttempt();
+          const url = await client.authorizationUrl(attempt, redirectUri());
+          const cookies = cookiePlace(c.req.raw.headers, place);
+          const cookie = attemptCookie({ ...attempt, returnTo }, cookies, secretBox, clock.now());
+          return found(url.href, [cookie]);
+        } catch (error) {
+          return toSignInPage(error, returnTo, []);
+        }
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: oidcCallback,
+        operationId: "finish_single_sign_on",
+        summary: "Where the provider sends the browser back to",
+        tag,
+        access: { kind: "open" },
+        responses: redirect,
+      },
+      ({ c }) => enter(c, new URL(c.req.raw.url).searchParams),
+    ),
+  ];
+}
+
+function found(location: string, cookies: string[]): Response {
+  const headers = new Headers({ location, "cache-control": "no-store" });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  return new Response(null, { status: 303, headers });
+}
