@@ -54,8 +54,17 @@ describe("signing in", () => {
     await page.page.keyboard.press("Enter");
     await page.page.getByRole("table", { name: "Members" }).waitFor();
     expect(page.path).toBe("/settings?tab=members");
-    // For this tab alone.
-    expect(await page.page.evaluate("localStorage.getItem('treadle.console.api-key')")).toBeNull();
+    // No script of this host finds a key or a session.
+    const readable = await page.page.evaluate(
+      "document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)",
+    );
+    expect(readable).not.toContain(running.app.apiKey);
+    const [cookie, ...more] = await page.page.context().cookies();
+    expect(more).toEqual([]);
+    expect(cookie).toMatchObject({ name: "treadle_session", httpOnly: true, sameSite: "Strict", path: "/" });
+    expect(readable).not.toContain(cookie!.value);
+    // Until the browser is closed.
+    expect(cookie!.expires).toBe(-1);
     expect(page.errors).toEqual([]);
   });
 
@@ -65,6 +74,8 @@ describe("signing in", () => {
     await page.field(/Stay signed in/).check();
     await page.button("Sign in").click();
     await page.heading("Overview").waitFor();
+    const [cookie] = await page.page.context().cookies();
+    expect(cookie!.expires).toBeGreaterThan(Date.now() / 1000 + 6 * 86_400);
     const tab = await page.page.context().newPage();
     await tab.goto(`${running.url}/settings`);
     await tab.getByRole("heading", { name: "Settings" }).waitFor();
@@ -73,11 +84,34 @@ describe("signing in", () => {
     await page.heading("Sign in").waitFor();
   });
 
-  it("takes the key from the address the server prints, and removes it from there at once", async () => {
-    const page = await running.open(`/deployments#key=${running.app.apiKey}`, { apiKey: null });
-    await page.heading("Deployments").waitFor();
+  it("forgets the keys that earlier versions kept, and signs nobody in with them or by an address", async () => {
+    const page = await running.open("/console/assets/none.js", { apiKey: null });
+    await page.page.evaluate(`localStorage.setItem("treadle.console.api-key", "${running.app.apiKey}")`);
+    await page.page.evaluate(`sessionStorage.setItem("treadle.console.api-key", "${running.app.apiKey}")`);
+    await page.visit(`/deployments#key=${running.app.apiKey}`);
+    await page.text("This link does not sign in any more").waitFor();
     expect(page.path).toBe("/deployments");
-    expect(await page.page.evaluate("history.length")).toBeLessThan(3);
+    expect(await page.page.evaluate("JSON.stringify([localStorage, sessionStorage])")).toBe("[{},{}]");
+    expect(await page.page.context().cookies()).toEqual([]);
+    expect(await page.violations()).toEqual([]);
+  });
+
+  it("stays whoever one is when an address brings somebody else's key", async () => {
+    const { body: key } = await running.app.call<{ key: string }>("POST", "/v2/api-keys", {
+      body: { name: "an attacker's", role: "viewer" },
+      headers: inDefault(),
+    });
+    const page = await running.open("/settings");
+    await page.heading("Settings").waitFor();
+    await page.page.goto(`${running.url}/settings#key=${key.key}`);
+    await page.visit("/");
+    await page.heading("Overview").waitFor();
+    const { body } = await running.app.call<{ resources: { role: string }[] }>("GET", "/v2/api-keys", {
+      headers: inDefault(),
+    });
+    expect(body.resources.length).toBeGreaterThan(0);
+    await page.link("Settings").click();
+    await page.page.getByRole("button", { name: "New key" }).waitFor();
   });
 
   it("goes to the sign-in page when the key is revoked, whatever one does next", async () => {

@@ -35,11 +35,7 @@ export async function startConsole(overrides: Partial<Config> = {}) {
       const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, ...options });
       opened.push(page);
       const found = new ConsolePage(page, url);
-      if (apiKey !== null) {
-        // Once: what the page itself stores later is its own business.
-        await page.goto(`${url}/console/assets/none.js`);
-        await page.evaluate(`sessionStorage.setItem("treadle.console.api-key", ${JSON.stringify(apiKey)})`);
-      }
+      if (apiKey !== null) await signInBrowser(page, url, apiKey);
       await page.goto(`${url}${path}`);
       return found;
     },
@@ -53,6 +49,15 @@ export async function startConsole(overrides: Partial<Config> = {}) {
       await folder.remove();
     },
   };
+}
+
+/** As the sign-in page does it: the browser gets the cookie, and keeps nothing else. */
+export async function signInBrowser(page: Page, url: string, apiKey: string): Promise<void> {
+  const answer = await page.context().request.post(`${url}/v2/auth/sign-in/key`, {
+    data: { api_key: apiKey },
+    headers: { origin: url, "x-treadle-console": "1" },
+  });
+  if (answer.status() !== 201) throw new Error(`signing in answered ${answer.status()}`);
 }
 
 export type RunningConsole = Awaited<ReturnType<typeof startConsole>>;

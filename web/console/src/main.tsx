@@ -2,7 +2,6 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { preloadPage } from "./pages.ts";
-import { session } from "./session.ts";
 import { applyTheme } from "./theme.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -12,8 +11,8 @@ import "./styles/parts.css";
 import "./styles/data.css";
 
 applyTheme();
-// While the key is being checked.
-if (session.current) preloadPage(location.pathname);
+// While the server says who is signed in.
+preloadPage(location.pathname);
 createRoot(document.getElementById("app")!).render(
   <StrictMode>
     <App />

@@ -1,53 +1,111 @@
 import { useSyncExternalStore } from "react";
 
-/** Who is signed in, as far as this browser knows. The server decides what the key may do. */
+/** Who is signed in, as the server says. The browser holds a cookie that no script can read, and no key. */
 export type Role = "viewer" | "editor" | "admin";
 export type Workspace = { id: string; organization_id: string; name: string; role: Role };
-/** `place` differs for each key and workspace one has been in: nothing seen in one is shown in another. */
-export type Session = { apiKey: string; workspaceId: string | null; place: number };
+export type User = { id: string; email: string; name: string };
+/** `place` differs for each session and workspace one has been in: nothing seen in one is shown in another. */
+export type Session = {
+  id: string;
+  user: User;
+  /** The key it was started with, if with one. */
+  apiKeyId: string | null;
+  workspaceId: string | null;
+  place: number;
+};
+/** `checking`: the server was asked and has not answered yet; `away`: it does not answer, and is asked again. */
+export type SessionState = Session | "checking" | "away" | null;
 
-const keyName = "treadle.console.api-key";
+type Answer = { user: User; workspace_id: string; session: { id: string; api_key_id: string | null } | null };
+
+/** Sent with every request: what other sites' pages cannot send tells the server that it is this page. */
+export const consoleHeaders = { "x-treadle-console": "1" };
+
+const current = "/v2/auth/sessions/current";
+/** Which workspace this tab is in; another tab may be in another one. */
 const workspaceName = "treadle.console.workspace";
+const retryMs = 1_500;
 
-/** The key lives for the tab; with "stay signed in" for the browser. */
 class SessionStore {
   #listeners = new Set<() => void>();
   #place = 1;
-  #current: Session | null = read(1);
+  #state: SessionState = "checking";
+  /** Other tabs are told to look again. */
+  #tabs = new BroadcastChannel("treadle.console.session");
 
   constructor() {
-    this.takeFromAddress();
-    // Signing out in one tab signs out the others that share the key.
-    addEventListener("storage", ({ key }) => {
-      if (key === keyName) this.#change(read(this.#nextPlace()));
-    });
-    addEventListener("hashchange", () => this.takeFromAddress());
+    forgetKeys();
+    this.#tabs.addEventListener("message", () => void this.refresh());
+    void this.refresh();
+  }
+
+  get state(): SessionState {
+    return this.#state;
   }
 
   get current(): Session | null {
-    return this.#current;
+    return typeof this.#state === "string" ? null : this.#state;
   }
 
-  signIn(apiKey: string, options: { remember: boolean; workspaceId: string | null }): void {
-    this.#forgetStored();
-    const storage = options.remember ? localStorage : sessionStorage;
-    storage.setItem(keyName, apiKey);
-    if (options.workspaceId) storage.setItem(workspaceName, options.workspaceId);
-    this.#change({ apiKey, workspaceId: options.workspaceId, place: this.#nextPlace() });
+  /** Asks the server who is signed in. */
+  async refresh(): Promise<void> {
+    const workspace = sessionStorage.getItem(workspaceName);
+    // The workspace this tab was in may be closed to whoever is signed in now.
+    const answer = (await ask(workspace)) ?? (workspace === null ? null : await ask(null));
+    if (answer === "away") {
+      if (this.current === null) this.#change("away");
+      setTimeout(() => void this.refresh(), retryMs);
+      return;
+    }
+    if (answer === null || answer.session === null) {
+      this.ended();
+      return;
+    }
+    const { user, session, workspace_id: workspaceId } = answer;
+    const before = this.current;
+    if (before?.id === session.id) return;
+    sessionStorage.setItem(workspaceName, workspaceId);
+    this.#change({
+      id: session.id,
+      user,
+      apiKeyId: session.api_key_id,
+      workspaceId,
+      place: this.#nextPlace(),
+    });
+  }
+
+  /** The server has just set the cookie of a new session. */
+  async signedIn(): Promise<void> {
+    sessionStorage.removeItem(workspaceName);
+    await this.refresh();
+    this.#tabs.postMessage("changed");
   }
 
   chooseWorkspace(workspaceId: string): void {
-    if (!this.#current) return;
-    const storage = sessionStorage.getItem(keyName) === null ? localStorage : sessionStorage;
-    storage.setItem(workspaceName, workspaceId);
+    const { current: session } = this;
+    if (!session) return;
+    sessionStorage.setItem(workspaceName, workspaceId);
     // The first choice says where one already is.
-    const place = this.#current.workspaceId ? this.#nextPlace() : this.#current.place;
-    this.#change({ ...this.#current, workspaceId, place });
+    const place = session.workspaceId ? this.#nextPlace() : session.place;
+    this.#change({ ...session, workspaceId, place });
+    if (workspaceId !== "") void remember(workspaceId);
   }
 
-  signOut(): void {
-    this.#forgetStored();
-    this.#change(null);
+  /** Ends the session at the server; this browser then holds nothing. */
+  async signOut(): Promise<void> {
+    const answer = await fetch(current, { method: "DELETE", headers: consoleHeaders }).catch(() => null);
+    // Whether it had ended before or now: it is over. Without an answer the cookie would still be good.
+    if (answer === null || (!answer.ok && answer.status !== 401 && answer.status !== 403)) {
+      throw new Error("The server did not answer, so you are still signed in. Try again.");
+    }
+    this.ended();
+    this.#tabs.postMessage("changed");
+  }
+
+  /** The server knows the session no more. */
+  ended(): void {
+    sessionStorage.removeItem(workspaceName);
+    if (this.#state !== null) this.#change(null);
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -55,42 +113,45 @@ class SessionStore {
     return () => this.#listeners.delete(listener);
   };
 
-  /** `/#key=…`, as the server prints it: signs in, and leaves the address at once. */
-  private takeFromAddress(): void {
-    const key = new URLSearchParams(location.hash.slice(1)).get("key");
-    if (!key) return;
-    history.replaceState(history.state, "", location.pathname + location.search);
-    this.signIn(key, { remember: false, workspaceId: null });
-  }
-
   #nextPlace(): number {
     this.#place += 1;
     return this.#place;
   }
 
-  #forgetStored(): void {
-    for (const storage of [sessionStorage, localStorage]) {
-      storage.removeItem(keyName);
-      storage.removeItem(workspaceName);
-    }
-  }
-
-  #change(next: Session | null): void {
-    this.#current = next;
+  #change(next: SessionState): void {
+    this.#state = next;
     for (const listener of this.#listeners) listener();
   }
 }
 
-function read(place: number): Session | null {
+/** Null: nobody is signed in. */
+async function ask(workspaceId: string | null): Promise<Answer | "away" | null> {
+  const headers = { ...consoleHeaders, ...(workspaceId ? { "x-tenant-id": workspaceId } : {}) };
+  const answer = await fetch(current, { headers }).catch(() => null);
+  if (answer === null || answer.status >= 500 || answer.status === 429) return "away";
+  return answer.ok ? ((await answer.json()) as Answer) : null;
+}
+
+/** So that the next visit begins where this one was. Not worth a word when it fails. */
+async function remember(workspaceId: string): Promise<void> {
+  await fetch(current, {
+    method: "PATCH",
+    headers: { ...consoleHeaders, "content-type": "application/json", "x-tenant-id": workspaceId },
+    body: JSON.stringify({ workspace_id: workspaceId }),
+  }).catch(() => undefined);
+}
+
+/** Earlier versions kept API keys where every script of this host can read them. */
+function forgetKeys(): void {
+  const names = ["treadle.console.api-key", "treadle.chat.api-key", "treadle.api-key", "docs.key"];
   for (const storage of [sessionStorage, localStorage]) {
-    const apiKey = storage.getItem(keyName);
-    if (apiKey) return { apiKey, workspaceId: storage.getItem(workspaceName), place };
+    for (const name of names) storage.removeItem(name);
   }
-  return null;
+  localStorage.removeItem(workspaceName);
 }
 
 export const session = new SessionStore();
 
-export function useSession(): Session | null {
-  return useSyncExternalStore(session.subscribe, () => session.current);
+export function useSession(): SessionState {
+  return useSyncExternalStore(session.subscribe, () => session.state);
 }

@@ -15,7 +15,7 @@ export function useWorkspace(): WorkspaceContext {
 
 const order: readonly Role[] = ["viewer", "editor", "admin"];
 
-/** Whether the signed in key may do what needs this role. Hide or disable what it may not; the server refuses it anyway. */
+/** Whether whoever is signed in may do what needs this role. Hide or disable what they may not; the server refuses it anyway. */
 export function useCan(role: Role): boolean {
   return order.indexOf(useWorkspace().current.role) >= order.indexOf(role);
 }

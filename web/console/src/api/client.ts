@@ -1,4 +1,5 @@
-import { session } from "../session.ts";
+import { consoleHeaders, session } from "../session.ts";
+import { deploymentToken, forgetDeploymentToken } from "./deployment-tokens.ts";
 import { reachability } from "./reachability.ts";
 
 /** What the server refused, in its own words, and which field it was about. */
@@ -23,32 +24,59 @@ export class ApiError extends Error {
   }
 }
 
-type Options = { signal?: AbortSignal | undefined; headers?: Record<string, string> };
+type Options = {
+  signal?: AbortSignal | undefined;
+  headers?: Record<string, string>;
+  /** The deployment whose server this goes to, behind the gateway; left out: the platform itself. */
+  deploymentId?: string | null | undefined;
+};
 
-/** Every request carries the key and the workspace; a 401 signs out, whoever asked. */
+/** Every request to the platform says that it is the console's and in which workspace; a 401 signs out, whoever asked. */
 export async function request(
   method: string,
   path: string,
   body?: unknown,
   options: Options = {},
 ): Promise<Response> {
+  if (options.deploymentId) return requestDeployment(options.deploymentId, method, path, body, options);
   const { current } = session;
-  const headers = new Headers(options.headers);
-  if (current) {
-    headers.set("x-api-key", current.apiKey);
-    if (current.workspaceId) headers.set("x-tenant-id", current.workspaceId);
+  const headers = new Headers({ ...options.headers, ...consoleHeaders });
+  if (current?.workspaceId && !headers.has("x-tenant-id")) headers.set("x-tenant-id", current.workspaceId);
+  const response = await send(path, initOf(method, headers, body, options.signal));
+  if (response.ok) return response;
+  const error = await readError(response);
+  if (error.status === 401 && current && session.current?.id === current.id) session.ended();
+  throw error;
+}
+
+/** With a token for that deployment alone, and without the cookie: its code is somebody else's. */
+async function requestDeployment(
+  deploymentId: string,
+  method: string,
+  path: string,
+  body: unknown,
+  options: Options,
+): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const token = await deploymentToken(deploymentId, (tokens) => json("POST", tokens));
+    const headers = new Headers({ ...options.headers, "x-api-key": token });
+    const init = initOf(method, headers, body, options.signal);
+    const response = await send(path, { ...init, credentials: "omit" });
+    if (response.ok) return response;
+    // It may have ended with a session that was replaced. A project with its own sign-in may also want another.
+    if (response.status === 401) forgetDeploymentToken(deploymentId);
+    if (response.status !== 401 || tries === 2) throw await readError(response);
   }
+}
+
+function initOf(method: string, headers: Headers, body: unknown, signal: AbortSignal | undefined): RequestInit {
   if (body !== undefined) headers.set("content-type", "application/json");
-  const response = await send(path, {
+  return {
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(options.signal ? { signal: options.signal } : {}),
-  });
-  if (response.ok) return response;
-  const error = await readError(response);
-  if (error.status === 401 && current && session.current?.apiKey === current.apiKey) session.signOut();
-  throw error;
+    ...(signal ? { signal } : {}),
+  };
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -103,13 +131,23 @@ async function json<T>(method: string, path: string, body?: unknown, options?: O
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }
 
-export const api = {
-  get: <T>(path: string, options?: Options) => json<T>("GET", path, undefined, options),
-  post: <T>(path: string, body?: unknown, options?: Options) => json<T>("POST", path, body, options),
-  put: <T>(path: string, body?: unknown, options?: Options) => json<T>("PUT", path, body, options),
-  patch: <T>(path: string, body?: unknown, options?: Options) => json<T>("PATCH", path, body, options),
-  delete: <T>(path: string, body?: unknown, options?: Options) => json<T>("DELETE", path, body, options),
-};
+export type Api = ReturnType<typeof apiFor>;
+
+function apiFor(deploymentId: string | null) {
+  const to = (options?: Options): Options => ({ ...options, deploymentId });
+  return {
+    get: <T>(path: string, options?: Options) => json<T>("GET", path, undefined, to(options)),
+    post: <T>(path: string, body?: unknown, options?: Options) => json<T>("POST", path, body, to(options)),
+    put: <T>(path: string, body?: unknown, options?: Options) => json<T>("PUT", path, body, to(options)),
+    patch: <T>(path: string, body?: unknown, options?: Options) => json<T>("PATCH", path, body, to(options)),
+    delete: <T>(path: string, body?: unknown, options?: Options) => json<T>("DELETE", path, body, to(options)),
+  };
+}
+
+export const api: Api = apiFor(null);
+
+/** The same for the server of a deployment. */
+export const deploymentApi = (deploymentId: string): Api => apiFor(deploymentId);
 
 /** `?a=1&b=2` of what is there; nothing of what is undefined, null or empty. */
 export function query(values: Record<string, string | number | boolean | null | undefined>): string {

@@ -6,6 +6,8 @@ export type FollowOptions = {
   path: string;
   method?: "GET" | "POST";
   body?: unknown;
+  /** The deployment whose server streams; left out: the platform. */
+  deploymentId?: string | null | undefined;
   /** Where to go on from, when the page knows. */
   lastEventId?: string | undefined;
   signal: AbortSignal;
@@ -22,7 +24,7 @@ const firstDelayMs = 500;
 const longestDelayMs = 15_000;
 
 /**
- * Follows a stream of server-sent events with the key in a header (which the browser's own EventSource cannot send).
+ * Follows a stream of server-sent events with headers of its own (which the browser's own EventSource cannot send).
  * Connects again by itself, later each time, and says where it stopped. Returns when aborted, ended or refused.
  */
 export async function followEvents(options: FollowOptions): Promise<void> {
@@ -33,6 +35,7 @@ export async function followEvents(options: FollowOptions): Promise<void> {
     try {
       const response = await request(options.method ?? "GET", options.path, options.body, {
         signal,
+        deploymentId: options.deploymentId,
         headers: { accept: "text/event-stream", ...(lastEventId ? { "last-event-id": lastEventId } : {}) },
       });
       options.onOpen?.();

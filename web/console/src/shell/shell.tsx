@@ -2,9 +2,9 @@ import { BookOpen, LogOut, Menu, MessagesSquare, Monitor, Moon, Sun, X } from "l
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { preloadPage } from "../pages.ts";
-import { session } from "../session.ts";
+import { session, useSession } from "../session.ts";
 import { themes, useTheme } from "../theme.ts";
-import { IconButton, Select } from "../ui/index.ts";
+import { IconButton, Select, toast } from "../ui/index.ts";
 import { useWorkspace } from "../workspace.tsx";
 import { Mark } from "./mark.tsx";
 import { isCurrent, places } from "./navigation.ts";
@@ -85,16 +85,39 @@ export function Shell({ children }: { children: ReactNode }) {
             <BookOpen aria-hidden="true" size={17} />
             API reference
           </a>
-          <div className="row sidebar-buttons">
-            <ThemeChoice />
-            <IconButton label="Sign out" icon={LogOut} onClick={() => session.signOut()} />
-          </div>
+          <Identity />
         </div>
       </aside>
       <main className="main" id="main" ref={main} tabIndex={-1}>
         <OfflineBanner />
         {children}
       </main>
+    </div>
+  );
+}
+
+/** Who is signed in, and the way out. */
+function Identity() {
+  const state = useSession();
+  if (state === null || typeof state === "string") return null;
+  const { name, email } = state.user;
+  return (
+    <div className="identity">
+      <Link href="/settings?tab=sessions" className="identity-who" title={`${name}, ${email}: your sessions`}>
+        <span className="identity-initial" aria-hidden="true">
+          {(name || email).slice(0, 1).toUpperCase()}
+        </span>
+        <span className="identity-names">
+          <b>{name || email}</b>
+          <span className="muted">{email}</span>
+        </span>
+      </Link>
+      <ThemeChoice />
+      <IconButton
+        label="Sign out"
+        icon={LogOut}
+        onClick={() => session.signOut().catch((error: unknown) => toast.bad(error))}
+      />
     </div>
   );
 }

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect } from "react";
 import { useChanges } from "../api/changes.ts";
 import { type Session, session as store } from "../session.ts";
-import { Button, ErrorState } from "../ui/index.ts";
+import { Button, ErrorState, toast } from "../ui/index.ts";
 import { WorkspaceProvider } from "../workspace.tsx";
 import { readWorkspaces } from "./read-workspaces.ts";
 
-/** Finds out which workspace the key is in before anything else is asked for. */
+/** Finds out which workspaces are open before anything else is asked for. */
 export function WorkspaceGate({ session, children }: { session: Session; children: ReactNode }) {
   const found = useQuery({ queryKey: ["settings", "workspaces"], queryFn: readWorkspaces });
   const all = found.data ?? [];
@@ -23,8 +23,8 @@ export function WorkspaceGate({ session, children }: { session: Session; childre
       <main className="gate">
         <h1 className="spoken">Sign in</h1>
         <ErrorState error={found.error} retry={() => found.refetch()} />
-        <Button look="quiet" onClick={() => store.signOut()}>
-          Sign in with another key
+        <Button look="quiet" onClick={() => store.signOut().catch((error: unknown) => toast.bad(error))}>
+          Sign out
         </Button>
       </main>
     );

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ApiError, api, query } from "../../api/client.ts";
+import { type Api, ApiError, api, deploymentApi, query } from "../../api/client.ts";
 import type { Deployment } from "../deployments/deployment-api.ts";
 
 /** An agent server: the built-in one at the root of the host, or that of a deployment behind the gateway. */
@@ -56,6 +56,11 @@ export function serverOf(deployment: Deployment): AgentServer {
   return { id: deployment.id, name, base: new URL(deployment.url, location.href).pathname, deployment };
 }
 
+/** A deployment is asked with a token of its own; the built-in server is the platform. */
+export function apiOf({ deployment }: AgentServer): Api {
+  return deployment === null ? api : deploymentApi(deployment.id);
+}
+
 /** Hints reach the console for the built-in server; a deployment's own database is asked now and then. */
 export function refetchEvery(server: AgentServer): number | false {
   return server.deployment === null ? false : 4_000;
@@ -77,7 +82,7 @@ export function useAssistants(server: AgentServer) {
   return useQuery({
     queryKey: ["threads", server.id, "assistants"],
     queryFn: ({ signal }) =>
-      api.post<Assistant[]>(`${server.base}/assistants/search`, { limit: 200 }, { signal }),
+      apiOf(server).post<Assistant[]>(`${server.base}/assistants/search`, { limit: 200 }, { signal }),
   });
 }
 
@@ -96,7 +101,7 @@ export function useThreads(server: AgentServer, status: string, id: string) {
         sort_order: "desc",
         ...filter,
       };
-      return api.post<Thread[]>(`${server.base}/threads/search`, body, { signal });
+      return apiOf(server).post<Thread[]>(`${server.base}/threads/search`, body, { signal });
     },
     getNextPageParam: (last, pages) => (last.length < pageSize ? undefined : pages.length * pageSize),
   });
@@ -104,7 +109,7 @@ export function useThreads(server: AgentServer, status: string, id: string) {
 
 async function findThread(server: AgentServer, id: string, signal: AbortSignal): Promise<Thread[]> {
   try {
-    return [await api.get<Thread>(threadPath(server, id), { signal })];
+    return [await apiOf(server).get<Thread>(threadPath(server, id), { signal })];
   } catch (error) {
     if (error instanceof ApiError && (error.status === 404 || error.status === 422)) return [];
     throw error;
@@ -123,7 +128,7 @@ export const threadKey = (server: AgentServer, threadId: string) => ["threads", 
 export function useThread(server: AgentServer, threadId: string) {
   return useQuery({
     queryKey: [...threadKey(server, threadId), "thread"],
-    queryFn: ({ signal }) => api.get<Thread>(threadPath(server, threadId), { signal }),
+    queryFn: ({ signal }) => apiOf(server).get<Thread>(threadPath(server, threadId), { signal }),
   });
 }
 
@@ -131,7 +136,7 @@ export function useThreadState(server: AgentServer, threadId: string, checkpoint
   return useQuery({
     queryKey: [...threadKey(server, threadId), "state", checkpointId],
     queryFn: ({ signal }) =>
-      api.get<ThreadState>(
+      apiOf(server).get<ThreadState>(
         `${threadPath(server, threadId)}/state${checkpointId ? `/${encodeURIComponent(checkpointId)}` : ""}`,
         { signal },
       ),
@@ -145,7 +150,7 @@ export function useHistory(server: AgentServer, threadId: string) {
     queryKey: [...threadKey(server, threadId), "history"],
     initialPageParam: null as Checkpoint | null,
     queryFn: ({ pageParam, signal }) =>
-      api.post<ThreadState[]>(
+      apiOf(server).post<ThreadState[]>(
         `${threadPath(server, threadId)}/history`,
         { limit: historySize, ...(pageParam ? { before: pageParam } : {}) },
         { signal },
@@ -158,6 +163,6 @@ export function useRuns(server: AgentServer, threadId: string) {
   return useQuery({
     queryKey: [...threadKey(server, threadId), "runs"],
     queryFn: ({ signal }) =>
-      api.get<Run[]>(`${threadPath(server, threadId)}/runs${query({ limit: 50 })}`, { signal }),
+      apiOf(server).get<Run[]>(`${threadPath(server, threadId)}/runs${query({ limit: 50 })}`, { signal }),
   });
 }

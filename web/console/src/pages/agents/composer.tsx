@@ -2,9 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Braces, Send, Square } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import { api } from "../../api/client.ts";
 import { Button, ErrorLine, Select, Textarea } from "../../ui/index.ts";
-import { type AgentServer, type Assistant, threadKey, threadPath } from "./agent-api.ts";
+import { type AgentServer, type Assistant, apiOf, threadKey, threadPath } from "./agent-api.ts";
 import { startRun } from "./start-run.ts";
 
 export type ComposerProps = {
@@ -38,7 +37,7 @@ export function Composer(props: ComposerProps) {
     },
   });
   const stop = useMutation({
-    mutationFn: () => api.post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
+    mutationFn: () => apiOf(server).post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
   });
   const { mutate, isPending } = send;
   // Whoever types faster than the assistants are loaded is not made to press Enter again.

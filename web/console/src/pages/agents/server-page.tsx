@@ -1,10 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { MessageSquarePlus } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
-import { api } from "../../api/client.ts";
 import { Button, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
-import { type AgentServer, type Thread, threadHref } from "./agent-api.ts";
+import { type AgentServer, apiOf, type Thread, threadHref } from "./agent-api.ts";
 import { AssistantsTab } from "./assistants-tab.tsx";
 import { ThreadsTab } from "./threads-tab.tsx";
 
@@ -14,7 +13,7 @@ export function ServerPage({ server }: { server: AgentServer }) {
   const mayRun = useCan("editor");
   const tab = params.get("tab") === "assistants" ? "assistants" : "threads";
   const create = useMutation({
-    mutationFn: () => api.post<Thread>(`${server.base}/threads`, {}),
+    mutationFn: () => apiOf(server).post<Thread>(`${server.base}/threads`, {}),
     onSuccess: ({ thread_id }) => navigate(threadHref(server, thread_id)),
   });
   const here = `/agents/${server.id}`;

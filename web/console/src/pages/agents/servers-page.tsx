@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { api } from "../../api/client.ts";
 import { resourcesOf } from "../../api/pages.ts";
 import { ErrorState, Page, PageHeader, ShowMore, Skeleton, Table } from "../../ui/index.ts";
 import { type Deployment, useDeployments, useLatestRevisions } from "../deployments/deployment-api.ts";
 import { DeploymentBadge } from "../deployments/state-badge.tsx";
-import { type AgentServer, builtIn, serverOf } from "./agent-api.ts";
+import { type AgentServer, apiOf, builtIn, serverOf } from "./agent-api.ts";
 
 /** Every agent server one can talk to. */
 export function ServersPage() {
@@ -72,7 +71,7 @@ function ThreadCount({ server }: { server: AgentServer }) {
   const serves = server.deployment === null || server.deployment.active_revision_id !== null;
   const count = useQuery({
     queryKey: ["threads", server.id, "count"],
-    queryFn: ({ signal }) => api.post<number>(`${server.base}/threads/count`, {}, { signal }),
+    queryFn: ({ signal }) => apiOf(server).post<number>(`${server.base}/threads/count`, {}, { signal }),
     enabled: serves,
     retry: false,
   });

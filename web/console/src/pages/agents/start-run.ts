@@ -1,5 +1,4 @@
-import { api } from "../../api/client.ts";
-import { type AgentServer, type Run, threadPath } from "./agent-api.ts";
+import { type AgentServer, apiOf, type Run, threadPath } from "./agent-api.ts";
 
 export type RunRequest = {
   assistant_id: string | undefined;
@@ -12,7 +11,7 @@ export type RunRequest = {
 /** In the background, after what is under way; the page follows every run of the thread anyway. */
 export function startRun(server: AgentServer, threadId: string, request: RunRequest): Promise<Run> {
   const { checkpoint_id, ...rest } = request;
-  return api.post<Run>(`${threadPath(server, threadId)}/runs`, {
+  return apiOf(server).post<Run>(`${threadPath(server, threadId)}/runs`, {
     ...rest,
     ...(checkpoint_id ? { checkpoint_id } : {}),
     stream_mode: ["values", "messages-tuple"],

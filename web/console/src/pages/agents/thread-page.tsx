@@ -1,7 +1,6 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { api } from "../../api/client.ts";
 import {
   ConfirmDialog,
   ErrorState,
@@ -16,6 +15,7 @@ import {
 import { JsonView } from "../../ui/json-view.tsx";
 import { useCan } from "../../workspace.tsx";
 import {
+  apiOf,
   type AgentServer,
   type Thread,
   threadHref,
@@ -139,7 +139,7 @@ function DeleteThread({ server, threadId }: { server: AgentServer; threadId: str
           action="Delete the thread"
           onClose={() => setAsked(false)}
           onConfirm={async () => {
-            await api.delete(threadPath(server, threadId));
+            await apiOf(server).delete(threadPath(server, threadId));
             toast.good("The thread is deleted.");
             navigate(`/agents/${server.id}`);
           }}

@@ -17,12 +17,14 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
   const [failure, setFailure] = useState<string | null>(null);
   const runId = begun ?? running?.run_id ?? null;
   const path = threadPath(server, threadId);
+  const deploymentId = server.deployment?.id;
 
   useEffect(() => {
     const stop = new AbortController();
     const refresh = () => client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     followEvents({
       path: `${path}/stream?stream_modes=lifecycle`,
+      deploymentId,
       signal: stop.signal,
       onEvent({ data }) {
         const { run_id, status } = JSON.parse(data) as { run_id: string; status: string };
@@ -40,7 +42,7 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
       onBreak: () => void refresh(),
     }).catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)));
     return () => stop.abort();
-  }, [client, server, threadId, path]);
+  }, [client, server, threadId, path, deploymentId]);
 
   useEffect(() => {
     setLive(noLiveMessages);
@@ -48,6 +50,7 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
     const stop = new AbortController();
     followEvents({
       path: `${path}/runs/${runId}/stream`,
+      deploymentId,
       lastEventId: "-1",
       endsByItself: true,
       signal: stop.signal,
@@ -57,7 +60,7 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
       },
     }).catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)));
     return () => stop.abort();
-  }, [path, runId]);
+  }, [path, runId, deploymentId]);
 
   return { runId, live, failure };
 }

@@ -2,12 +2,14 @@ import { useSearch } from "wouter";
 import { Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { KeysTab } from "./keys-tab.tsx";
 import { MembersTab } from "./members-tab.tsx";
+import { SessionsTab } from "./sessions-tab.tsx";
 import { WorkspacesTab } from "./workspaces-tab.tsx";
 import "./settings.css";
 
 const tabs = [
   { id: "keys", label: "API keys", href: "/settings" },
   { id: "members", label: "Members", href: "/settings?tab=members" },
+  { id: "sessions", label: "Sessions", href: "/settings?tab=sessions" },
   { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
 ] as const;
 
@@ -20,6 +22,7 @@ export default function SettingsPages() {
       <Tabs label="Settings" tabs={tabs} current={current} />
       {current === "keys" && <KeysTab />}
       {current === "members" && <MembersTab />}
+      {current === "sessions" && <SessionsTab />}
       {current === "workspaces" && <WorkspacesTab />}
     </Page>
   );

@@ -47,7 +47,7 @@ export function KeysTab() {
         height="3rem"
         empty={
           <EmptyState icon={KeyRound} title="You have no key of your own">
-            Somebody else's key is in use. Make one for each program, so that each can be revoked alone.
+            Make one for each program, so that each can be revoked alone.
           </EmptyState>
         }
       >
@@ -128,15 +128,14 @@ export function KeysTab() {
           }}
         >
           Programs that use it are refused at once.{" "}
-          {isOwn(revoking) && <strong>You are signed in with this key.</strong>} This cannot be undone.
+          {isOwn(revoking) && <strong>You have signed in with this key, and will be signed out.</strong>} This cannot be undone.
         </ConfirmDialog>
       )}
     </Section>
   );
 }
 
-function isOwn({ prefix }: ApiKey): boolean {
-  const key = session.current?.apiKey;
-  const [start = "", end = ""] = prefix.split("…");
-  return key?.startsWith(start) === true && key.endsWith(end);
+/** The key this session was started with. */
+function isOwn({ id }: ApiKey): boolean {
+  return session.current?.apiKeyId === id;
 }

@@ -28,6 +28,7 @@ export function MembersTab() {
   const client = useQueryClient();
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Member | null>(null);
+  const [signingOut, setSigningOut] = useState<Member | null>(null);
   const change = useMutation({
     mutationFn: ({ id, role }: { id: string; role: Role }) =>
       api.patch<Member>(`/v2/members/${id}`, { role }),
@@ -86,14 +87,23 @@ export function MembersTab() {
                 align: "right",
                 cell: (row) =>
                   mayChange && (
-                    <Button
-                      look="danger"
-                      size="small"
-                      aria-label={`Remove ${row.name || row.email}`}
-                      onClick={() => setRemoving(row)}
-                    >
-                      Remove
-                    </Button>
+                    <span className="row row-actions">
+                      <Button
+                        size="small"
+                        aria-label={`Sign out ${row.name || row.email} everywhere`}
+                        onClick={() => setSigningOut(row)}
+                      >
+                        Sign out
+                      </Button>
+                      <Button
+                        look="danger"
+                        size="small"
+                        aria-label={`Remove ${row.name || row.email}`}
+                        onClick={() => setRemoving(row)}
+                      >
+                        Remove
+                      </Button>
+                    </span>
                   ),
               },
             ]}
@@ -102,6 +112,22 @@ export function MembersTab() {
       </ListState>
       <ShowMore of={found} />
       {adding && <AddDialog onClose={() => setAdding(false)} />}
+      {signingOut && (
+        <ConfirmDialog
+          title={`Sign out ${signingOut.name || signingOut.email} everywhere?`}
+          action="Sign out"
+          onClose={() => setSigningOut(null)}
+          onConfirm={async () => {
+            const { ended } = await api.delete<{ ended: number }>(
+              `/v2/auth/sessions?user_id=${signingOut.user_id}`,
+            );
+            toast.good(`Sessions ended: ${ended}.`);
+            setSigningOut(null);
+          }}
+        >
+          Every browser in which they are signed in has to sign in again. Their keys go on working.
+        </ConfirmDialog>
+      )}
       {removing && (
         <ConfirmDialog
           title={`Remove ${removing.name || removing.email}?`}
@@ -114,7 +140,7 @@ export function MembersTab() {
             await client.invalidateQueries({ queryKey: ["settings"] });
           }}
         >
-          Their keys for this workspace and the accounts they connected here are revoked. Other workspaces are
+          They are signed out. Their keys for this workspace and the accounts they connected here are revoked. Other workspaces are
           not touched.
         </ConfirmDialog>
       )}

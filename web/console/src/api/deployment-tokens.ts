@@ -1,0 +1,32 @@
+import { session } from "../session.ts";
+
+type Made = { token: string };
+/** Each is good for ten minutes; renewed before that, by a clock nobody sets. */
+const renewAfterMs = 8 * 60_000;
+
+const kept = new Map<string, { made: Promise<string>; until: number }>();
+let place = 0;
+
+/**
+ * The credential for one deployment, and for nothing else: whatever a deployment's code does with what it is sent, it
+ * is not the console's session. `make` asks the server for one.
+ */
+export function deploymentToken(deploymentId: string, make: (path: string) => Promise<Made>): Promise<string> {
+  const now = performance.now();
+  // Those of another session or workspace are of no use here.
+  if (session.current?.place !== place) {
+    kept.clear();
+    place = session.current?.place ?? 0;
+  }
+  const known = kept.get(deploymentId);
+  if (known && known.until > now) return known.made;
+  const made = make(`/v2/deployments/${encodeURIComponent(deploymentId)}/tokens`).then(({ token }) => token);
+  kept.set(deploymentId, { made, until: now + renewAfterMs });
+  made.catch(() => kept.delete(deploymentId));
+  return made;
+}
+
+/** It was refused: the next request gets another one. */
+export function forgetDeploymentToken(deploymentId: string): void {
+  kept.delete(deploymentId);
+}

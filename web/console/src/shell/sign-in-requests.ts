@@ -1,0 +1,94 @@
+import { consoleHeaders } from "../session.ts";
+
+export type Ways = { key: boolean; oidc: { name: string; start: string } | null };
+
+/** The server's refusal in its words; `code` says which. */
+export class SignInRefusal extends Error {
+  readonly code: string | null;
+
+  constructor(message: string, code: string | null = null) {
+    super(message);
+    this.name = "SignInRefusal";
+    this.code = code;
+  }
+}
+
+export async function readWays(signal: AbortSignal): Promise<Ways> {
+  return (await send("/v2/auth/sign-in", { headers: consoleHeaders, signal })).json() as Promise<Ways>;
+}
+
+export async function signInWithKey(apiKey: string, remember: boolean): Promise<void> {
+  await post("/v2/auth/sign-in/key", { api_key: apiKey, remember });
+}
+
+export async function signInWithCode(code: string, replace: boolean): Promise<void> {
+  await post("/v2/auth/sign-in/code", { code, replace });
+}
+
+function post(path: string, body: unknown): Promise<Response> {
+  const headers = { ...consoleHeaders, "content-type": "application/json" };
+  return send(path, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
+    return null;
+  });
+  if (response === null) {
+    throw new SignInRefusal("The server does not answer. Check that it runs, then try again.");
+  }
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
+  const words =
+    typeof body.detail === "string" ? body.detail : `The server answered with status ${response.status}.`;
+  throw new SignInRefusal(words, response.headers.get("x-error-code"));
+}
+
+/** What the provider's answer came to, in words that say what to do. The server names the problem. */
+export const problemWords: Record<string, { title: string; text: string }> = {
+  provider_unreachable: {
+    title: "The provider does not answer",
+    text: "The server could not reach the sign-in provider. Try again in a moment; if it stays so, whoever runs this server finds the reason in its log.",
+  },
+  provider_refused: {
+    title: "The provider refused",
+    text: "The sign-in provider did not accept this server's request. Whoever runs this server finds the reason in its log: most often the client id, the secret or the redirect address.",
+  },
+  denied: {
+    title: "You are not signed in",
+    text: "You, or your provider, did not allow it. Try again, and allow access when asked.",
+  },
+  expired: {
+    title: "That took too long",
+    text: "The sign-in was begun in another browser, or more than ten minutes ago. Begin again here.",
+  },
+  clock: {
+    title: "The clocks disagree",
+    text: "This server's clock and the provider's differ too much. Whoever runs this server should set its clock, for example by NTP.",
+  },
+  email_missing: {
+    title: "Your provider names no address",
+    text: "Your account at the provider has no email address that it tells this server. Add one there, or ask whoever runs this server to ask for the scope email.",
+  },
+  email_unverified: {
+    title: "Your address is not verified",
+    text: "The provider does not say that your email address is yours. Verify it there, then sign in again.",
+  },
+  identity_taken: {
+    title: "That address belongs to somebody else here",
+    text: "Another account of the provider is already linked to this address. Ask an administrator of the workspace.",
+  },
+  no_role: {
+    title: "You have no role here",
+    text: "You are known to the provider, but none of your groups has a role in this workspace. Ask an administrator to add you, or to add your group.",
+  },
+};
+
+/** A page of this console, or its start: the parameter may have been written by anybody. */
+export function pathAfterSignIn(search: string): string {
+  const wanted = new URLSearchParams(search).get("return_to") ?? "/";
+  const url = URL.parse(wanted, location.origin);
+  const own = url !== null && url.origin === location.origin && /^\/(?![/\\])/.test(wanted);
+  return own && url.pathname !== "/sign-in" ? url.pathname + url.search + url.hash : "/";
+}
