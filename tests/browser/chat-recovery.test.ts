@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createTestApp } from "../support/app.ts";
 import { openChatPages } from "../support/chat-page.ts";
 import { createChatServer } from "../support/chat-server.ts";
+import { signInBrowser } from "../support/console-page.ts";
 
 // A real browser on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -159,20 +161,20 @@ describe("many tabs", () => {
   });
 });
 
-describe("a server that wants a key", () => {
-  it("asks for it and goes on", async () => {
-    const chat = await createChatServer({ agentAuthRequired: true, pageFolder: pages.pageFolder });
-    const server = await chat.listen();
-    stops.push(server.stop);
-    const page = await pages.open(server.url);
-    await page.page.getByText("An API key is needed").waitFor();
+describe("a server that wants to know who is asking", () => {
+  it("leads to the sign-in page and goes on with the session, without a key in the page", async () => {
+    const app = await createTestApp({ agentAuthRequired: true });
+    stops.push(app.stop);
+    const url = await app.listen();
+    const page = await pages.openOn(url);
+    await page.page.getByRole("heading", { name: "Sign in first" }).waitFor();
     expect(await page.seriousViolations()).toEqual([]);
-    await page.page.getByLabel("API key").fill("wrong");
-    await page.button("Continue").click();
-    await page.page.getByRole("alert").getByText("did not accept that key").waitFor();
-    await page.page.getByLabel("API key").fill("second");
-    await page.button("Continue").click();
+    const link = page.page.getByRole("link", { name: "Sign in" });
+    expect(await link.getAttribute("href")).toBe("/sign-in?return_to=%2Fchat");
+    await signInBrowser(page.page, url, app.apiKey);
+    await page.page.reload();
     await page.say("Calculate 1 + 1");
     await page.answered("The result is 2.");
+    expect(await page.page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(app.apiKey);
   });
 });

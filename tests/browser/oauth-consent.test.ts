@@ -11,6 +11,7 @@ import {
 } from "../support/auth-service-provider.ts";
 import { launchBrowser, type TestBrowser } from "../support/components/chromium.ts";
 import { type OAuthServer, startOAuthServer } from "../support/components/oauth-server.ts";
+import { signInBrowser } from "../support/console-page.ts";
 
 const password = randomBytes(8).toString("hex");
 let browser: TestBrowser;
@@ -117,13 +118,12 @@ describe("in a browser", () => {
     expect(problems).toEqual([]);
   }, 60_000);
 
-  it("knows who stays signed in to the console, and leaves them signed in when their key is of no use", async () => {
+  it("knows who is signed in to the console, and leaves them signed in when that is of no use", async () => {
     const { app } = closed;
     const stranger = await app.addPerson("stays@example.com");
     const finishAs = async (key: string) => {
       const page = await browser.newPage();
-      await page.goto(callbackUri(app.url, "test"));
-      await page.evaluate((value) => localStorage.setItem("treadle.console.api-key", value), key);
+      await signInBrowser(page, app.url, key);
       await signInAndAllow(page, (await startConsent(app, { force_new: true })).url);
       return page;
     };
@@ -134,7 +134,11 @@ describe("in a browser", () => {
     await other.getByLabel("API key of the user who started this").fill(app.admin.key);
     await other.getByRole("button", { name: "Finish" }).click();
     await other.getByRole("heading", { name: "Account connected" }).waitFor();
-    expect(await other.evaluate("localStorage.getItem('treadle.console.api-key')")).toBe(stranger.key);
+    const still = await other.context().request.get(`${app.url}/v2/auth/sessions/current`, {
+      headers: { "x-treadle-console": "1" },
+    });
+    expect(await still.json()).toMatchObject({ user: { email: "stays@example.com" } });
+    expect(await other.evaluate("JSON.stringify([localStorage, sessionStorage])")).toBe("[{},{}]");
   }, 60_000);
 
   it("shows nothing of what a link puts into the address, and runs none of it", async () => {

@@ -4,6 +4,7 @@ import { build } from "vite";
 import { findViolations } from "./axe.ts";
 import { launchBrowser } from "./components/chromium.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
+import { signInBrowser } from "./console-page.ts";
 
 /** A browser, and the chat page built from its source as it is now. */
 export async function openChatPages() {
@@ -38,10 +39,7 @@ export async function openChatPages() {
         const file = new URL(route.request().url()).pathname.split("/").at(-1);
         return route.fulfill({ path: `${folder.path}/assets/${file}` });
       });
-      if (apiKey !== undefined) {
-        await page.goto(`${url}/chat`);
-        await page.evaluate((key) => sessionStorage.setItem("treadle.chat.api-key", key), apiKey);
-      }
+      if (apiKey !== undefined) await signInBrowser(page, url, apiKey);
       return new ChatPage(page).goto(url);
     },
     /** With their tabs, cookies and storage. */

@@ -23,7 +23,7 @@ export const callbackPage = `<!doctype html>
 <label for="workspace">Workspace id, only if the key opens several</label>
 <input id="workspace" type="text" autocomplete="off">
 <button type="submit">Finish</button>
-<p class="hint">Kept in this tab only, and forgotten when it is closed.</p>
+<p class="hint">Used once, and not kept.</p>
 </form>
 <noscript>This page needs JavaScript to finish the connection.</noscript>
 </main>
@@ -46,9 +46,6 @@ button { margin-top: 1rem; padding: 0.5rem 1.25rem; font: inherit; cursor: point
 /** Every text the page can show is in here: nothing of an answer or of the address is shown. */
 export const callbackScript = `"use strict";
 (() => {
-  const keyName = "treadle.api-key";
-  const workspaceName = "treadle.workspace-id";
-  const sharedKeyNames = [keyName, "treadle.chat.api-key", "treadle.console.api-key"];
   const element = (id) => document.getElementById(id);
   const query = new URLSearchParams(location.search);
   const answer = {};
@@ -75,32 +72,16 @@ export const callbackScript = `"use strict";
       ? parts[0] + "/v2/auth/callback/" + parts[1]
       : location.pathname.replace("/v2/auth/setup/", "/v2/auth/callback/");
   };
-  const stored = (names) => {
-    for (const name of names) {
-      const value = sessionStorage.getItem(name);
-      if (value) return value;
-    }
-    return null;
-  };
-  // Who stays signed in to the console has the key there. It is not taken away here, should it be of no use.
-  const stayed = (name) => (refusedOnce ? null : localStorage.getItem(name));
-  let refusedOnce = false;
-  const storedKey = () => stored(sharedKeyNames) || stayed("treadle.console.api-key");
-  const storedWorkspace = () =>
-    stored([workspaceName, "treadle.console.workspace"]) || stayed("treadle.console.workspace");
-  const forget = () => {
-    refusedOnce = true;
-    for (const name of [...sharedKeyNames, workspaceName, "treadle.console.workspace"]) {
-      sessionStorage.removeItem(name);
-    }
-  };
+  // Earlier versions kept keys where every script of this host can read them.
+  sessionStorage.removeItem("treadle.api-key");
+  sessionStorage.removeItem("treadle.workspace-id");
 
-  const finish = async () => {
-    const headers = { "content-type": "application/json" };
-    const key = storedKey();
-    const workspace = storedWorkspace();
+  // Whoever is signed in is known by a cookie; the header says that this is the server's own page. A key goes first.
+  const finish = async (key, keyWorkspace) => {
+    const headers = { "content-type": "application/json", "x-treadle-console": "1" };
+    const workspace = key ? keyWorkspace : sessionStorage.getItem("treadle.console.workspace");
     if (key) headers["x-api-key"] = key;
-    if (key && workspace) headers["x-tenant-id"] = workspace;
+    if (workspace) headers["x-tenant-id"] = workspace;
     show("Connecting your account", "One moment.");
     let response;
     try {
@@ -108,7 +89,7 @@ export const callbackScript = `"use strict";
         method: "POST",
         headers,
         body: JSON.stringify(answer),
-        credentials: "omit",
+        credentials: "same-origin",
         redirect: "error",
       });
     } catch {
@@ -118,10 +99,8 @@ export const callbackScript = `"use strict";
     if (response.ok) {
       show("Account connected", "You can close this page and go back to where you came from.");
     } else if (response.status === 401) {
-      if (key) forget();
-      askForKey(key ? "That key is not known here. Enter another one." : "Enter your API key to finish the connection.");
+      askForKey(key ? "That key is not known here. Enter another one." : "Sign in to the console and start again, or enter your API key to finish the connection.");
     } else if (response.status === 403) {
-      if (key) forget();
       askForKey("This connection was started by another user, or the key belongs to several workspaces. Enter the key of the user who started it.");
     } else if (response.status === 400 && answer.error === "access_denied") {
       show("Not connected", "You did not give your consent, so nothing was connected. You can close this page.");
@@ -134,13 +113,11 @@ export const callbackScript = `"use strict";
 
   element("credential").addEventListener("submit", (event) => {
     event.preventDefault();
-    sessionStorage.setItem(keyName, element("key").value.trim());
+    const key = element("key").value.trim();
     const workspace = element("workspace").value.trim();
-    if (workspace) sessionStorage.setItem(workspaceName, workspace);
-    else sessionStorage.removeItem(workspaceName);
     element("key").value = "";
     element("credential").hidden = true;
-    finish();
+    finish(key, workspace);
   });
 
   if (!answer.state || (!answer.code && !answer.error)) {

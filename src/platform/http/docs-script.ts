@@ -6,7 +6,6 @@ export const docsScript = String.raw`"use strict";
 (() => {
   const documents = JSON.parse(document.body.dataset.documents);
   const methods = ["get", "post", "put", "patch", "delete"];
-  const memory = (name) => sessionStorage.getItem("docs." + name) || "";
   let spec = { paths: {} };
 
   function el(tag, attributes, ...children) {
@@ -19,12 +18,16 @@ export const docsScript = String.raw`"use strict";
     return node;
   }
 
-  const field = (name, label, type) => el("input", {
-    type, placeholder: label, "aria-label": label, value: memory(name), autocomplete: "off", spellcheck: "false",
-    oninput: (event) => sessionStorage.setItem("docs." + name, event.target.value),
+  // A key stays in its field: what is stored can be read by every script of this host.
+  sessionStorage.removeItem("docs.key");
+  const field = (label, type, more) => el("input", {
+    type, placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", ...more,
   });
-  const keyField = field("key", "API key", "password");
-  const tenantField = field("tenant", "Workspace id", "text");
+  const keyField = field("API key", "password", { title: "Without one: as whoever is signed in to the console." });
+  const tenantField = field("Workspace id", "text", {
+    value: sessionStorage.getItem("docs.tenant") || "",
+    oninput: (event) => sessionStorage.setItem("docs.tenant", event.target.value),
+  });
   const search = el("input", { type: "search", placeholder: "Search ( / )", "aria-label": "Search endpoints", oninput: filter });
   const chooser = el("select", { "aria-label": "Document", onchange: () => load(chooser.value) },
     documents.map((one) => el("option", { value: one.path }, one.title)));
@@ -154,7 +157,8 @@ export const docsScript = String.raw`"use strict";
       ...(text ? ["-d " + quote(text.value)] : [])].join(" \\\n  "));
     const result = el("div", { "aria-live": "polite" });
     const send = el("button", { class: "main", type: "button", onclick: async () => {
-      const sent = headers();
+      // This page is the server's own, so the console's session counts.
+      const sent = { ...headers(), "X-Treadle-Console": "1" };
       if (keyField.value) sent["X-Api-Key"] = keyField.value;
       if (tenantField.value) sent["X-Tenant-Id"] = tenantField.value;
       const started = performance.now();

@@ -20,7 +20,10 @@ const evil = { origin: "https://evil.example" };
 describe("requests of other pages", () => {
   const forged: [what: string, headers: Record<string, string | null>][] = [
     ["a form of another site", { ...evil, "sec-fetch-site": "cross-site", "x-treadle-console": null }],
-    ["a form whose page hides its origin", { origin: "null", "sec-fetch-site": null, "x-treadle-console": null }],
+    [
+      "a form whose page hides its origin",
+      { origin: "null", "sec-fetch-site": null, "x-treadle-console": null },
+    ],
     ["a page of a neighbouring origin", { origin: "http://agent.localhost", "sec-fetch-site": "same-site" }],
     ["another port of this machine", { origin: "http://127.0.0.1:9", "sec-fetch-site": "same-site" }],
     ["a browser that says nothing but the origin", { ...evil, "sec-fetch-site": null }],
@@ -35,7 +38,12 @@ describe("requests of other pages", () => {
   it("401: as text/plain and without cors, as forms send JSON", async () => {
     const answer = await browser.send("POST", "/v2/workspaces", {
       text: JSON.stringify(create.body),
-      headers: { ...evil, "content-type": "text/plain", "sec-fetch-site": "cross-site", "x-treadle-console": null },
+      headers: {
+        ...evil,
+        "content-type": "text/plain",
+        "sec-fetch-site": "cross-site",
+        "x-treadle-console": null,
+      },
     });
     expect(answer.status).toBe(401);
     const { body } = await app.call("GET", "/v2/workspaces");

@@ -84,7 +84,7 @@ function configuration(
     jwks: createSigningKeys(),
     cookies: { keys: [randomBytes(32).toString("hex")] },
     scopes: ["openid", "offline_access", "email", "profile", ...(options.scopes ?? [])],
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups"] },
     pkce: { required: () => options.requirePkce ?? true },
     rotateRefreshToken: options.rotateRefreshTokens ?? true,
     // OpenID would ask for offline_access and a consent prompt first; most providers hand one out.

@@ -4,7 +4,7 @@ import { Chat } from "./chat.tsx";
 import { useConnection } from "./connection.ts";
 import { HistoryPanel } from "./history-panel.tsx";
 import { Icon, type IconName } from "./icons.tsx";
-import { KeyForm, LostBanner } from "./notices.tsx";
+import { LostBanner, SignInFirst } from "./notices.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { useAsleep } from "./use-asleep.ts";
 import { useGone } from "./use-gone.ts";
@@ -88,7 +88,7 @@ export function App() {
     announce();
   };
 
-  if (status === "locked") return <KeyForm />;
+  if (status === "locked") return <SignInFirst />;
   return (
     <div className={`app${historyOpen ? " with-history" : ""}`}>
       <Sidebar

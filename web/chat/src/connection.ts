@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from "react";
 
-/** `lost`: the server does not answer. `locked`: it wants an API key. */
+/** `lost`: the server does not answer. `locked`: it wants to know who is asking. */
 export type ConnectionStatus = "online" | "lost" | "locked";
 
-const keyName = "treadle.chat.api-key";
+// Earlier versions kept an API key here, where every script of this host can read it.
+sessionStorage.removeItem("treadle.chat.api-key");
 
 /**
  * The one way out of the page. `useStream` keeps quiet about a broken connection while it tries again, so what the
@@ -15,8 +16,8 @@ class Connection {
 
   readonly fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
-    const key = sessionStorage.getItem(keyName);
-    if (key !== null && !headers.has("x-api-key")) headers.set("x-api-key", key);
+    // Tells the server that this is its own page, so that the session of whoever is signed in counts.
+    headers.set("x-treadle-console", "1");
     let response: Response;
     try {
       response = await fetch(input, { ...init, headers });
@@ -29,17 +30,6 @@ class Connection {
     this.#set(response.status === 401 ? "locked" : unavailable ? "lost" : "online");
     return response;
   };
-
-  /** Locked with a key: it was not accepted. */
-  hasKey(): boolean {
-    return sessionStorage.getItem(keyName) !== null;
-  }
-
-  /** For this tab only: it is forgotten when the tab is closed. */
-  unlock(key: string): void {
-    sessionStorage.setItem(keyName, key);
-    this.#set("online");
-  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);

@@ -1,5 +1,4 @@
-import { type ReactNode, useState } from "react";
-import { connection } from "./connection.ts";
+import type { ReactNode } from "react";
 import { Icon, Mark } from "./icons.tsx";
 
 export function LostBanner() {
@@ -56,40 +55,19 @@ export function GoneNotice({ onNew, onAskAgain }: { onNew(): void; onAskAgain: (
   );
 }
 
-export function KeyForm() {
-  const [key, setKey] = useState("");
-  const [refused] = useState(() => connection.hasKey());
+/** The console's sign-in page leads back here. */
+export function SignInFirst() {
+  const here = encodeURIComponent(location.pathname + location.search);
   return (
     <main className="key-form">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          connection.unlock(key.trim());
-        }}
-      >
+      <div>
         <Mark />
-        <h1>An API key is needed</h1>
+        <h1>Sign in first</h1>
         <p>This server is open to more than this machine, so it wants to know who is asking.</p>
-        {refused && (
-          <p className="refused" role="alert">
-            The server did not accept that key. Try another one.
-          </p>
-        )}
-        <label className="field">
-          <span>API key</span>
-          <input
-            type="password"
-            autoComplete="off"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-            required
-          />
-        </label>
-        <button type="submit" className="primary" disabled={key.trim() === ""}>
-          Continue
-        </button>
-        <p className="muted">It stays in this tab and is forgotten when you close it.</p>
-      </form>
+        <a className="button primary" href={`/sign-in?return_to=${here}`}>
+          Sign in
+        </a>
+      </div>
     </main>
   );
 }

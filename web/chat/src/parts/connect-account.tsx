@@ -1,4 +1,4 @@
-import { type MouseEvent, useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { connection } from "../connection.ts";
 import { Icon } from "../icons.tsx";
 
@@ -56,17 +56,9 @@ export function ConnectAccount({
     return () => leaving.abort();
   }, [authId]);
 
-  const open = (event: MouseEvent) => {
+  const open = () => {
     opened.current = true;
     setStage("opened");
-    if (!connection.hasKey()) return;
-    // The page one comes back to needs the key of this tab. A tab opened from here has it; cut off from this one
-    // before it goes to the provider, it cannot reach back.
-    const tab = window.open("about:blank", "_blank");
-    if (!tab) return;
-    event.preventDefault();
-    tab.opener = null;
-    tab.location.href = request.auth_url;
   };
   const ended = stage === "refused" || stage === "expired";
 

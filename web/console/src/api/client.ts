@@ -69,7 +69,12 @@ async function requestDeployment(
   }
 }
 
-function initOf(method: string, headers: Headers, body: unknown, signal: AbortSignal | undefined): RequestInit {
+function initOf(
+  method: string,
+  headers: Headers,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): RequestInit {
   if (body !== undefined) headers.set("content-type", "application/json");
   return {
     method,
@@ -140,7 +145,8 @@ function apiFor(deploymentId: string | null) {
     post: <T>(path: string, body?: unknown, options?: Options) => json<T>("POST", path, body, to(options)),
     put: <T>(path: string, body?: unknown, options?: Options) => json<T>("PUT", path, body, to(options)),
     patch: <T>(path: string, body?: unknown, options?: Options) => json<T>("PATCH", path, body, to(options)),
-    delete: <T>(path: string, body?: unknown, options?: Options) => json<T>("DELETE", path, body, to(options)),
+    delete: <T>(path: string, body?: unknown, options?: Options) =>
+      json<T>("DELETE", path, body, to(options)),
   };
 }
 

@@ -11,7 +11,10 @@ let place = 0;
  * The credential for one deployment, and for nothing else: whatever a deployment's code does with what it is sent, it
  * is not the console's session. `make` asks the server for one.
  */
-export function deploymentToken(deploymentId: string, make: (path: string) => Promise<Made>): Promise<string> {
+export function deploymentToken(
+  deploymentId: string,
+  make: (path: string) => Promise<Made>,
+): Promise<string> {
   const now = performance.now();
   // Those of another session or workspace are of no use here.
   if (session.current?.place !== place) {

@@ -14,7 +14,10 @@ export function SignInPage() {
   const state = useSession();
   const done = code === null && state !== null && typeof state !== "string";
   useEffect(() => {
-    if (done) navigate(returnTo, { replace: true });
+    if (!done) return;
+    // The chat is a page of its own.
+    if (/^\/chat(\/|\?|$)/.test(returnTo)) location.replace(returnTo);
+    else navigate(returnTo, { replace: true });
   }, [done, navigate, returnTo]);
   if (code !== null) return <LinkSignIn code={code} />;
   if (state === null) return <SignIn returnTo={returnTo} />;

@@ -125,8 +125,8 @@ function Help({ ways }: { ways: Ways }) {
         )}
         {ways.key && <CopyBlock label="make a key" text="treadle keys create console" />}
         <p className="muted">
-          {ways.key ? "Without a key: this" : "Whoever runs the server can let you in. This"} prints a link, on
-          the server's machine, that signs in once:
+          {ways.key ? "Without a key: this" : "Whoever runs the server can let you in. This"} prints a link,
+          on the server's machine, that signs in once:
         </p>
         <CopyBlock label="make a link" text="treadle login-link" />
       </div>

@@ -37,7 +37,8 @@ export function Composer(props: ComposerProps) {
     },
   });
   const stop = useMutation({
-    mutationFn: () => apiOf(server).post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
+    mutationFn: () =>
+      apiOf(server).post(`${threadPath(server, threadId)}/runs/${runId}/cancel?action=interrupt`),
   });
   const { mutate, isPending } = send;
   // Whoever types faster than the assistants are loaded is not made to press Enter again.

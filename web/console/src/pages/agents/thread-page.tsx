@@ -15,8 +15,8 @@ import {
 import { JsonView } from "../../ui/json-view.tsx";
 import { useCan } from "../../workspace.tsx";
 import {
-  apiOf,
   type AgentServer,
+  apiOf,
   type Thread,
   threadHref,
   threadPath,

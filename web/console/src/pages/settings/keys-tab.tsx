@@ -128,7 +128,8 @@ export function KeysTab() {
           }}
         >
           Programs that use it are refused at once.{" "}
-          {isOwn(revoking) && <strong>You have signed in with this key, and will be signed out.</strong>} This cannot be undone.
+          {isOwn(revoking) && <strong>You have signed in with this key, and will be signed out.</strong>} This
+          cannot be undone.
         </ConfirmDialog>
       )}
     </Section>

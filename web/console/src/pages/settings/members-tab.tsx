@@ -140,8 +140,8 @@ export function MembersTab() {
             await client.invalidateQueries({ queryKey: ["settings"] });
           }}
         >
-          They are signed out. Their keys for this workspace and the accounts they connected here are revoked. Other workspaces are
-          not touched.
+          They are signed out. Their keys for this workspace and the accounts they connected here are revoked.
+          Other workspaces are not touched.
         </ConfirmDialog>
       )}
     </Section>

@@ -37,7 +37,8 @@ export function SessionsTab() {
     queryKey: ["settings", "sessions"],
     // What happens elsewhere is not hinted at.
     staleTime: 0,
-    queryFn: async ({ signal }) => (await api.get<{ resources: ConsoleSession[] }>(path, { signal })).resources,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ resources: ConsoleSession[] }>(path, { signal })).resources,
   });
   const reload = () => client.invalidateQueries({ queryKey: ["settings", "sessions"] });
   const end = async (row: ConsoleSession) => {
