@@ -26,7 +26,7 @@ export function deploymentTokenRoutes(service: DeploymentService, tokens: TokenI
         description:
           "Good for ten minutes at most and for this deployment alone, with the caller's role; it ends with the key or session that made it. For pages that talk to a deployment: no other credential has to leave for it.",
         tag: "Deployments (v2)",
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: ["read", "runs"] },
         params: z.object({ deployment_id: id }),
         responses: { 201: { description: "The token", schema: token } },
         errors: [404],

@@ -3,6 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { scopes } from "../../platform/http/scope.ts";
 import { id, role } from "../wire.ts";
 import { sessionEnded } from "./console-session.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
@@ -10,6 +11,8 @@ import { findUser } from "./console-session-store.ts";
 import { sessionBody, toWire } from "./session-wire.ts";
 
 const tag = "Sessions";
+/** Whatever a credential is limited to, it may ask who it is and sign out. */
+const own = { kind: "workspace", role: "viewer", scope: scopes } as const;
 const ofUser = z.object({ user_id: id.optional().describe("A member of the workspace, for admins.") });
 
 const identity = z.object({
@@ -34,7 +37,7 @@ export function consoleSessionRoutes(options: {
         operationId: "get_current_session",
         summary: "Who is calling",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: own,
         responses: { 200: { description: "The user, the workspace and the session", schema: identity } },
         errors: [401],
       },
@@ -59,7 +62,7 @@ export function consoleSessionRoutes(options: {
         operationId: "update_current_session",
         summary: "Choose the workspace of this session",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: own,
         body: z.object({
           workspace_id: id.describe("The workspace of this request, named in X-Tenant-Id as well."),
         }),
@@ -84,7 +87,7 @@ export function consoleSessionRoutes(options: {
         operationId: "sign_out",
         summary: "Sign out",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: own,
         responses: { 204: { description: "Signed out" } },
       },
       async ({ caller, c }) => {
@@ -100,7 +103,7 @@ export function consoleSessionRoutes(options: {
         summary: "List console sessions",
         description: "One's own, or as an admin those of a member; the one used last comes first.",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "read" },
         query: ofUser,
         responses: {
           200: { description: "The sessions", schema: z.object({ resources: z.array(sessionBody) }) },
@@ -120,7 +123,7 @@ export function consoleSessionRoutes(options: {
         summary: "End all console sessions",
         description: "One's own but the one that asks, or as an admin all of a member.",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "admin" },
         query: ofUser,
         responses: {
           200: {
@@ -142,7 +145,7 @@ export function consoleSessionRoutes(options: {
         operationId: "end_session",
         summary: "End a console session",
         tag,
-        access: { kind: "workspace", role: "viewer" },
+        access: { kind: "workspace", role: "viewer", scope: "admin" },
         params: z.object({ session_id: id }),
         query: ofUser,
         responses: { 204: { description: "Ended" } },

@@ -82,6 +82,8 @@ export function createSessionAuthenticator(options: {
       ...chooseWorkspace({ ...person, role: "admin" }, asked ?? inside(session, workspaces)),
       userId: person.user_id,
       via: "console",
+      scopes: null,
+      mayUseAccounts: true,
       sessionId: session.id,
     };
   }

@@ -146,7 +146,7 @@ function problemOf(error: unknown, about: string): SignInProblem {
     return new SignInProblem("provider_refused", "The provider does not accept the client id and secret.");
   }
   if (error instanceof oauth.OperationProcessingError) {
-    const status = error.cause instanceof Response ? error.cause.status : undefined;
+    const status = statusOf(error.cause);
     if (error.code === oauth.JWT_TIMESTAMP_CHECK) return new SignInProblem("clock", error.message, error);
     const away = status !== undefined && (status >= 500 || status === 429);
     return new SignInProblem(
@@ -157,4 +157,10 @@ function problemOf(error: unknown, about: string): SignInProblem {
   }
   // `fetch` fails with a TypeError, or with the deadline's error.
   return new SignInProblem("provider_unreachable", `${about}: ${errorMessage(error)}`, error);
+}
+
+/** By its shape: the HTTP server replaces the global Response, and what `fetch` gives is not one of those. */
+function statusOf(cause: unknown): number | undefined {
+  const status = (cause as { status?: unknown } | undefined)?.status;
+  return typeof status === "number" ? status : undefined;
 }

@@ -74,7 +74,15 @@ function providerRoutes(options: SignInOptions, oidc: OidcConfig): Route[] {
       place: () => placeOf(options, oidc),
       removeMember: ({ organizationId, workspaceId }, userId) =>
         members.remove(
-          { organizationId, workspaceId, userId: known(options).userId, role: "admin", via: "loopback" },
+          {
+            organizationId,
+            workspaceId,
+            userId: known(options).userId,
+            role: "admin",
+            via: "loopback",
+            scopes: null,
+            mayUseAccounts: false,
+          },
           userId,
         ),
       endSessions: (tx, userId) => sessions.endAllOf(tx, userId),
