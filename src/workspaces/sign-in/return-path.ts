@@ -7,6 +7,8 @@ export function returnPath(wanted: string | null | undefined): string {
   const base = "http://own.invalid";
   const url = URL.parse(wanted, base);
   if (url === null || url.origin !== base) return "/";
+  // Dot segments may leave two slashes, which a browser reads as another host.
+  if (url.pathname.startsWith("//")) return "/";
   if (/^\/(d|v1|v2|api|sign-in)(\/|$)/.test(url.pathname)) return "/";
   return `${url.pathname}${url.search}${url.hash}`;
 }

@@ -90,5 +90,7 @@ export function pathAfterSignIn(search: string): string {
   const wanted = new URLSearchParams(search).get("return_to") ?? "/";
   const url = URL.parse(wanted, location.origin);
   const own = url !== null && url.origin === location.origin && /^\/(?![/\\])/.test(wanted);
-  return own && url.pathname !== "/sign-in" ? url.pathname + url.search + url.hash : "/";
+  return own && url.pathname !== "/sign-in" && !url.pathname.startsWith("//")
+    ? url.pathname + url.search + url.hash
+    : "/";
 }
