@@ -24,7 +24,7 @@ import { openDatabase } from "./platform/db/open-database.ts";
 import { AppError } from "./platform/errors.ts";
 import { createHttpApp } from "./platform/http/http-app.ts";
 import type { ServerEnv } from "./platform/http/pipeline.ts";
-import { listen, type OnUpgrade } from "./platform/http/server.ts";
+import { listen, type OnUpgrade, type RunningServer } from "./platform/http/server.ts";
 import { systemRoutes } from "./platform/http/system-routes.ts";
 import { pruneJob } from "./platform/jobs/job-schedule.ts";
 import { createJobWorker } from "./platform/jobs/job-worker.ts";
@@ -81,21 +81,24 @@ export function createAgentApp(
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) closers.push(startWatchdog(options.watchdog).stop);
       await parts.agentServer.start();
+      let server: RunningServer | undefined;
       closers.push(async () => {
-        const runs = await parts.agentServer.stop(config.shutdownGraceMs);
-        interrupted.push(...runs.interrupted);
+        const graceMs = config.shutdownGraceMs;
+        // One grace for all of them: requests, runs and jobs end beside one another.
+        const runs = parts.agentServer.stop(graceMs);
+        const [requests, left] = await Promise.all([
+          server?.close({ graceMs, streamsUntil: runs }),
+          runs,
+          parts.jobs.stop({ graceMs }),
+        ]);
+        interrupted.push(...(requests?.interrupted ?? []), ...left.interrupted);
       });
       for (const job of parts.recurring) await job.start();
       await parts.jobs.start();
-      closers.push(() => parts.jobs.stop({ graceMs: Math.min(config.shutdownGraceMs, 10_000) }));
-      const server = await listen(
+      server = await listen(
         { fetch: parts.fetch },
         { host: config.host, port: config.port, logger, onUpgrade: parts.onUpgrade },
       );
-      closers.push(async () => {
-        const requests = await server.close({ graceMs: config.shutdownGraceMs });
-        interrupted.push(...requests.interrupted);
-      });
       url = config.publicUrl ?? server.url;
       for (const [graphId, error] of project.broken) {
         logger.error({ graphId, reason: error.message }, "a graph cannot be served; the others are");

@@ -129,18 +129,19 @@ export async function createApp(
       };
     },
     async stop() {
-      const interrupted: string[] = [];
-      const requests = await server?.close({ graceMs: config.shutdownGraceMs });
-      if (requests) interrupted.push(...requests.interrupted);
-      if (areas) {
-        const runs = await areas.agentServer.stop(config.shutdownGraceMs);
-        interrupted.push(...runs.interrupted);
-        await areas.chat.stop();
-        await areas.bulkExport.stop({ graceMs: config.shutdownGraceMs });
-        await areas.jobs.stop({ graceMs: config.shutdownGraceMs });
-        await areas.controlPlane.stop(config.shutdownGraceMs);
-        await areas.traces.stop();
-      }
+      const graceMs = config.shutdownGraceMs;
+      // One grace for all of them: requests, runs and jobs end beside one another.
+      const runs = areas?.agentServer.stop(graceMs);
+      const [requests, left] = await Promise.all([
+        server?.close({ graceMs, ...(runs ? { streamsUntil: runs } : {}) }),
+        runs,
+        areas?.bulkExport.stop({ graceMs }),
+        areas?.jobs.stop({ graceMs }),
+        areas?.controlPlane.stop(graceMs),
+      ]);
+      const interrupted = [...(requests?.interrupted ?? []), ...(left?.interrupted ?? [])];
+      await areas?.chat.stop();
+      await areas?.traces.stop();
       await closers.run();
       return { interrupted };
     },

@@ -10,6 +10,7 @@ import type { RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard, type NetworkGuard } from "../platform/network-guard.ts";
+import { within } from "../platform/within.ts";
 import { resolveAssistantId } from "./assistants/assistant.ts";
 import { findAssistant } from "./assistants/assistant-store.ts";
 import { createAssistants } from "./assistants/assistants.ts";
@@ -95,6 +96,8 @@ const defaultSweepLimit = 1_000;
 const defaultStreamKeepMs = 120_000;
 const defaultProtocolEvents = 20_000;
 const defaultProject: ProjectOptions = {};
+/** What one of the last steps of a stop may take. */
+const lastStepMs = 300;
 
 export type AgentServer = {
   routes: Route[];
@@ -300,11 +303,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       void assistants.warm();
     },
     async stop(graceMs) {
-      await crons.stop();
+      // None of these may hold up a stop while the database is away.
+      await within(lastStepMs, crons.stop());
       const interrupted = await worker.stop(graceMs);
-      await events.drain();
-      await feed.stop();
-      await processes.stop();
+      await within(lastStepMs, events.drain());
+      await within(lastStepMs, Promise.all([feed.stop(), processes.stop()]));
       return { interrupted };
     },
   };

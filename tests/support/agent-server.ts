@@ -73,8 +73,8 @@ export async function startTestAgentServer(
     database,
     server,
     async stop(graceMs = 0) {
-      await running.close({ graceMs });
-      await server.stop(graceMs);
+      const runs = server.stop(graceMs);
+      await Promise.all([running.close({ graceMs, streamsUntil: runs }), runs]);
       await database.close();
     },
   };

@@ -3,6 +3,7 @@ import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { within } from "../../platform/within.ts";
 import { leaseLost } from "../streaming/event-log.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { exhaustedResult } from "./exhausted-run.ts";
@@ -354,12 +355,4 @@ export class RunWorker {
       this.wake();
     }
   }
-}
-
-/** Resolves when the work is settled, or after that time; a failure is nobody's who waits here. */
-async function within(waitMs: number, work: Promise<unknown>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.max(0, waitMs));
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }

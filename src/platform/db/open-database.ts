@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import type { Logger } from "../logger.ts";
+import { within } from "../within.ts";
 import { ConnectionWatch } from "./connection-watch.ts";
 import { copyIn } from "./copy-in.ts";
 import type { Database, Sql, Statement } from "./database.ts";
@@ -126,7 +127,8 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     close: () => {
       closing ??= listener.close().then(() => {
         watch.stop();
-        return pool.end();
+        // It waits for connections in use, which may never answer.
+        return within(1_000, pool.end());
       });
       return closing;
     },

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { AppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { within } from "../within.ts";
 import type { ServerEnv } from "./pipeline.ts";
 import { json } from "./route.ts";
 import { takeSocketKey } from "./socket-key.ts";
@@ -37,28 +38,46 @@ export type ListenOptions = {
 export type RunningServer = {
   url: string;
   port: number;
-  /** Aborts when `close` is called. */
-  shutdownSignal: AbortSignal;
-  /** Waits for running requests at most `graceMs`, then cuts them off and names them. */
-  close(options: { graceMs: number }): Promise<{ interrupted: string[] }>;
+  /**
+   * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
+   * them. Streams of events are kept until `streamsUntil` settles, since what they tell may still come to its end. One
+   * that goes on for ever is cut then, in the middle: its client comes back by itself, which a proper end would keep
+   * it from.
+   */
+  close(options: CloseOptions): Promise<{ interrupted: string[] }>;
 };
 
+export type CloseOptions = { graceMs: number; streamsUntil?: Promise<unknown> };
+
 type FetchApp = { fetch(request: Request, env?: ServerEnv): Response | Promise<Response> };
-type InFlight = { method: string; route: string };
+type InFlight = { method: string; route: string; isStream(): boolean };
 
 /** Longer than the idle time of common proxies, so that they never reuse a connection we are closing. */
 const keepAliveMs = 75_000;
+/** For streams that have just come to their end, to say so. */
+const lastWordsMs = 250;
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
   const { logger, onUpgrade, onRequest } = options;
+  /** Cuts streams. */
   const shutdown = new AbortController();
+  let draining = false;
   const inFlight = new Set<InFlight>();
   const upgraded = new Map<Duplex, InFlight>();
-  let onDrained: (() => void) | undefined;
+  let onFinished: (() => void) | undefined;
   const finished = (entry: InFlight) => {
     inFlight.delete(entry);
-    if (inFlight.size === 0) onDrained?.();
+    onFinished?.();
+  };
+  const drained = async (graceMs: number, isDone: () => boolean) => {
+    if (isDone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onFinished = () => {
+      if (isDone()) resolve();
+    };
+    await within(graceMs, promise);
+    onFinished = undefined;
   };
 
   const entries = new WeakMap<object, InFlight>();
@@ -77,11 +96,15 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
   );
 
   const server = createServer({ keepAliveTimeout: keepAliveMs }, (incoming, outgoing) => {
-    if (shutdown.signal.aborted) {
+    if (draining) {
       refuse(outgoing);
       return;
     }
-    const entry = { method: incoming.method ?? "GET", route: "(not yet routed)" };
+    const entry = {
+      method: incoming.method ?? "GET",
+      route: "(not yet routed)",
+      isStream: () => isEventStream(outgoing),
+    };
     entries.set(outgoing, entry);
     inFlight.add(entry);
     outgoing.once("close", () => finished(entry));
@@ -94,12 +117,13 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
   server.on("upgrade", (incoming, socket, head) => {
     takeSocketKey(incoming.headers);
     socket.on("error", (error) => logger.debug({ err: error }, "an upgraded connection failed"));
-    if (!onUpgrade || shutdown.signal.aborted) {
+    if (!onUpgrade || draining) {
       const status = onUpgrade ? "503 Service Unavailable" : "426 Upgrade Required";
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    const entry = { method: "UPGRADE", route: (incoming.url ?? "/").split("?", 1)[0]! };
+    const route = (incoming.url ?? "/").split("?", 1)[0]!;
+    const entry = { method: "UPGRADE", route, isStream: () => true };
     inFlight.add(entry);
     upgraded.set(socket, entry);
     socket.once("close", () => {
@@ -112,12 +136,14 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
   const port = await bind(server, options);
   server.on("error", (error) => logger.error({ err: error }, "the HTTP server failed"));
 
-  const stop = async (graceMs: number) => {
-    shutdown.abort(new Error("The server is stopping."));
+  const stop = async ({ graceMs, streamsUntil = Promise.resolve() }: CloseOptions) => {
+    draining = true;
     server.closeIdleConnections();
-    await drained(inFlight, graceMs, (callback) => {
-      onDrained = callback;
-    });
+    const requests = drained(graceMs, () => [...inFlight].every((entry) => entry.isStream()));
+    await within(graceMs, Promise.all([requests, streamsUntil]));
+    await drained(lastWordsMs, () => inFlight.size === 0);
+    shutdown.abort(new Error("The server is stopping."));
+    await drained(lastWordsMs, () => inFlight.size === 0);
     const interrupted = [...inFlight].map((entry) => `${entry.method} ${entry.route}`).sort();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
@@ -129,9 +155,8 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
   return {
     url: `http://${urlHost(options.host)}:${port}`,
     port,
-    shutdownSignal: shutdown.signal,
-    close({ graceMs }) {
-      stopping ??= stop(graceMs);
+    close(closeOptions) {
+      stopping ??= stop(closeOptions);
       return stopping;
     },
   };
@@ -175,20 +200,10 @@ function bindError(error: NodeJS.ErrnoException, host: string, port: number): Er
   }
 }
 
-/** Resolves when nothing is in flight any more, or after the grace. */
-function drained(
-  inFlight: Set<InFlight>,
-  graceMs: number,
-  subscribe: (callback: () => void) => void,
-): Promise<void> {
-  if (inFlight.size === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, graceMs);
-    subscribe(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** From the head as it went out: headers given to `writeHead` are kept nowhere else. */
+function isEventStream(outgoing: ServerResponse): boolean {
+  const { _header: head } = outgoing as unknown as { _header: string | null };
+  return /^content-type: text\/event-stream/im.test(head ?? "");
 }
 
 function refuse(outgoing: ServerResponse): void {

@@ -4,7 +4,10 @@ export type SseFrame = { event: string; data: string; id?: string };
 export type SseOptions = {
   headers?: Record<string, string>;
   heartbeatMs?: number;
-  /** Ends the stream from our side, for example at shutdown. */
+  /**
+   * Cuts the stream, for example when the server stops. Not a proper end: clients take that for the end of what they
+   * listen to, while a broken connection makes them come back and go on where they were.
+   */
   signal?: AbortSignal;
   /** The client went away before the stream was over. */
   onDisconnect?(): void;
@@ -36,13 +39,20 @@ export function sseResponse(
     clearInterval(beat);
     options.signal?.removeEventListener("abort", shut);
   };
-  const shut = () => stop.abort();
+  let cut: ((reason: Error) => void) | undefined;
+  const shut = () => {
+    const wasOver = over;
+    end();
+    stop.abort();
+    if (!wasOver) cut?.(new Error("The server is stopping."));
+  };
   options.signal?.addEventListener("abort", shut, { once: true });
-  if (options.signal?.aborted) shut();
 
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        cut = (reason) => controller.error(reason);
+        if (options.signal?.aborted) shut();
         beat = setInterval(() => {
           // Only when the client keeps up: a full buffer needs no heartbeat.
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat);
@@ -52,6 +62,7 @@ export function sseResponse(
       async pull(controller) {
         try {
           const { done, value } = await iterator.next();
+          if (over) return;
           if (done) {
             end();
             controller.close();
@@ -59,6 +70,7 @@ export function sseResponse(
           }
           controller.enqueue(encoder.encode(value.map(encodeFrame).join("")));
         } catch (error) {
+          if (over) return;
           end();
           controller.error(error);
         }

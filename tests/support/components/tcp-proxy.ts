@@ -7,6 +7,8 @@ export interface TcpProxy {
   port: number;
   /** The same URL with the proxy's host and port. */
   urlFor(url: string): string;
+  /** Where connections made from now on lead. */
+  retarget(target: string): void;
   /** Resets every open connection; new ones pass. */
   cut(): void;
   /** Holds each piece of data this long, both ways; what an earlier delay still holds is let go. */
@@ -61,7 +63,7 @@ function createGate() {
 export async function startTcpProxy(options: {
   target: string | { host: string; port: number };
 }): Promise<TcpProxy> {
-  const target = parseTarget(options.target);
+  let target = parseTarget(options.target);
   const gate = createGate();
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
@@ -147,6 +149,9 @@ export async function startTcpProxy(options: {
       rewritten.port = String(port);
       // URL adds a slash to a bare origin; an endpoint that had none must not gain one.
       return url.endsWith("/") ? rewritten.href : rewritten.href.replace(/\/$/, "");
+    },
+    retarget(next) {
+      target = parseTarget(next);
     },
     cut,
     delay: setDelay,
