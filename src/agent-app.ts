@@ -15,9 +15,10 @@ import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts"
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import { type AgentConfig, applyEnvironment, currentEnvironment } from "./config.ts";
 import { migrationsFolder, version } from "./package-facts.ts";
-import { type Clock, systemClock } from "./platform/clock.ts";
+import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
 import type { Database } from "./platform/db/database.ts";
+import { DatabaseClock } from "./platform/db/database-clock.ts";
 import { startEmbeddedPostgres } from "./platform/db/embedded-postgres.ts";
 import { migrate } from "./platform/db/migrate.ts";
 import { openDatabase } from "./platform/db/open-database.ts";
@@ -52,7 +53,7 @@ export function createAgentApp(
   config: AgentConfig,
   options: { logger: Logger; clock?: Clock; watchdog?: WatchdogOptions | undefined },
 ): AgentApp {
-  const { logger, clock = systemClock } = options;
+  const { logger } = options;
   const closers = new Closers();
   const interrupted: string[] = [];
 
@@ -75,6 +76,10 @@ export function createAgentApp(
         applicationName: "treadle agent",
       });
       closers.push(() => database.close());
+      const databaseClock = new DatabaseClock({ database, logger });
+      await databaseClock.start();
+      closers.push(async () => databaseClock.stop());
+      const clock = options.clock ?? databaseClock;
       let url = config.publicUrl ?? "";
       const storeIndex = await loadStoreIndex(project.config, currentEnvironment());
       const parts = compose({ config, project, storeIndex, database, clock, logger, publicUrl: () => url });

@@ -1,8 +1,9 @@
 import { type Areas, composeAreas } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { migrationsFolder } from "./package-facts.ts";
-import { type Clock, systemClock } from "./platform/clock.ts";
+import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
+import { DatabaseClock } from "./platform/db/database-clock.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./platform/db/embedded-postgres.ts";
 import { migrate } from "./platform/db/migrate.ts";
 import { openDatabase } from "./platform/db/open-database.ts";
@@ -44,7 +45,6 @@ export async function createApp(
   options: { logger?: Logger; clock?: Clock; consoleFolder?: string } = {},
 ): Promise<App> {
   const logger = options.logger ?? createLogger({ level: config.logLevel });
-  const clock = options.clock ?? systemClock;
   const closers = new Closers();
   let areas: Areas | undefined;
   let server: RunningServer | undefined;
@@ -57,6 +57,9 @@ export async function createApp(
     await migrate({ url: databaseUrl, directory: migrationsFolder, logger });
     const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
     closers.push(() => database.close());
+    const databaseClock = new DatabaseClock({ database, logger });
+    await databaseClock.start();
+    closers.push(async () => databaseClock.stop());
     const box = await openSecretBox({
       dataDir: config.dataDir,
       secretKey: config.secretKey,
@@ -69,7 +72,7 @@ export async function createApp(
       database,
       databaseUrl,
       secretBox: box.secretBox,
-      clock,
+      clock: options.clock ?? databaseClock,
       logger,
       publicUrl,
       consoleFolder: options.consoleFolder,
