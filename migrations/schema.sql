@@ -250,8 +250,11 @@ create table build_artifacts (
   uses_own_auth boolean not null,
   created_at timestamp with time zone default now() not null,
   used_at timestamp with time zone default now() not null,
-  constraint build_artifacts_pkey PRIMARY KEY (key)
+  workspace_id uuid,
+  constraint build_artifacts_pkey PRIMARY KEY (key),
+  constraint build_artifacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+CREATE INDEX build_artifacts_workspace ON public.build_artifacts USING btree (workspace_id);
 
 create table bulk_export_destinations (
   id uuid not null,

@@ -60,7 +60,6 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
     settings: {
       ...config.deployments,
       edition: config.edition,
-      allowRedirects: config.allowPrivateAddresses,
     },
     folder,
     buildEnvironment: build,

@@ -60,7 +60,6 @@ import { findUpload } from "./uploads/upload-store.ts";
 export type ControlPlaneSettings = Limits & {
   edition: "self-hosted" | "cloud";
   allowLocalRepositories: boolean;
-  allowRedirects: boolean;
   buildTimeoutMs: number;
   buildMaxBytes: number;
   buildConcurrency: number;
@@ -121,8 +120,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const git = createGitSource({
     network,
     allowLocal: settings.allowLocalRepositories,
-    followRedirects: settings.allowRedirects,
     environment: options.buildEnvironment,
+    knownHostsFolder: join(folder, "known-hosts"),
   });
   const revisions = createRevisionMaker({ clock, secretBox });
   const tracing = createDeploymentTracing({ ...ground, port: options.tracing });
@@ -144,15 +143,16 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     revisions,
     async headOf(deployment, signal) {
       const { repo_url, integration_id } = deployment.source_config;
-      const credentials = await integrations.gitCredentials(deployment.workspace_id, integration_id);
-      const ref = deployment.tracked_repo_ref;
+      const { workspace_id: workspaceId, tracked_repo_ref: ref } = deployment;
+      const url = repo_url ?? "";
+      const credentials = await integrations.gitCredentials(workspaceId, integration_id, url, signal);
       const place = {
         workFolder: join(folder, "polls", deployment.id),
         timeoutMs: 60_000,
         signal,
         onLine() {},
       };
-      return git.resolve({ url: repo_url ?? "", ref, credentials }, place);
+      return git.resolve({ url, ref, credentials, workspaceId }, place);
     },
   });
   const integrations = createIntegrationService({
@@ -161,12 +161,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onPush: (integration, push) => pushes.onPush(integration, push),
   });
 
-  async function sourceOf(revision: Revision): Promise<BuildSource> {
-    const { repo_url: url, integration_id } = revision.build_config;
+  async function sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource> {
+    const { repo_url, integration_id } = revision.build_config;
     if (revision.source === "github") {
-      const credentials = await integrations.gitCredentials(revision.workspace_id, integration_id);
+      const { workspace_id: workspaceId, repo_commit_sha: commit } = revision;
+      const url = repo_url ?? "";
+      const credentials = await integrations.gitCredentials(workspaceId, integration_id, url, signal);
       const { repo_ref: ref } = revision.source_revision_config;
-      return { kind: "git", url: url ?? "", ref, commit: revision.repo_commit_sha, credentials };
+      return { kind: "git", url, ref, commit, credentials };
     }
     const path = revision.source_revision_config.source_tarball_path ?? "";
     const upload = await findUpload(database.sql, revision.deployment_id, path);
@@ -184,6 +186,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     environment: options.buildEnvironment,
     timeoutMs: settings.buildTimeoutMs,
     maxBytes: settings.buildMaxBytes,
+    maxAtOnce: settings.buildConcurrency,
   });
   const wake = (deploymentId: string) => {
     targets.forget(deploymentId);
@@ -193,7 +196,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...ground,
     builder,
     sourceOf,
-    maxAtOnce: settings.buildConcurrency,
     onChange: wake,
   });
   const supervisor = createSupervisor({ ...ground, runtime, folder, onChange: wake });

@@ -16,6 +16,7 @@ const folders = {
   homes: passable,
   instances: passable,
   tools: passable,
+  "known-hosts": closed,
   logs: closed,
   polls: closed,
   uploads: closed,

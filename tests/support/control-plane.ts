@@ -70,7 +70,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     databaseUrl: options.databaseUrl,
     walls,
     runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, packageRoot, walls, logger }),
-    settings: { ...readConfig({}).deployments, edition, allowRedirects: true, ...options.settings },
+    settings: { ...readConfig({}).deployments, edition, ...options.settings },
     folder: options.folder,
     publicUrl: () => server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),

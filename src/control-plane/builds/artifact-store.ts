@@ -2,19 +2,26 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
 export type Artifact = { key: string; path: string; bytes: number; uses_own_auth: boolean };
+export type NewArtifact = Artifact & { workspace_id: string };
 
 /** Found means used: what nobody asked for in a long time is removed. */
-export async function takeArtifact(sql: Sql, key: string, now: Date): Promise<Artifact | undefined> {
+export async function takeArtifact(
+  sql: Sql,
+  workspaceId: string,
+  key: string,
+  now: Date,
+): Promise<Artifact | undefined> {
   const { rows } = await raw<Artifact>`
-    update build_artifacts set used_at = ${now} where key = ${key}
+    update build_artifacts set used_at = ${now}
+    where key = ${key} and (workspace_id = ${workspaceId} or workspace_id is null)
     returning key, path, bytes, uses_own_auth`.execute(sql);
   return rows[0];
 }
 
-export async function insertArtifact(sql: Sql, artifact: Artifact, now: Date): Promise<void> {
+export async function insertArtifact(sql: Sql, artifact: NewArtifact, now: Date): Promise<void> {
   await raw`
-    insert into build_artifacts (key, path, bytes, uses_own_auth, created_at, used_at)
-    values (${artifact.key}, ${artifact.path}, ${artifact.bytes}, ${artifact.uses_own_auth}, ${now}, ${now})
+    insert into build_artifacts (key, workspace_id, path, bytes, uses_own_auth, created_at, used_at)
+    values (${artifact.key}, ${artifact.workspace_id}, ${artifact.path}, ${artifact.bytes}, ${artifact.uses_own_auth}, ${now}, ${now})
     on conflict (key) do update set path = excluded.path, bytes = excluded.bytes, used_at = excluded.used_at`.execute(
     sql,
   );

@@ -2,6 +2,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { killGroup, type ProcessIdentity } from "../runtimes/process-table.ts";
 import { stepFile } from "./build-step.ts";
+import { userFile } from "./build-user.ts";
+import { endUser } from "./left-processes.ts";
 
 /** After a crash: ends what a build left running and removes its half-made folder. */
 export async function clearLeftBuilds(folder: string): Promise<void> {
@@ -14,8 +16,16 @@ export async function clearLeftBuilds(folder: string): Promise<void> {
     const work = join(builds, name);
     const note = await readFile(join(work, stepFile), "utf8").catch(() => null);
     if (note !== null) await endStep(note);
+    const user = await readFile(join(work, userFile), "utf8").catch(() => null);
+    if (user !== null && process.getuid?.() === 0) await endUserOf(user);
     await rm(work, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+async function endUserOf(note: string): Promise<void> {
+  const uid = /"uid":(\d+)/.exec(note)?.[1];
+  // Cut off while it was being written: nothing ran as this user yet.
+  if (uid !== undefined && Number(uid) > 0) await endUser(Number(uid));
 }
 
 async function endStep(note: string): Promise<void> {

@@ -3,15 +3,16 @@ import { delimiter, join } from "node:path";
 /** The environment of one of a project's install and build commands; caches are kept from one build to the next. */
 export function stepEnvironment(
   machine: Record<string, string>,
-  place: { home: string; cache: string; bins: readonly string[] },
+  place: { home: string; scratch: string; cache: string; bins: readonly string[] },
   command: string,
 ): Record<string, string> {
-  const { home, cache, bins } = place;
+  const { home, scratch, cache, bins } = place;
   const registry = machine.npm_config_registry ?? machine.NPM_CONFIG_REGISTRY;
   return {
     ...machine,
     PATH: [...bins, machine.PATH ?? "/usr/bin:/bin"].join(delimiter),
     HOME: home,
+    TMPDIR: scratch,
     CI: "1",
     npm_config_cache: join(cache, "npm"),
     npm_config_update_notifier: "false",

@@ -46,6 +46,17 @@ describe("repository addresses", () => {
     expect(parseRepoUrl(text)).toMatchObject({ kind });
   });
   it.each([
+    ["HTTPS://GitHub.COM/a/b.git", "https://github.com/a/b.git"],
+    ["https://github.com:443/a/../b.git", "https://github.com/b.git"],
+    ["http://0x7f.1/a", "http://127.0.0.1/a"],
+    ["https://host/a b".replace(" ", "%20"), "https://host/a%20b"],
+    ["ssh://git@Host:2222/a/b.git", "ssh://git@host:2222/a/b.git"],
+    ["git@GitHub.com:a/b.git", "git@github.com:a/b.git"],
+    ["file:///srv/a%20b".replace("%20", "-"), "/srv/a-b"],
+  ])("of %s git is given %s, written anew", (text, given) => {
+    expect(parseRepoUrl(text)).toMatchObject({ text: given });
+  });
+  it.each([
     "ext::sh -c id",
     "-oProxyCommand=id",
     "https://user:pass@host/a",
@@ -54,6 +65,36 @@ describe("repository addresses", () => {
     "ssh://-oProxyCommand=x/a",
     "relative/path",
     "file://host/a",
+    // One parser reads the first host in these, another the second.
+    "http://8.8.8.8\\@127.0.0.1/x.git",
+    "http://8.8.8.8\\\\@127.0.0.1/x.git",
+    "https://github.com\\.evil.example/a",
+    "https://github.com@evil.example/a",
+    "https://github.com:@evil.example/a",
+    "https://@github.com/a",
+    "https:github.com/a",
+    "https:///github.com/a",
+    "https://github.com%2f@evil.example/a",
+    "https://github.com%00.evil.example/a",
+    "https://g\u0456thub.com/a",
+    "https://github\uff0ecom/a",
+    "https://github.com/a?service=x",
+    "https://github.com/a#b",
+    "https://github.com/a\u0001b",
+    "https://github.com/a\u200bb",
+    "https://github.com/a\rb",
+    "https://github.com:99999/a",
+    "ssh://-oProxyCommand=id@host/a",
+    "ssh://host@evil@host/a",
+    "ssh://git:secret@host/a",
+    "ssh://host:70000/a",
+    "-u@host:a",
+    "git@host:-oProxyCommand=id",
+    "git@ho\\st:a",
+    "fd::17",
+    "git://host/a",
+    "file:///a%00b",
+    "file:///a?b",
   ])("%s is refused", (text) => {
     expect(parseRepoUrl(text)).toHaveProperty("problem");
   });
@@ -63,12 +104,26 @@ describe("refs and paths", () => {
   it.each(["main", "feature/x", "refs/tags/v1.0", "v1.0", "a".repeat(40)])("%s is a ref", (ref) => {
     expect(refProblem(ref)).toBeNull();
   });
-  it.each(["-x", "a..b", "a b", "a:b", "a^", "a~1", "@{1}", "a.lock", "a//b", "a*", "a\u0001"])(
-    "%j is none",
-    (ref) => {
-      expect(refProblem(ref)).not.toBeNull();
-    },
-  );
+  it.each([
+    "-x",
+    "a..b",
+    "a b",
+    "a:b",
+    "a^",
+    "a~1",
+    "@{1}",
+    "a.lock",
+    "a.lock/b",
+    ".a",
+    "a/.b",
+    "@",
+    "",
+    "a//b",
+    "a*",
+    "a\u0001",
+  ])("%j is none", (ref) => {
+    expect(refProblem(ref)).not.toBeNull();
+  });
   it.each(["/etc/x.json", "../x.json", "a/../../x.json", "a\\b.json", "langgraph.yaml"])(
     "%s is no config path",
     (path) => {

@@ -18,10 +18,15 @@ export type StepOptions = {
   input?: string;
   /** Somebody other than the platform's own user. */
   user?: { uid: number; gid: number } | undefined;
+  /** Ends what the command left running outside of its process group. */
+  endLeft?: (() => Promise<void>) | undefined;
 };
 
 /** The note about the running step of a build. */
 export const stepFile = "running-step.json";
+
+/** How long output of a command that has ended is waited for; somebody out of reach may hold its pipe. */
+const outputMs = 2_000;
 
 /** Runs one command in a process group of its own, to its end; every way out leaves no process behind. */
 export async function runStep(options: StepOptions): Promise<string[]> {
@@ -55,15 +60,23 @@ export async function runStep(options: StepOptions): Promise<string[]> {
   const timer = setTimeout(() => end("timeout"), options.timeoutMs);
   const note = join(options.workFolder, stepFile);
   try {
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
     const exit = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once("error", (error) => reject(notStarted(options.command, error)));
-      child.once("close", (code, signal) => resolve({ code, signal }));
+      child.once("exit", (code, signal) => resolve({ code, signal }));
     });
     // A rejection must not be lost while the note is being written.
     exit.catch(() => undefined);
     const identity = pid === undefined ? null : await identify(pid);
     if (identity) await writeFile(note, JSON.stringify(identity));
     const { code, signal } = await exit;
+    // Whatever the command left in the background has no business going on, nor its output open.
+    if (pid !== undefined) signalGroup(pid, "SIGKILL");
+    await options.endLeft?.();
+    await outputEnded(closed, () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
     if (ended === "aborted") options.signal.throwIfAborted();
     if (ended === "timeout") throw tooSlow(options);
     if (code !== 0) throw new StepFailed(options.command, signal ?? `exit code ${code}`, lines);
@@ -71,10 +84,20 @@ export async function runStep(options: StepOptions): Promise<string[]> {
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener("abort", onAbort);
-    // Whatever the command left in the background has no business going on.
-    if (pid !== undefined) signalGroup(pid, "SIGKILL");
     await rm(note, { force: true });
   }
+}
+
+async function outputEnded(closed: Promise<void>, giveUp: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      giveUp();
+      resolve();
+    }, outputMs);
+  });
+  await Promise.race([closed, late]);
+  clearTimeout(timer);
 }
 
 export class StepFailed extends Error {

@@ -1,56 +1,153 @@
-import { lchown } from "node:fs/promises";
-import { killUser } from "../runtimes/process-table.ts";
-import { chooseUser, type ServerUser } from "../runtimes/server-user.ts";
+import { createHash, randomInt } from "node:crypto";
+import { chmod, lchown, lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { runStep } from "./build-step.ts";
+import { endUser } from "./left-processes.ts";
 
 type Place = { workFolder: string; timeoutMs: number; signal: AbortSignal; onLine(line: string): void };
+export type BuildUser = { uid: number; gid: number };
+
+/** As whom a project's commands run, and what is theirs meanwhile. */
+export type BuildLease = {
+  /** Undefined: the platform's own, because of `reason`. */
+  user: BuildUser | undefined;
+  reason: string | null;
+  home: string;
+  scratch: string;
+  cache: string;
+};
+
+/** The note about whose processes a build may have; a later start of the platform ends them. */
+export const userFile = "build-user.json";
 
 const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
+/** Far above the users of people, services and deployed servers; no entry in the password file is needed. */
+const firstUid = 2_000_000;
+const uids = 1_000_000_000;
 
 /**
- * Commands of a project run as a user of its workspace, so that they read neither the platform's files nor what is
- * built for others. One user per workspace and not per build: its package cache is worth keeping, and shared among
- * workspaces it would let one of them put something into another's build.
+ * Each build has a user that nobody else is at the time, so that it reads and changes neither the platform's files nor
+ * another build's, and so that everything it left running can be found. The package cache is one of its workspace: one
+ * build has it at a time, with the user that filled it, and a second one at the same time starts with an empty cache.
  */
-export function createBuildUsers() {
-  const builds = new Map<number, number>();
+export function createBuildUsers(cacheFolder: string) {
+  const taken = new Set<number>();
+  const caches = new Set<string>();
 
   async function own(paths: string[], owner: string, place: Place): Promise<void> {
     // Neither follows a link, however often it is exchanged meanwhile.
     await runStep({ ...place, command: "chown", args: ["-hR", owner, "--", ...paths], cwd: "/", env });
   }
 
+  function chooseUid(workspaceId: string, hasCache: boolean): number {
+    const usual =
+      firstUid + (createHash("sha256").update(`build:${workspaceId}`).digest().readUInt32BE(0) % uids);
+    if (hasCache && !taken.has(usual)) return usual;
+    for (;;) {
+      const uid = firstUid + randomInt(uids);
+      if (!taken.has(uid)) return uid;
+    }
+  }
+
+  /** Runs the work with a user and folders of its own; nothing of that user's is left when it is over. */
+  async function withUser<T>(
+    workspaceId: string,
+    tree: string,
+    place: Place,
+    work: (lease: BuildLease) => Promise<T>,
+  ): Promise<T> {
+    const { workFolder } = place;
+    const hasCache = !caches.has(workspaceId);
+    if (hasCache) caches.add(workspaceId);
+    const lease: BuildLease = {
+      user: undefined,
+      reason: null,
+      home: join(workFolder, "home"),
+      scratch: join(workFolder, "tmp"),
+      cache: hasCache ? join(cacheFolder, workspaceId) : join(workFolder, "cache"),
+    };
+    try {
+      await mkdir(cacheFolder, { recursive: true, mode: 0o711 });
+      for (const folder of [lease.home, lease.scratch, lease.cache]) {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await chmod(folder, 0o700);
+      }
+      lease.reason = await whyNobodyElse([workFolder, cacheFolder, process.execPath]);
+      if (lease.reason !== null) return await work(lease);
+      const uid = chooseUid(workspaceId, hasCache);
+      taken.add(uid);
+      try {
+        return await asUser({ uid, gid: uid }, lease, tree, place, work);
+      } finally {
+        taken.delete(uid);
+      }
+    } finally {
+      if (hasCache) caches.delete(workspaceId);
+    }
+  }
+
+  async function asUser<T>(
+    user: BuildUser,
+    lease: BuildLease,
+    tree: string,
+    place: Place,
+    work: (lease: BuildLease) => Promise<T>,
+  ): Promise<T> {
+    const owner = `${user.uid}:${user.gid}`;
+    await writeFile(join(place.workFolder, userFile), JSON.stringify(user), { mode: 0o600 });
+    // Whoever used this number before, for example a build of a platform that was killed.
+    await endUser(user.uid);
+    for (const folder of [lease.home, lease.scratch]) await lchown(folder, user.uid, user.gid);
+    if ((await lstat(lease.cache)).uid !== user.uid) await own([lease.cache], owner, place);
+    await own([tree], owner, place);
+    try {
+      return await work({ ...lease, user });
+    } finally {
+      await endUser(user.uid);
+    }
+  }
+
   return {
-    /** The user, or why there is none. `release` it when the build is over. */
-    async take(workspaceId: string, mustPass: readonly string[]): Promise<ServerUser | { reason: string }> {
-      const user = await chooseUser(`build:${workspaceId}`, mustPass);
-      if ("uid" in user) builds.set(user.uid, (builds.get(user.uid) ?? 0) + 1);
-      return user;
-    },
-    /** Of the folders that are empty, or were filled by the same user, only they themselves change hands. */
-    async handOver(
-      user: ServerUser,
-      given: { tree: string; folders: string[] },
-      place: Place,
-    ): Promise<void> {
-      for (const folder of given.folders) await lchown(folder, user.uid, user.gid);
-      await own([given.tree], `${user.uid}:${user.gid}`, place);
-    },
-    /** What was built belongs to the platform again, and everybody may read it. */
-    async takeBack(user: ServerUser, tree: string, place: Place): Promise<void> {
+    withUser,
+    /** What was built belongs to the platform again, and everybody may read it. Nobody else may touch it by now. */
+    async takeBack(user: BuildUser, tree: string, place: Place): Promise<void> {
+      await endUser(user.uid);
       // By the user itself: as root it could be led to files elsewhere.
       await runStep({ ...place, command: "chmod", args: ["-R", "a+rX", "."], cwd: tree, env, user });
       await own([tree], "0:0", place);
     },
-    /** With the last build of a workspace everything that any of them left running ends. */
-    async release(user: ServerUser): Promise<void> {
-      const left = (builds.get(user.uid) ?? 1) - 1;
-      if (left > 0) {
-        builds.set(user.uid, left);
-        return;
-      }
-      builds.delete(user.uid);
-      await killUser(user.uid);
-    },
   };
+}
+
+/** Null where commands can run as somebody else. */
+async function whyNobodyElse(mustPass: readonly string[]): Promise<string | null> {
+  if (process.getuid?.() !== 0) return "the platform does not run as root";
+  if (!(await isMapped(firstUid + uids))) return "this container has no users to spare";
+  for (const path of mustPass) {
+    const closed = await findClosed(path);
+    if (closed !== null) return `other users cannot pass ${closed}`;
+  }
+  return null;
+}
+
+/** A container may know only some of the machine's users. */
+async function isMapped(uid: number): Promise<boolean> {
+  const text = await readFile("/proc/self/uid_map", "utf8").catch(() => null);
+  if (text === null) return true;
+  return text
+    .trim()
+    .split("\n")
+    .some((line) => {
+      const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
+      return uid >= first && uid < first + count;
+    });
+}
+
+/** The first part of a path that somebody without rights of their own cannot pass or read. */
+async function findClosed(path: string): Promise<string | null> {
+  const found = await stat(path);
+  const needed = found.isDirectory() ? 0o001 : 0o004;
+  if ((found.mode & needed) === 0) return path;
+  const parent = dirname(path);
+  return parent === path ? null : findClosed(parent);
 }

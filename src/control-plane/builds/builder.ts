@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
@@ -6,18 +5,18 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
 import { openToReaders } from "../runtimes/server-user.ts";
+import { artifactKey } from "./artifact-key.ts";
 import { deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
-import { stepEnvironment } from "./build-environment.ts";
-import { runStep, StepFailed } from "./build-step.ts";
+import { createBuildCommands, type PlaceOf } from "./build-commands.ts";
+import { createBuildDeadline } from "./build-deadline.ts";
 import { createBuildUsers } from "./build-user.ts";
-import { splitCommand } from "./command-guard.ts";
-import { type GitCredentials, type GitSource, sshKeyFile } from "./git-source.ts";
+import { diskFull } from "./disk-full.ts";
+import type { GitCredentials, GitSource } from "./git-source.ts";
 import { createManagerTools } from "./manager-tools.ts";
-import { readPackageFolders } from "./package-folders.ts";
-import { managers, planInstall } from "./package-manager.ts";
 import { configPathProblem } from "./repo-url.ts";
 import { isInside, refuseForeignLinks, sizeOf } from "./source-tree.ts";
 import { unpackTarball } from "./tarball.ts";
+import { KeyedTurns, Turns } from "./turns.ts";
 
 export type ProjectCheck = {
   /** What is wrong with the file; empty when nothing is. */
@@ -35,11 +34,14 @@ export type BuildSource =
 export type BuildRequest = {
   revisionId: string;
   workspaceId: string;
-  source: BuildSource;
+  /** Asked for once it is this build's turn to read. */
+  source(signal: AbortSignal): Promise<BuildSource>;
   revisionConfig: SourceRevisionConfig;
   buildConfig: BuildConfig;
   signal: AbortSignal;
   onLine(line: string): void;
+  /** As soon as it is known, whatever becomes of the build. */
+  onCommit(commitSha: string): Promise<void>;
   note(message: string, progress: number): Promise<void>;
 };
 
@@ -56,93 +58,125 @@ export type BuilderOptions = {
   clock: Clock;
   git: GitSource;
   checkProject(text: string, path: string): ProjectCheck;
-  /** Builds, artifacts and the package cache live below it. */
+  /** Builds, artifacts and package caches live below it. */
   folder: string;
   /** What build commands may see of the machine's environment. */
   environment: Record<string, string>;
   timeoutMs: number;
   maxBytes: number;
+  /** How many builds run their commands at once. */
+  maxAtOnce: number;
 };
 
-type PlaceOf = () => {
-  workFolder: string;
-  timeoutMs: number;
-  signal: AbortSignal;
-  onLine(line: string): void;
-};
+/** A source that has been read, or what was built from it before. */
+type Read = { commitSha: string | null; key: string; known: Built | null };
 
-/** Where and as whom a project's commands run. */
-type Workshop = {
-  tree: string;
-  home: string;
-  cache: string;
-  user: { uid: number; gid: number } | undefined;
-  request: BuildRequest;
-  place: PlaceOf;
-  /** Folders of package managers that were fetched for it. */
-  bins: string[];
-};
+const maxFiles = 200_000;
+/** Hosts that do not answer hold up their own workspace and nobody else. */
+const readsPerWorkspace = 4;
+const shownPointers = 10;
 
 export function createBuilder(options: BuilderOptions) {
   const artifacts = join(options.folder, "artifacts");
-  const users = createBuildUsers();
+  const users = createBuildUsers(join(options.folder, "cache"));
   const tools = createManagerTools({
     folder: join(options.folder, "tools"),
     environment: options.environment,
   });
+  const commands = createBuildCommands({ tools, environment: options.environment });
+  const reads = new KeyedTurns(readsPerWorkspace);
+  const turns = new Turns(options.maxAtOnce);
   const workFolderOf = (revisionId: string) => join(options.folder, "builds", revisionId);
 
   async function build(request: BuildRequest): Promise<Built> {
     const workFolder = workFolderOf(request.revisionId);
+    const deadline = createBuildDeadline(options.timeoutMs, request.signal);
+    const { signal } = deadline;
+    const place = () => ({ workFolder, timeoutMs: deadline.leftMs(), signal, onLine: request.onLine });
+    const tree = join(workFolder, "source");
     try {
       await rm(workFolder, { recursive: true, force: true });
       // Passable, for the user whose folders are in it; only the platform writes into it.
       await mkdir(workFolder, { recursive: true, mode: 0o711 });
-      return await buildIn(workFolder, request);
+      const configPath = request.revisionConfig.graph_config_path ?? "langgraph.json";
+      const problem = configPathProblem(configPath);
+      if (problem) throw refused(`graph_config_path ${problem}.`);
+      deadline.pause();
+      const read = await reads.run(request.workspaceId, signal, () => {
+        deadline.go();
+        return readSource(request, configPath, tree, place);
+      });
+      if (read.known) return read.known;
+      // A host that hangs has held no builder; from here on everything is this machine's own work.
+      deadline.pause();
+      if (turns.isFull) await request.note("Waiting for a free builder.", 22);
+      return await turns.run(signal, () => {
+        deadline.go();
+        return buildTree(request, configPath, tree, read, place);
+      });
     } catch (error) {
       throw explain(error);
     } finally {
+      deadline.end();
       await rm(workFolder, { recursive: true, force: true, maxRetries: 5 });
     }
   }
 
-  async function buildIn(workFolder: string, request: BuildRequest): Promise<Built> {
-    const { source, signal, onLine } = request;
-    const deadline = performance.now() + options.timeoutMs;
-    const place = () => ({
-      workFolder,
-      timeoutMs: Math.max(1, deadline - performance.now()),
-      signal,
-      onLine,
-    });
-    const configPath = request.revisionConfig.graph_config_path ?? "langgraph.json";
-    const problem = configPathProblem(configPath);
-    if (problem) throw refused(`graph_config_path ${problem}.`);
+  async function readSource(
+    request: BuildRequest,
+    configPath: string,
+    tree: string,
+    place: PlaceOf,
+  ): Promise<Read> {
+    const { onLine, workspaceId, buildConfig } = request;
+    const source = await request.source(place().signal);
     await request.note(source.kind === "git" ? `Reading ${source.url}` : "Reading the uploaded source", 12);
+    const asked = { ...source, workspaceId };
     const commitSha =
-      source.kind === "git" ? (source.commit ?? (await options.git.resolve(source, place()))) : null;
-    const key = artifactKey(request, commitSha, configPath);
-    if (commitSha) onLine(`Commit ${commitSha}`);
-    const known = await findUsable(key);
+      asked.kind === "git" ? (asked.commit ?? (await options.git.resolve(asked, place()))) : null;
+    if (commitSha) {
+      onLine(`Commit ${commitSha}`);
+      await request.onCommit(commitSha);
+    }
+    const key = artifactKey({
+      workspaceId,
+      origin:
+        source.kind === "git"
+          ? { kind: "git", url: source.url, commitSha: commitSha! }
+          : { kind: "tarball", sha256: source.sha256 },
+      configPath,
+      buildConfig,
+      nodeModulesVersion: process.versions.modules,
+    });
+    const known = await findUsable(workspaceId, key);
     if (known) {
       onLine(`Already built as ${key.slice(0, 12)}: nothing to do.`);
-      return {
-        artifactKey: key,
-        path: known.path,
-        commitSha,
-        usesOwnAuth: known.uses_own_auth,
-        cached: true,
-      };
+      const { path, uses_own_auth: usesOwnAuth } = known;
+      return { commitSha, key, known: { artifactKey: key, path, commitSha, usesOwnAuth, cached: true } };
     }
-    const tree = join(workFolder, "source");
-    if (source.kind === "git") {
+    const limits = { maxBytes: options.maxBytes, maxFiles };
+    if (asked.kind === "git") {
       await request.note(`Fetching ${commitSha!.slice(0, 12)}`, 18);
-      await options.git.checkOut({ ...source, commit: commitSha! }, tree, place());
-      await rm(join(tree, ".git"), { recursive: true, force: true });
-      // No command of the project may find the key its repository was read with.
-      await rm(join(workFolder, sshKeyFile), { force: true });
-    } else await unpackTarball(source.file, tree, { maxBytes: options.maxBytes, maxEntries: 200_000 });
+      const { lfsPointers } = await options.git.checkOut(
+        { ...asked, commit: commitSha! },
+        tree,
+        place(),
+        limits,
+      );
+      if (lfsPointers.length > 0) await request.note(lfsText(lfsPointers), 20);
+    } else await unpackTarball(asked.file, tree, { ...limits, signal: place().signal });
     await refuseForeignLinks(tree);
+    return { commitSha, key, known: null };
+  }
+
+  async function buildTree(
+    request: BuildRequest,
+    configPath: string,
+    tree: string,
+    { commitSha, key }: Read,
+    place: PlaceOf,
+  ): Promise<Built> {
+    const { onLine } = request;
     await request.note(`Checking ${configPath}`, 25);
     const project = await checkConfig(tree, configPath);
     if (project.nodeVersion)
@@ -158,7 +192,7 @@ export function createBuilder(options: BuilderOptions) {
     // The row is the commit point: a folder without one is not trusted.
     await insertArtifact(
       options.database.sql,
-      { key, path, bytes, uses_own_auth: project.usesOwnAuth },
+      { key, workspace_id: request.workspaceId, path, bytes, uses_own_auth: project.usesOwnAuth },
       options.clock.now(),
     );
     onLine(`Built ${key.slice(0, 12)}, ${Math.round(bytes / 1024 / 1024)} MB.`);
@@ -167,28 +201,16 @@ export function createBuilder(options: BuilderOptions) {
 
   /** Install and build, as somebody with no rights of the platform's where that is possible. */
   async function runCommands(tree: string, configPath: string, request: BuildRequest, place: PlaceOf) {
-    const { workFolder } = place();
-    const home = join(workFolder, "home");
-    const cache = join(options.folder, "cache", request.workspaceId);
-    await mkdir(home, { recursive: true });
-    await mkdir(cache, { recursive: true });
-    const user = await users.take(request.workspaceId, [workFolder, cache, process.execPath]);
-    const isUser = "uid" in user;
-    const shop: Workshop = { tree, home, cache, user: isUser ? user : undefined, request, place, bins: [] };
-    if (!isUser) request.onLine(`Commands run as the platform's own user: ${user.reason}.`);
-    try {
-      if (isUser) await users.handOver(user, { tree, folders: [home, cache] }, place());
-      await install(shop, configPath);
-      await runBuildCommand(shop, configPath);
-      if (isUser) await users.takeBack(user, tree, place());
+    await users.withUser(request.workspaceId, tree, place(), async (lease) => {
+      if (lease.reason !== null) request.onLine(`Commands run as the platform's own user: ${lease.reason}.`);
+      await commands.run(lease, { tree, configPath, request, place });
+      if (lease.user) await users.takeBack(lease.user, tree, place());
       else if (process.getuid?.() === 0) await openToReaders(tree);
-    } finally {
-      if (isUser) await users.release(user);
-    }
+    });
   }
 
-  async function findUsable(key: string) {
-    const known = await takeArtifact(options.database.sql, key, options.clock.now());
+  async function findUsable(workspaceId: string, key: string) {
+    const known = await takeArtifact(options.database.sql, workspaceId, key, options.clock.now());
     if (!known) return undefined;
     if (await exists(known.path)) return known;
     await deleteArtifact(options.database.sql, key);
@@ -219,55 +241,6 @@ export function createBuilder(options: BuilderOptions) {
     throw refused(`${configPath} names files that do not exist: ${missing.join(", ")}. Correct the paths.`);
   }
 
-  async function install(shop: Workshop, configPath: string): Promise<void> {
-    const { request, tree, place } = shop;
-    const { install_command: command } = request.buildConfig;
-    if (command) {
-      await request.note(`Installing: ${command}`, 30);
-      await runAll("install_command", command, tree, shop);
-      return;
-    }
-    const plan = planInstall(await readPackageFolders(tree, dirname(configPath)));
-    if (!plan) {
-      request.onLine("No package.json: nothing to install.");
-      return;
-    }
-    const shown = [plan.command, ...plan.args].join(" ");
-    await request.note(`Installing: ${shown} (${plan.because})`, 30);
-    shop.bins.push(...(await tools.provide(plan.command, plan.version, place())));
-    await step("install", plan.command, plan.args, join(tree, plan.folder), shop);
-  }
-
-  async function runBuildCommand(shop: Workshop, configPath: string) {
-    const { build_command: command } = shop.request.buildConfig;
-    if (!command) return;
-    await shop.request.note(`Building: ${command}`, 50);
-    await runAll("build_command", command, join(shop.tree, dirname(configPath)), shop);
-  }
-
-  async function runAll(name: string, command: string, cwd: string, shop: Workshop) {
-    for (const [program, ...args] of splitCommand(command)) {
-      const manager = managers.find((known) => known === program);
-      if (manager && shop.bins.length === 0)
-        shop.bins.push(...(await tools.provide(manager, null, shop.place())));
-      await step(name, program!, args, cwd, shop);
-    }
-  }
-
-  async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
-    shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
-    const env = stepEnvironment(options.environment, shop, command);
-    try {
-      await runStep({ ...shop.place(), command, args, cwd, env, user: shop.user });
-    } catch (error) {
-      if (!(error instanceof StepFailed)) throw error;
-      if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
-      throw refused(
-        `${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`,
-      );
-    }
-  }
-
   async function checkSize(tree: string): Promise<number> {
     const bytes = await sizeOf(tree, options.maxBytes);
     if (bytes <= options.maxBytes) return bytes;
@@ -280,20 +253,6 @@ export function createBuilder(options: BuilderOptions) {
 }
 
 export type Builder = ReturnType<typeof createBuilder>;
-
-/** The same source built by the same commands for the same Node is the same artifact. */
-function artifactKey(request: BuildRequest, commitSha: string | null, configPath: string): string {
-  const { source, buildConfig } = request;
-  const origin = source.kind === "git" ? ["git", source.url, commitSha] : ["tarball", source.sha256];
-  const parts = [
-    origin,
-    configPath,
-    buildConfig.install_command,
-    buildConfig.build_command,
-    process.versions.modules,
-  ];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-}
 
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
@@ -313,20 +272,15 @@ async function moveInto(from: string, to: string): Promise<void> {
   }
 }
 
+function lfsText(paths: readonly string[]): string {
+  const more = paths.length - shownPointers;
+  const shown = paths.slice(0, shownPointers).join(", ");
+  return `Git LFS keeps the content of ${paths.length} file${paths.length === 1 ? "" : "s"}, which is not fetched: ${shown}${more > 0 ? ` and ${more} more` : ""}. Only pointers are in their place. Commit what the agent needs, or fetch it in install_command.`;
+}
+
 function explain(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT" ? diskFull(error) : error;
-}
-
-function diskFull(cause?: unknown): AppError {
-  return new AppError({
-    code: "build.disk_full",
-    kind: "unavailable",
-    retryable: false,
-    message:
-      "The disk of this machine is full. Free some space (old builds are removed with their deployments) and deploy again.",
-    cause,
-  });
 }
 
 function refused(message: string): AppError {

@@ -1,93 +1,171 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import type { CheckedUrl, NetworkGuard } from "../../platform/network-guard.ts";
 import { runStep, StepFailed } from "./build-step.ts";
-import { parseRepoUrl, refProblem } from "./repo-url.ts";
+import { type GitCredentials, gitEnvironment } from "./git-environment.ts";
+import { explained, sourceRefused } from "./git-problem.ts";
+import { redirectTarget, wasRedirected } from "./git-redirect.ts";
+import {
+  type GitLink,
+  isPlainFolder,
+  readGitmodules,
+  submoduleAccess,
+  submoduleUrl,
+} from "./git-submodules.ts";
+import { findLfsPointers, type ListedFile } from "./lfs-pointers.ts";
+import { commitPattern, hostOf, parseRepoUrl, type RepoUrl, refProblem } from "./repo-url.ts";
+import { untilAborted } from "./until-aborted.ts";
 
-export type GitCredentials = { token: string } | { privateKey: string } | null;
+export type { GitCredentials } from "./git-environment.ts";
 
 export type GitSourceOptions = {
   network: NetworkGuard;
   /** Repositories on this machine's own disk. */
   allowLocal: boolean;
-  /** A redirect leads past the check of the address. */
-  followRedirects: boolean;
   environment: Record<string, string>;
+  /** Where the keys of hosts are remembered, a file for each workspace. */
+  knownHostsFolder: string;
 };
 
 type Place = { workFolder: string; timeoutMs: number; signal: AbortSignal; onLine(line: string): void };
-type Repository = { url: string; ref: string | null; credentials: GitCredentials };
+type Repository = { url: string; ref: string | null; credentials: GitCredentials; workspaceId: string };
+type Git = (
+  args: string[],
+  more?: { cwd?: string; timeoutMs?: number; onLine?(line: string): void },
+) => Promise<string[]>;
+type At = Omit<Repository, "url"> & { at: RepoUrl };
 
-/** Where a private key lies while git reads a repository. */
-export const sshKeyFile = "ssh_key";
+export type CheckOutLimits = { maxBytes: number; maxFiles: number };
 
-const commitPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+const maxRedirects = 3;
+const maxSubmodules = 50;
+const maxDepth = 5;
 
-/** Reads repositories with git itself. Credentials travel in its environment, never in arguments. */
+/** Reads repositories with git itself. */
 export function createGitSource(options: GitSourceOptions) {
-  async function prepare(repository: Repository, place: Place) {
-    const parsed = parseRepoUrl(repository.url);
-    if ("problem" in parsed) throw refused(parsed.problem);
-    if (parsed.kind === "local" && !options.allowLocal) {
-      throw refused("Repositories on the server's own disk are permitted only while it listens on loopback.");
+  function parse(url: string): RepoUrl {
+    const parsed = parseRepoUrl(url);
+    if ("problem" in parsed) throw sourceRefused(parsed.problem);
+    return parsed;
+  }
+
+  /** The address is looked up once; git is kept to what was found. */
+  async function check(repository: RepoUrl, signal: AbortSignal): Promise<CheckedUrl | null> {
+    if (repository.kind === "local") {
+      if (options.allowLocal) return null;
+      throw sourceRefused(
+        "Repositories on the server's own disk are permitted only while it listens on loopback.",
+      );
     }
-    // The guard knows web addresses only; it looks at the name alone.
-    const checked = parsed.kind === "http" ? await options.network.checkUrl(parsed.url) : null;
-    if (parsed.kind === "ssh") await options.network.checkUrl(`https://${parsed.host}/`);
-    const problem = repository.ref === null ? null : refProblem(repository.ref);
-    if (problem) throw refused(`The ref ${JSON.stringify(repository.ref)} ${problem}.`);
+    const url = repository.kind === "http" ? repository.url : `https://${hostOf(repository)}/`;
+    return untilAborted(signal, options.network.checkUrl(url));
+  }
+
+  async function prepare({ at, ref, credentials, workspaceId }: At, place: Place): Promise<Git> {
+    const problem = ref === null ? null : refProblem(ref);
+    if (problem) throw sourceRefused(`The ref ${JSON.stringify(ref)} ${problem}.`);
+    const checked = await check(at, place.signal);
     await mkdir(place.workFolder, { recursive: true });
-    const settings: [string, string][] = [
-      ["protocol.allow", "never"],
-      [
-        `protocol.${parsed.kind === "http" ? parsed.url.protocol.slice(0, -1) : parsed.kind === "ssh" ? "ssh" : "file"}.allow`,
-        "always",
-      ],
-      ["core.hooksPath", "/dev/null"],
-      ["core.fsmonitor", "false"],
-      ["credential.helper", ""],
-      ["http.followRedirects", options.followRedirects ? "initial" : "false"],
-      ["http.lowSpeedLimit", "1000"],
-      ["http.lowSpeedTime", "30"],
-      ["advice.detachedHead", "false"],
-      ["safe.directory", "*"],
-    ];
-    // git looks the name up again by itself; this keeps it to the addresses that were checked.
-    if (checked && !options.followRedirects) settings.push(["http.curloptResolve", pinned(checked)]);
-    const extra: Record<string, string> = {};
-    const { credentials } = repository;
-    if (credentials && "token" in credentials && parsed.kind === "http") {
-      const basic = Buffer.from(`x-access-token:${credentials.token}`).toString("base64");
-      settings.push([`http.${parsed.url.origin}/.extraHeader`, `Authorization: Basic ${basic}`]);
-    }
-    if (parsed.kind === "ssh") {
-      const known = join(place.workFolder, "known_hosts");
-      const key = join(place.workFolder, sshKeyFile);
-      if (credentials && "privateKey" in credentials) {
-        await writeFile(key, `${credentials.privateKey.trim()}\n`, { mode: 0o600 });
+    await mkdir(options.knownHostsFolder, { recursive: true, mode: 0o700 });
+    const keyFile = join(place.workFolder, "ssh_key");
+    const ssh = { keyFile, knownHostsFile: join(options.knownHostsFolder, workspaceId) };
+    const env = gitEnvironment(
+      { repository: at, credentials, checked, ssh },
+      options.environment,
+      place.workFolder,
+    );
+    return async (
+      args,
+      { cwd = place.workFolder, timeoutMs = place.timeoutMs, onLine = place.onLine } = {},
+    ) => {
+      const isKey = at.kind === "ssh" && credentials !== null && "privateKey" in credentials;
+      try {
+        if (isKey) await writeFile(keyFile, `${credentials.privateKey.trim()}\n`, { mode: 0o600 });
+        return await runStep({ ...place, command: "git", args, cwd, env, timeoutMs, onLine });
+      } finally {
+        // No command of the project, and nobody later, may find the key.
+        if (isKey) await rm(keyFile, { force: true });
       }
-      const identity = credentials && "privateKey" in credentials ? ` -i ${key} -o IdentitiesOnly=yes` : "";
-      extra.GIT_SSH_COMMAND = `ssh -o BatchMode=yes -o ConnectTimeout=20 -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=${known}${identity}`;
-    }
-    const env: Record<string, string> = {
-      ...options.environment,
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_CONFIG_GLOBAL: "/dev/null",
-      GIT_TERMINAL_PROMPT: "0",
-      GIT_ASKPASS: "/bin/false",
-      LC_ALL: "C",
-      HOME: place.workFolder,
-      ...extra,
-      GIT_CONFIG_COUNT: String(settings.length),
     };
-    settings.forEach(([key, value], index) => {
-      env[`GIT_CONFIG_KEY_${index}`] = key;
-      env[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+
+  /** Does the work where the repository is, or where its host says that it is now. */
+  async function reach<T>(asked: At, place: Place, work: (git: Git, at: RepoUrl) => Promise<T>): Promise<T> {
+    let { at } = asked;
+    return explained({ ...asked, url: at.text }, async () => {
+      for (let hops = 0; ; hops += 1) {
+        try {
+          return await work(await prepare({ ...asked, at }, place), at);
+        } catch (error) {
+          if (at.kind !== "http" || hops === maxRedirects || !wasRedirected(error)) throw error;
+          at = await redirectTarget(options.network, at, asked.credentials, place.signal);
+          place.onLine(`Redirected to ${at.text}`);
+        }
+      }
     });
-    const git = (args: string[], cwd = place.workFolder, timeoutMs = place.timeoutMs) =>
-      runStep({ ...place, command: "git", args, cwd, env, timeoutMs });
-    return { git, url: repository.url };
+  }
+
+  async function checkOutAt(
+    asked: At & { commit: string },
+    folder: string,
+    place: Place,
+    limits: CheckOutLimits,
+  ) {
+    if (!commitPattern.test(asked.commit)) throw sourceRefused(`${asked.commit} is not a commit.`);
+    await mkdir(folder, { recursive: true });
+    return reach(asked, place, async (git, at) => {
+      await git(["init", "--quiet", folder]);
+      const fetch = (args: string[]) => git(["fetch", "--quiet", "--no-tags", ...args], { cwd: folder });
+      try {
+        await fetch(["--depth", "1", "--", at.text, asked.commit]);
+      } catch (error) {
+        // Some servers give out only what a name points to; then everything is fetched.
+        if (!(error instanceof StepFailed) || wasRedirected(error)) throw error;
+        await fetch(["--", at.text, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]);
+      }
+      const listed = await listTree(git, asked.commit, folder, limits);
+      await git(["checkout", "--quiet", "--detach", asked.commit], { cwd: folder });
+      const modules =
+        listed.links.length === 0 ? new Map() : await modulesOf(git, asked.commit, folder, listed.files);
+      return { at, ...listed, modules: modules as ReturnType<typeof readGitmodules> };
+    });
+  }
+
+  /** Before anything is written out: a tree tells how large its files are. */
+  async function listTree(git: Git, commit: string, folder: string, limits: CheckOutLimits) {
+    const files: ListedFile[] = [];
+    const links: GitLink[] = [];
+    let bytes = 0;
+    const tooMany = () => links.length > maxSubmodules || files.length > limits.maxFiles;
+    await git(["ls-tree", "-r", "--long", "--full-tree", commit], {
+      cwd: folder,
+      onLine(line) {
+        const match = /^(\d{6}) (?:blob|commit) ([0-9a-f]+) +(\d+|-)\t(.+)$/.exec(line);
+        if (!match || tooMany()) return;
+        const [, mode, sha, size, path] = match;
+        bytes += Number(size === "-" ? 0 : size);
+        if (mode === "160000") links.push({ path: path!, commit: sha! });
+        else files.push({ path: path!, bytes: Number(size) });
+      },
+    });
+    if (files.length > limits.maxFiles)
+      throw sourceRefused(`The repository holds more than ${limits.maxFiles} files.`);
+    if (bytes > limits.maxBytes) {
+      const most = Math.round(limits.maxBytes / 1024 / 1024);
+      throw sourceRefused(
+        `The files of the repository are larger than ${most} MB, the most a build may be. Leave out what is not needed, or raise TREADLE_BUILD_MAX_MB.`,
+      );
+    }
+    return { files, links };
+  }
+
+  async function modulesOf(git: Git, commit: string, folder: string, files: readonly ListedFile[]) {
+    if (!files.some(({ path }) => path === ".gitmodules")) return new Map();
+    const lines: string[] = [];
+    const args = ["config", "--blob", `${commit}:.gitmodules`, "--no-includes", "--list", "-z"];
+    await git(args, { cwd: folder, onLine: (line) => lines.push(line) });
+    return readGitmodules(lines.join("\n"));
   }
 
   return {
@@ -95,7 +173,7 @@ export function createGitSource(options: GitSourceOptions) {
     async checkAddress(repoUrl: string): Promise<void> {
       const parsed = parseRepoUrl(repoUrl);
       if ("problem" in parsed || parsed.kind === "local") return;
-      const url = parsed.kind === "http" ? parsed.url : `https://${parsed.host}/`;
+      const url = parsed.kind === "http" ? parsed.url : `https://${hostOf(parsed)}/`;
       await options.network.checkUrl(url).catch((error: unknown) => {
         if (error instanceof AppError && error.code === "network.address_refused") throw error;
       });
@@ -103,13 +181,20 @@ export function createGitSource(options: GitSourceOptions) {
 
     /** The commit a branch, tag or commit name stands for, without fetching anything. */
     async resolve(repository: Repository, place: Place): Promise<string> {
-      const { git, url } = await prepare(repository, place);
+      const at = parse(repository.url);
       const { ref } = repository;
       if (ref !== null && commitPattern.test(ref)) return ref;
       const quiet = Math.min(place.timeoutMs, 60_000);
       const names = ref === null ? ["HEAD"] : refNames(ref);
-      const lines = await explained(repository, () =>
-        git(["ls-remote", "--quiet", "--", url, ...names], place.workFolder, quiet),
+      const lines: string[] = [];
+      await reach({ ...repository, at }, place, (git, { text }) =>
+        git(["ls-remote", "--quiet", "--", text, ...names], {
+          timeoutMs: quiet,
+          onLine(line) {
+            if (!/^[0-9a-f]{40,64}\t/.test(line)) place.onLine(line);
+            else if (lines.length < 100) lines.push(line);
+          },
+        }),
       );
       const found = new Map(
         lines.flatMap((line) => {
@@ -119,92 +204,79 @@ export function createGitSource(options: GitSourceOptions) {
       );
       for (const name of names) {
         const sha = found.get(name);
-        if (sha !== undefined) return sha;
+        if (sha !== undefined && commitPattern.test(sha)) return sha;
       }
-      throw refused(
+      throw sourceRefused(
         ref === null
-          ? `${url} has no commits yet. Push one, or name a branch in repo_ref.`
-          : `${url} has no branch, tag or commit named ${ref}. Check repo_ref.`,
+          ? `${at.text} has no commits yet. Push one, or name a branch in repo_ref.`
+          : `${at.text} has no branch, tag or commit named ${ref}. Check repo_ref.`,
       );
     },
 
-    /** The files of one commit, in a new folder, without the history. */
-    async checkOut(repository: Repository & { commit: string }, folder: string, place: Place): Promise<void> {
-      const { git, url } = await prepare(repository, place);
-      await mkdir(folder, { recursive: true });
-      await git(["init", "--quiet", folder]);
-      const fetch = (args: string[]) => git(["fetch", "--quiet", "--no-tags", ...args], folder);
-      await explained(repository, async () => {
-        try {
-          await fetch(["--depth", "1", "--", url, repository.commit]);
-        } catch (error) {
-          // Some servers give out only what a name points to; then everything is fetched.
-          if (!(error instanceof StepFailed)) throw error;
-          await fetch(["--", url, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]);
+    /** The files of one commit and of its submodules, in a new folder, without the history. */
+    async checkOut(
+      repository: Repository & { commit: string },
+      folder: string,
+      place: Place,
+      limits: CheckOutLimits,
+    ): Promise<{ lfsPointers: string[] }> {
+      let modules = 0;
+      const lfsPointers: string[] = [];
+
+      async function read(asked: At & { commit: string }, under: string, depth: number): Promise<void> {
+        const root = join(folder, under);
+        const tree = await checkOutAt(asked, root, place, limits);
+        await rm(join(root, ".git"), { recursive: true, force: true });
+        const pointers = await findLfsPointers(root, tree.files);
+        lfsPointers.push(...pointers.map((path) => join(under, path)));
+        for (const link of tree.links) {
+          const name = join(under, link.path);
+          const known = tree.modules.get(link.path);
+          if (!known || known.skipped) {
+            const why = known ? "its update is none" : ".gitmodules does not name it";
+            place.onLine(`The submodule ${name} stays empty: ${why}.`);
+            continue;
+          }
+          modules += 1;
+          if (modules > maxSubmodules)
+            throw sourceRefused(`The repository has more than ${maxSubmodules} submodules.`);
+          if (depth === maxDepth)
+            throw sourceRefused(`Submodules are nested more than ${maxDepth} deep at ${name}.`);
+          if (!(await isPlainFolder(root, link.path)))
+            throw sourceRefused(`The submodule ${name} has no folder of its own.`);
+          const url = submoduleUrl(tree.at, known.url);
+          if ("problem" in url) throw sourceRefused(`The submodule ${name} cannot be read. ${url.problem}`);
+          if (url.kind === "local" && tree.at.kind !== "local")
+            throw sourceRefused(
+              `The submodule ${name} lies on the server's own disk, which is not permitted.`,
+            );
+          const access = submoduleAccess(tree.at, asked.credentials, url);
+          place.onLine(`Submodule ${name}: ${access.repository.text} at ${link.commit.slice(0, 12)}`);
+          const child = {
+            ...asked,
+            ref: null,
+            at: access.repository,
+            credentials: access.credentials,
+            commit: link.commit,
+          };
+          await read(child, name, depth + 1).catch((error: unknown) => {
+            if (!(error instanceof AppError) || depth > 0) throw error;
+            throw sourceRefused(`The submodule ${name} could not be read. ${error.message}`);
+          });
         }
-        await git(["checkout", "--quiet", "--detach", repository.commit], folder);
-      });
+      }
+
+      await read({ ...repository, at: parse(repository.url) }, "", 0);
+      return { lfsPointers };
     },
   };
 }
 
 export type GitSource = ReturnType<typeof createGitSource>;
 
-function pinned({ url, hostname, addresses }: CheckedUrl): string {
-  const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  return `${hostname}:${port}:${addresses.map(({ address }) => address).join(",")}`;
-}
-
 /** What a short name may stand for, the likeliest first; an annotated tag's commit is behind `^{}`. */
 function refNames(ref: string): string[] {
   if (ref.startsWith("refs/tags/")) return [`${ref}^{}`, ref];
   if (ref.startsWith("refs/") || ref === "HEAD") return [ref];
   return [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
-}
-
-async function explained<T>(repository: Repository, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StepFailed) throw refused(gitProblem(repository, error.tail(8)));
-    throw error;
-  }
-}
-
-/** git's words, turned into what to do. */
-function gitProblem({ url, ref, credentials }: Repository, said: string): string {
-  if (/No space left|Out of diskspace|unable to write file/i.test(said)) {
-    return "The disk of this machine is full. Free some space and deploy again.";
-  }
-  if (
-    /Authentication failed|could not read Username|terminal prompts disabled|HTTP Basic: Access denied|error: 401|error: 403|Permission denied/i.test(
-      said,
-    )
-  ) {
-    return credentials === null
-      ? `${url} asks for a credential. Create an integration with a token for it and name that in integration_id.`
-      : `${url} refused the credential of the integration. Check that its token is valid and may read the repository.`;
-  }
-  if (/not found|does not exist|does not appear to be a git repository|error: 404/i.test(said)) {
-    return `${url} is not a git repository, or the credential may not see it. Check repo_url and integration_id.`;
-  }
-  if (
-    /Could not resolve host|Failed to connect|Connection refused|timed out|Couldn't connect|unable to access/i.test(
-      said,
-    )
-  ) {
-    return `${url} cannot be reached. Check repo_url, the network and the name of the host.\n${said}`;
-  }
-  if (
-    /unadvertised object|not our ref|reference is not a tree|did not match|bad object|upload-pack: not our ref/i.test(
-      said,
-    )
-  ) {
-    return `${url} has no commit ${ref}. Check repo_ref.`;
-  }
-  return `git could not read ${url}:\n${said}`;
-}
-
-function refused(message: string): AppError {
-  return new AppError({ code: "build.source_refused", kind: "invalid", message });
 }

@@ -1,66 +1,79 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { extract, list, type ReadEntry } from "tar";
+import { createReadStream } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { extract, Parser, type ReadEntry } from "tar";
 import { AppError, errorMessage } from "../../platform/errors.ts";
-import { isInside } from "./source-tree.ts";
+import { type ArchiveLimits, createArchiveGuard } from "./archive-guard.ts";
 
-export type TarballLimits = { maxBytes: number; maxEntries: number };
+export type TarballLimits = ArchiveLimits & { signal: AbortSignal };
 
-/** Looks at every entry before anything is written, then unpacks. */
+const chunkBytes = 64 * 1024;
+/** Long names need little; more is somebody filling the memory. */
+const maxMetaBytes = 64 * 1024;
+
+/** Looks at every entry before anything is written, stops at the first limit, then unpacks. */
 export async function unpackTarball(file: string, folder: string, limits: TarballLimits): Promise<void> {
   const root = resolve(folder);
-  const problems: string[] = [];
-  let bytes = 0;
-  let entries = 0;
-  const look = (entry: ReadEntry) => {
-    entries += 1;
-    bytes += entry.size;
-    const problem = entryProblem(entry, root);
-    if (problem && problems.length < 10) problems.push(problem);
-  };
-  try {
-    await list({ file, strict: true, onReadEntry: look });
-  } catch (error) {
-    throw refused(`The uploaded archive is not a readable .tar.gz: ${errorMessage(error)}`, error);
-  }
-  if (problems.length > 0) {
-    throw refused(`The uploaded archive holds entries that are not permitted:\n  ${problems.join("\n  ")}`);
-  }
-  if (entries === 0) throw refused("The uploaded archive is empty.");
-  if (entries > limits.maxEntries)
-    throw refused(`The uploaded archive holds more than ${limits.maxEntries} files.`);
-  if (bytes > limits.maxBytes) {
-    throw refused(
-      `The uploaded archive unpacks to more than ${limits.maxBytes} bytes. Leave out what is not needed.`,
-    );
-  }
+  const problem = await inspect(file, root, limits);
+  if (problem !== null) throw refused(problem);
   await mkdir(root, { recursive: true });
   await extract({ file, cwd: root, strict: true, preserveOwner: false, noChmod: false });
 }
 
-function entryProblem(entry: ReadEntry, root: string): string | null {
-  const name = entry.path;
-  if (name.startsWith("/") || name.includes("\\") || !isInside(root, resolve(root, name))) {
-    return `${name}: leads out of the archive`;
+/** Why the archive must not be unpacked, or null. Nothing of it is kept: it may be as large as it likes. */
+async function inspect(file: string, root: string, limits: TarballLimits): Promise<string | null> {
+  const guard = createArchiveGuard(root, limits);
+  const parser = new Parser({ strict: true, maxMetaEntrySize: maxMetaBytes });
+  let failure: unknown;
+  parser.on("error", (error: unknown) => {
+    failure ??= error;
+  });
+  const look = (entry: ReadEntry) => {
+    guard.add({ path: entry.path, type: entry.type, size: entry.size, linkpath: entry.linkpath });
+    entry.resume();
+  };
+  parser.on("entry", look);
+  // Of a kind the library does not know, or a description of another entry that is far too long.
+  parser.on("ignoredEntry", look);
+  const packed = createReadStream(file, { highWaterMark: chunkBytes });
+  const unpacked: Readable = (await isGzip(file))
+    ? packed.pipe(createGunzip({ chunkSize: chunkBytes }))
+    : packed;
+  packed.once("error", (error) => unpacked.destroy(error));
+  let bytes = 0;
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      limits.signal.throwIfAborted();
+      bytes += chunk.length;
+      guard.read(packed.bytesRead, bytes);
+      parser.write(chunk);
+      if (failure !== undefined || guard.isOver()) break;
+    }
+    if (failure === undefined && !guard.isOver()) parser.end();
+  } catch (error) {
+    limits.signal.throwIfAborted();
+    failure = error;
+  } finally {
+    unpacked.destroy();
+    packed.destroy();
   }
-  switch (entry.type) {
-    case "File":
-    case "OldFile":
-    case "ContiguousFile":
-    case "Directory":
-    case "GNUDumpDir":
-      return null;
-    case "SymbolicLink":
-      return linkProblem(name, resolve(dirname(join(root, name)), entry.linkpath ?? ""), root);
-    case "Link":
-      return linkProblem(name, resolve(root, entry.linkpath ?? ""), root);
-    default:
-      return `${name}: is a ${entry.type}, not a file or folder`;
+  const verdict = guard.verdict();
+  if (failure !== undefined && (verdict === null || !guard.isOver())) {
+    throw refused(`The uploaded archive is not a readable .tar.gz: ${errorMessage(failure)}`, failure);
   }
+  return verdict;
 }
 
-function linkProblem(name: string, target: string, root: string): string | null {
-  return isInside(root, target) ? null : `${name}: is a link that leads out of the archive`;
+async function isGzip(file: string): Promise<boolean> {
+  const handle = await open(file, "r");
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer[0] === 0x1f && buffer[1] === 0x8b;
+  } finally {
+    await handle.close();
+  }
 }
 
 function refused(message: string, cause?: unknown): AppError {

@@ -1,6 +1,7 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { commandProblem } from "../builds/command-guard.ts";
 import { configPathProblem, parseRepoUrl, refProblem } from "../builds/repo-url.ts";
+import { hostProblem, type Integration } from "../integrations/integration.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { SourceConfig } from "./deployment.ts";
 import { type Secret, secretProblems } from "./secret-rules.ts";
@@ -49,6 +50,14 @@ function checkRepoUrl(repoUrl: string, settings: RuleSettings): void {
       "Repositories on the server's own disk (file:// and paths) are permitted only while it listens on loopback. Use https or ssh.",
     );
   }
+}
+
+/** The token of an integration is for its host; a deployment elsewhere would carry it there. */
+export function checkIntegrationHost(integration: Integration, repoUrl: string | null): void {
+  if (repoUrl === null) return;
+  const repository = parseRepoUrl(repoUrl);
+  const problem = "problem" in repository ? repository.problem : hostProblem(integration, repository);
+  if (problem) throw refused(problem);
 }
 
 export function checkSecrets(secrets: readonly Secret[], settings: RuleSettings): void {

@@ -28,6 +28,7 @@ import {
   slugOf,
 } from "./deployment.ts";
 import {
+  checkIntegrationHost,
   checkNewSource,
   checkSecretReferences,
   checkSecrets,
@@ -127,10 +128,14 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     config: SourceConfig,
     revision: SourceRevisionConfig,
   ) {
-    if (config.integration_id && !(await findIntegration(sql, caller.workspaceId, config.integration_id))) {
-      throw refused(
-        `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
-      );
+    if (config.integration_id) {
+      const integration = await findIntegration(sql, caller.workspaceId, config.integration_id);
+      if (!integration) {
+        throw refused(
+          `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
+        );
+      }
+      checkIntegrationHost(integration, config.repo_url);
     }
     if (config.listener_id && !(await findListener(sql, caller.workspaceId, config.listener_id))) {
       throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);

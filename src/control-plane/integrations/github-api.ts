@@ -10,13 +10,13 @@ const maxPages = 10;
 
 /** The few calls to a GitHub-compatible host that deployments need. */
 export function createGithubApi(network: NetworkGuard) {
-  async function call(url: string, token: string, method = "GET"): Promise<unknown> {
+  async function call(url: string, token: string, method = "GET", signal?: AbortSignal): Promise<unknown> {
     const headers = {
       accept: "application/vnd.github+json",
       authorization: `Bearer ${token}`,
       "x-github-api-version": "2022-11-28",
     };
-    const response = await network.guardedFetch(url, { method, headers });
+    const response = await network.guardedFetch(url, { method, headers, ...(signal ? { signal } : {}) });
     if (response.ok) return response.json();
     throw new AppError({
       code: "integration.host_refused",
@@ -26,7 +26,11 @@ export function createGithubApi(network: NetworkGuard) {
   }
 
   /** A token that works now. */
-  async function tokenOf(place: Place, credentials: IntegrationCredentials): Promise<string> {
+  async function tokenOf(
+    place: Place,
+    credentials: IntegrationCredentials,
+    signal?: AbortSignal,
+  ): Promise<string> {
     if (credentials.kind === "token") return credentials.token;
     if (credentials.kind === "ssh") throw sshOnly();
     const pem = createPrivateKey(credentials.privateKey).export({ type: "pkcs8", format: "pem" }).toString();
@@ -38,7 +42,7 @@ export function createGithubApi(network: NetworkGuard) {
       .setExpirationTime("9m")
       .sign(key);
     const url = `${apiUrlOf(place)}/app/installations/${encodeURIComponent(credentials.installationId)}/access_tokens`;
-    const answer = (await call(url, jwt, "POST")) as { token?: unknown };
+    const answer = (await call(url, jwt, "POST", signal)) as { token?: unknown };
     if (typeof answer.token !== "string") throw noToken(place);
     return answer.token;
   }

@@ -31,8 +31,15 @@ const createRequest = z.object({
   host: z
     .string()
     .trim()
-    .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, "must be a host name, for example github.com")
-    .default("github.com"),
+    .regex(
+      /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/i,
+      "must be a host name, for example github.com",
+    )
+    .refine((host) => URL.canParse(host.includes("://") ? host : `https://${host}`), "must be a host name")
+    .default("github.com")
+    .describe(
+      "The one host the credential is for: name or name:port, reached by https; http://name:port where there is none.",
+    ),
   api_url: z.url({ protocol: /^https?$/ }).nullish(),
   token: z.string().min(1).max(10_000).nullish().describe("A token that may read the repositories."),
   ssh_private_key: z.string().min(1).max(20_000).nullish(),

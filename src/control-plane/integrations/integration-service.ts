@@ -6,10 +6,17 @@ import type { Caller } from "../../platform/http/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import type { GitCredentials } from "../builds/git-source.ts";
+import { parseRepoUrl } from "../builds/repo-url.ts";
 import { countForIntegration } from "../deployments/deployment-store.ts";
 import { integrationCredentialsContext, integrationWebhookContext } from "../sealed-columns.ts";
 import type { GithubApi } from "./github-api.ts";
-import { type Integration, type IntegrationCredentials, type Push, readPush } from "./integration.ts";
+import {
+  hostProblem,
+  type Integration,
+  type IntegrationCredentials,
+  type Push,
+  readPush,
+} from "./integration.ts";
 import * as store from "./integration-store.ts";
 
 export type NewIntegration = {
@@ -91,14 +98,22 @@ export function createIntegrationService(options: {
       });
     },
 
-    /** What git is given to read a repository; null without an integration. */
-    async gitCredentials(workspaceId: string, integrationId: string | null): Promise<GitCredentials> {
+    /** What git is given to read this repository; null without an integration. */
+    async gitCredentials(
+      workspaceId: string,
+      integrationId: string | null,
+      repoUrl: string,
+      signal: AbortSignal,
+    ): Promise<GitCredentials> {
       if (integrationId === null) return null;
       const row = await store.findIntegration(database.sql, workspaceId, integrationId);
       if (!row) throw notFound(integrationId);
+      const repository = parseRepoUrl(repoUrl);
+      const problem = "problem" in repository ? repository.problem : hostProblem(row, repository);
+      if (problem) throw new AppError({ code: "integration.other_host", kind: "invalid", message: problem });
       const credentials = openCredentials(row);
       if (credentials.kind === "ssh") return { privateKey: credentials.privateKey };
-      return { token: await github.tokenOf(row, credentials) };
+      return { token: await github.tokenOf(row, credentials, signal) };
     },
 
     /** Returns the revisions it made. The signature is the credential. */
@@ -119,7 +134,9 @@ export function createIntegrationService(options: {
       }
       if (request.event !== null && request.event !== "push") return [];
       const push = readPush(parse(request.body));
-      return push ? options.onPush(row, push) : [];
+      if (push === null) return [];
+      if ("problem" in push) throw badWebhook(`The webhook cannot be used: ${push.problem}`);
+      return options.onPush(row, push);
     },
   };
 }
@@ -140,11 +157,11 @@ function parse(body: Uint8Array): Record<string, unknown> {
   } catch {
     // Falls through to the refusal.
   }
-  throw new AppError({
-    code: "integration.bad_webhook",
-    kind: "invalid",
-    message: "The webhook's body is not a JSON object.",
-  });
+  throw badWebhook("The webhook's body is not a JSON object.");
+}
+
+function badWebhook(message: string): AppError {
+  return new AppError({ code: "integration.bad_webhook", kind: "invalid", message });
 }
 
 function notFound(id: string): AppError {

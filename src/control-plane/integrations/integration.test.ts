@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createNetworkGuard } from "../../platform/network-guard.ts";
+import { parseRepoUrl, type RepoUrl } from "../builds/repo-url.ts";
 import { createGithubApi } from "./github-api.ts";
-import { apiUrlOf, readPush, repositoryKey } from "./integration.ts";
+import { apiUrlOf, hostProblem, readPush, repositoryKey } from "./integration.ts";
 
 describe("repositories", () => {
   it.each([
@@ -46,6 +47,45 @@ describe("pushes", () => {
     { ref: 5 },
   ])("are left alone with %j", (change) => {
     expect(readPush({ ...push, ...change })).toBeNull();
+  });
+  it.each([
+    { after: "main" },
+    { after: "--upload-pack=id" },
+    { after: "a".repeat(39) },
+    { after: "A".repeat(40) },
+    { after: `${"a".repeat(40)}:refs/heads/x` },
+    { ref: "refs/heads/--upload-pack=id\n" },
+    { ref: "refs/heads/a..b" },
+  ])("are refused with %j", (change) => {
+    expect(readPush({ ...push, ...change })).toHaveProperty("problem");
+  });
+});
+
+describe("the credential of an integration", () => {
+  const problem = (host: string, url: string) =>
+    hostProblem({ host, name: "team" }, parseRepoUrl(url) as RepoUrl);
+  it.each([
+    ["github.com", "https://github.com/a/b.git"],
+    ["github.com", "git@github.com:a/b.git"],
+    ["git.example.com:8443", "https://git.example.com:8443/a"],
+    ["http://git.example.com:3000", "http://git.example.com:3000/a"],
+    ["127.0.0.1:3000", "http://127.0.0.1:3000/a"],
+  ])("of %s is for %s", (host, url) => {
+    expect(problem(host, url)).toBeNull();
+  });
+  it.each([
+    ["github.com", "https://evil.example/a/b.git"],
+    ["github.com", "https://github.com.evil.example/a"],
+    ["github.com", "https://github.com:8443/a"],
+    ["github.com", "http://github.com/a"],
+    ["github.com", "http://github.com:443/a"],
+    ["github.com", "ssh://git@evil.example/a"],
+    ["git.example.com:8443", "http://git.example.com:8443/a"],
+    ["http://git.example.com:3000", "https://git.example.com:3000/a"],
+    ["127.0.0.1:3000", "http://127.0.0.1:3001/a"],
+    ["github.com", "/srv/a"],
+  ])("of %s is not sent to %s, and it says why", (host, url) => {
+    expect(problem(host, url)).toContain(`The integration team is for ${host}`);
   });
 });
 

@@ -1,3 +1,5 @@
+import { commitPattern, type RepoUrl, refProblem } from "../builds/repo-url.ts";
+
 /** How a git host is entered. An app's key is exchanged for a short-lived token each time. */
 export type IntegrationCredentials =
   | { kind: "token"; token: string }
@@ -20,7 +22,36 @@ export type Repository = { id: number; name: string; owner: string; url: string;
 
 export function apiUrlOf(integration: Pick<Integration, "host" | "api_url">): string {
   if (integration.api_url) return integration.api_url.replace(/\/+$/, "");
-  return integration.host === "github.com" ? "https://api.github.com" : `https://${integration.host}/api/v3`;
+  if (integration.host === "github.com") return "https://api.github.com";
+  return integration.host.includes("://")
+    ? `${integration.host}/api/v3`
+    : `https://${integration.host}/api/v3`;
+}
+
+/**
+ * Why the credential of an integration is not for this repository, or null. It goes to the host it was made for and to
+ * no other: whoever may name an integration is not thereby told its token.
+ */
+export function hostProblem(
+  { host, name }: Pick<Integration, "host" | "name">,
+  repository: RepoUrl,
+): string | null {
+  const wanted = new URL(host.includes("://") ? host : `https://${host}`);
+  const belongs = `The integration ${name} is for ${host}, and its credential is sent nowhere else.`;
+  const advice = "Correct repo_url, or create an integration for the other host.";
+  if (repository.kind === "local") return `${belongs} repo_url is a folder of this machine. ${advice}`;
+  const found = repository.kind === "http" ? repository.url.hostname : repository.host;
+  if (found !== wanted.hostname) return `${belongs} repo_url is at ${found}. ${advice}`;
+  // The port of a web host says nothing about ssh, where a key is shown to nobody.
+  if (repository.kind === "ssh") return null;
+  const { url } = repository;
+  // Nobody listens in on the way to this machine itself.
+  const isPlain =
+    !host.includes("://") &&
+    /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(wanted.hostname) &&
+    url.protocol === "http:";
+  const same = isPlain ? url.port === wanted.port : url.origin === wanted.origin;
+  return same ? null : `${belongs} repo_url is at ${url.origin}, not at ${wanted.origin}. ${advice}`;
 }
 
 /** One form for the many ways to write the same repository: `host/owner/name`. */
@@ -36,11 +67,14 @@ export function repositoryKey(url: string): string | null {
 export type Push = { repositoryUrls: string[]; branch: string; commitSha: string };
 
 /** A push to a branch that exists, or null: tags, new branches and deletions build nothing. */
-export function readPush(body: Record<string, unknown>): Push | null {
+export function readPush(body: Record<string, unknown>): Push | { problem: string } | null {
   const { ref, after, deleted, created } = body;
   if (typeof ref !== "string" || typeof after !== "string") return null;
   if (!ref.startsWith("refs/heads/") || deleted === true || created === true || /^0+$/.test(after))
     return null;
+  if (!commitPattern.test(after))
+    return { problem: "`after` is not a commit id of 40 or 64 hexadecimal digits." };
+  if (refProblem(ref)) return { problem: "`ref` is not the name of a branch." };
   const repository = (body.repository ?? {}) as Record<string, unknown>;
   const urls = ["clone_url", "ssh_url", "html_url", "git_url", "url"].map((name) => repository[name]);
   return {

@@ -14,6 +14,7 @@ import {
   noteProgress,
   readRevision,
   saveBuilt,
+  saveCommit,
 } from "../revisions/revision-store.ts";
 
 export type BuildTasksOptions = {
@@ -21,10 +22,12 @@ export type BuildTasksOptions = {
   clock: Clock;
   logger: Logger;
   builder: Builder;
-  sourceOf(revision: Revision): Promise<BuildSource>;
-  maxAtOnce: number;
+  sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource>;
   onChange(deploymentId: string): void;
 };
+
+/** Begun builds, most of which wait: for their host, which must not hold up others, or for a free builder. */
+const maxTasks = 1_000;
 
 type Task = { deploymentId: string; stop: AbortController; done: Promise<void> };
 
@@ -36,6 +39,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
   async function begin(deployment: Deployment, revisionId: string, resumed: boolean): Promise<void> {
     const revision = await readRevision(database.sql, revisionId);
     if (!revision || tasks.has(revisionId)) return;
+    if (resumed && revision.status !== "BUILDING") return;
     const message = resumed ? "Building again after an interruption." : "Building.";
     const moved = await database.transaction(async (tx) => {
       if (!resumed) return moveRevision(tx, revisionId, { status: "BUILDING", message }, clock.now());
@@ -60,17 +64,24 @@ export function createBuildTasks(options: BuildTasksOptions) {
       }
     };
     let hidden: string[] = [];
+    let commitSha = "";
     try {
-      const source = await options.sourceOf(revision);
-      hidden = credentialTexts(source);
       const built = await options.builder.build({
         revisionId: revision.id,
         workspaceId: revision.workspace_id,
-        source,
+        async source(reading) {
+          const source = await options.sourceOf(revision, reading);
+          hidden = credentialTexts(source);
+          return source;
+        },
         revisionConfig: revision.source_revision_config,
         buildConfig: revision.build_config,
         signal,
         onLine: say,
+        async onCommit(sha) {
+          commitSha = sha;
+          await saveCommit(database.sql, revision.id, sha);
+        },
         note: async (message, progress) => {
           say(message);
           const note = { kind: "build", message: redact(message, hidden), progress };
@@ -91,7 +102,8 @@ export function createBuildTasks(options: BuildTasksOptions) {
       }
       if (!(error instanceof AppError))
         logger.error({ err: error, revision: revision.id }, "a build failed unexpectedly");
-      const message = redact(errorMessage(error), hidden);
+      const reason = redact(errorMessage(error), hidden);
+      const message = commitSha === "" ? reason : `Commit ${commitSha.slice(0, 12)}: ${reason}`;
       say(message, "ERROR");
       await log.flush();
       await recordFailure(revision.id, message);
@@ -121,7 +133,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
     },
     runningFor: (deploymentId: string): ReadonlySet<string> =>
       new Set([...tasks].filter(([, task]) => task.deploymentId === deploymentId).map(([id]) => id)),
-    freeSlots: () => Math.max(0, options.maxAtOnce - tasks.size),
+    freeSlots: () => Math.max(0, maxTasks - tasks.size),
     /** Their revisions stay as they are and are built again at the next start. */
     async stopAll(): Promise<void> {
       const all = [...tasks.values()];

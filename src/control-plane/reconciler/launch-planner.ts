@@ -81,7 +81,12 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
 
   async function folderOf(revision: Revision): Promise<string> {
     const artifact = revision.artifact_key
-      ? await takeArtifact(options.database.sql, revision.artifact_key, options.clock.now())
+      ? await takeArtifact(
+          options.database.sql,
+          revision.workspace_id,
+          revision.artifact_key,
+          options.clock.now(),
+        )
       : undefined;
     if (artifact) return artifact.path;
     throw new AppError({

@@ -90,6 +90,8 @@ export function createReconciler(options: ReconcilerOptions) {
   }
 
   async function observe(deploymentId: string): Promise<Observed | null> {
+    // First: a build that ends while the rest is read has not been lost.
+    const building = builds.runningFor(deploymentId);
     const deployment = await readDeployment(database.sql, deploymentId);
     if (!deployment) return null;
     const revisions = await readRelevantRevisions(database.sql, deployment);
@@ -103,7 +105,7 @@ export function createReconciler(options: ReconcilerOptions) {
       deployment,
       revisions,
       instances,
-      building: builds.runningFor(deploymentId),
+      building,
       freeBuildSlots: builds.freeSlots(),
       outdated: await findOutdated(deployment, instances),
       inFlight: options.inFlight,

@@ -122,6 +122,10 @@ export async function saveBuilt(
     repo_commit_sha = coalesce(${built.commitSha}, repo_commit_sha) where id = ${id}`.execute(tx);
 }
 
+export async function saveCommit(sql: Sql, id: string, commitSha: string): Promise<void> {
+  await raw`update revisions set repo_commit_sha = ${commitSha} where id = ${id}`.execute(sql);
+}
+
 export async function listEvents(sql: Sql, revisionIds: string[], afterId = 0): Promise<RevisionEvent[]> {
   if (revisionIds.length === 0) return [];
   const { rows } = await raw<RevisionEvent>`

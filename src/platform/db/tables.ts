@@ -180,6 +180,7 @@ export interface BuildArtifactsTable {
   uses_own_auth: boolean;
   created_at: Generated<Timestamp>;
   used_at: Generated<Timestamp>;
+  workspace_id: string | null;
 }
 
 export interface BulkExportDestinationsTable {

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
+import { AppError } from "../../platform/errors.ts";
+import { stepEnvironment } from "./build-environment.ts";
+import { runStep, StepFailed } from "./build-step.ts";
+import type { BuildLease } from "./build-user.ts";
+import type { BuildRequest } from "./builder.ts";
+import { splitCommand } from "./command-guard.ts";
+import { diskFull } from "./disk-full.ts";
+import { endMarked, endUser, stepMark } from "./left-processes.ts";
+import type { ManagerTools } from "./manager-tools.ts";
+import { readPackageFolders } from "./package-folders.ts";
+import { managers, planInstall } from "./package-manager.ts";
+
+export type PlaceOf = () => {
+  workFolder: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  onLine(line: string): void;
+};
+
+/** Where and as whom a project's commands run. */
+type Workshop = BuildLease & {
+  tree: string;
+  request: BuildRequest;
+  place: PlaceOf;
+  /** Folders of package managers that were fetched for it. */
+  bins: string[];
+};
+
+/** Install, then build, with nothing of either left running. */
+export function createBuildCommands(options: { tools: ManagerTools; environment: Record<string, string> }) {
+  const { tools } = options;
+
+  async function install(shop: Workshop, configPath: string): Promise<void> {
+    const { request, tree, place } = shop;
+    const { install_command: command } = request.buildConfig;
+    if (command) {
+      await request.note(`Installing: ${command}`, 30);
+      await runAll("install_command", command, tree, shop);
+      return;
+    }
+    const plan = planInstall(await readPackageFolders(tree, dirname(configPath)));
+    if (!plan) {
+      request.onLine("No package.json: nothing to install.");
+      return;
+    }
+    const shown = [plan.command, ...plan.args].join(" ");
+    await request.note(`Installing: ${shown} (${plan.because})`, 30);
+    shop.bins.push(...(await tools.provide(plan.command, plan.version, place())));
+    await step("install", plan.command, plan.args, join(tree, plan.folder), shop);
+  }
+
+  async function build(shop: Workshop, configPath: string): Promise<void> {
+    const { build_command: command } = shop.request.buildConfig;
+    if (!command) return;
+    await shop.request.note(`Building: ${command}`, 50);
+    await runAll("build_command", command, join(shop.tree, dirname(configPath)), shop);
+  }
+
+  async function runAll(name: string, command: string, cwd: string, shop: Workshop) {
+    for (const [program, ...args] of splitCommand(command)) {
+      const manager = managers.find((known) => known === program);
+      if (manager && shop.bins.length === 0)
+        shop.bins.push(...(await tools.provide(manager, null, shop.place())));
+      await step(name, program!, args, cwd, shop);
+    }
+  }
+
+  async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
+    shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
+    const mark = randomUUID();
+    const env = { ...stepEnvironment(options.environment, shop, command), [stepMark]: mark };
+    const { user } = shop;
+    const endLeft = () => (user ? endUser(user.uid) : endMarked(mark));
+    try {
+      await runStep({ ...shop.place(), command, args, cwd, env, user, endLeft });
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
+      throw new AppError({
+        code: "build.failed",
+        kind: "invalid",
+        message: `${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`,
+      });
+    }
+  }
+
+  return {
+    async run(
+      lease: BuildLease,
+      facts: { tree: string; configPath: string; request: BuildRequest; place: PlaceOf },
+    ): Promise<void> {
+      const shop: Workshop = { ...lease, ...facts, bins: [] };
+      await install(shop, facts.configPath);
+      await build(shop, facts.configPath);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { NetworkGuard } from "../../platform/network-guard.ts";
+import { StepFailed } from "./build-step.ts";
+import type { GitCredentials } from "./git-environment.ts";
+import { sourceRefused } from "./git-problem.ts";
+import { parseRepoUrl, type RepoUrl } from "./repo-url.ts";
+
+type Web = Extract<RepoUrl, { kind: "http" }>;
+
+const service = "/info/refs";
+
+/** git is told not to follow redirects; this is how it says that it was sent elsewhere. */
+export function wasRedirected(error: unknown): boolean {
+  return error instanceof StepFailed && /returned error: 30[12378]\b/.test(error.tail(8));
+}
+
+/**
+ * Where the host sends whoever asks for this repository: a renamed one, or the same with `.git`. Looked up by the guard,
+ * hop by hop, because git itself would go to any address and take the credential along.
+ */
+export async function redirectTarget(
+  network: NetworkGuard,
+  from: Web,
+  credentials: GitCredentials,
+  signal: AbortSignal,
+): Promise<Web> {
+  const base = from.text.replace(/\/+$/, "");
+  const token = credentials && "token" in credentials ? credentials.token : null;
+  const basic = token === null ? null : Buffer.from(`x-access-token:${token}`).toString("base64");
+  const answer = await network.guardedFetch(`${base}${service}?service=git-upload-pack`, {
+    redirect: "manual",
+    signal,
+    timeoutMs: 20_000,
+    ...(basic === null ? {} : { headers: { authorization: `Basic ${basic}` } }),
+  });
+  const location = answer.headers.get("location");
+  const target = location !== null && URL.canParse(location, base) ? new URL(location, base) : null;
+  if (!target?.pathname.endsWith(service)) {
+    throw sourceRefused(`${from.text} sends git elsewhere, but not to a repository. Check repo_url.`);
+  }
+  const next = parseRepoUrl(`${target.origin}${target.pathname.slice(0, -service.length)}`);
+  if (target.username !== "" || target.password !== "" || "problem" in next || next.kind !== "http") {
+    throw sourceRefused(`${from.text} sends git to an address that cannot be used. Check repo_url.`);
+  }
+  if (from.url.protocol === "https:" && next.url.protocol === "http:") {
+    throw sourceRefused(`${from.text} redirects from https to http, which is not followed.`);
+  }
+  if (credentials !== null && next.url.origin !== from.url.origin) {
+    throw sourceRefused(
+      `${from.text} redirects to ${next.url.origin}, and the integration's credential is not sent there. Set repo_url to ${next.text} with an integration of that host.`,
+    );
+  }
+  return next;
+}
