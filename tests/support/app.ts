@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type App, createApp } from "../../src/app.ts";
+import { type App, createApp, type Started } from "../../src/app.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -26,6 +26,8 @@ export type TestApp = {
   call<Body = unknown>(method: string, path: string, options?: TestCall): Promise<TestAnswer<Body>>;
   /** Serves on a free loopback port, once; for the real clients. */
   listen(): Promise<string>;
+  /** The same, with all that a start tells. */
+  started(): Promise<Started>;
   stop(): Promise<void>;
 };
 
@@ -56,7 +58,11 @@ export async function createTestApp(
   };
   const app = await createApp(config, { logger: createLogger({ level: config.logLevel }), ...options });
   await app.prepare();
-  let listening: Promise<string> | undefined;
+  let listening: Promise<Started> | undefined;
+  const started = () => {
+    listening ??= app.start();
+    return listening;
+  };
 
   const fetch: TestApp["fetch"] = async (path, init = {}) => {
     const headers = new Headers(init.headers);
@@ -84,10 +90,8 @@ export async function createTestApp(
         headers: response.headers,
       };
     },
-    listen() {
-      listening ??= app.start().then(({ url }) => url);
-      return listening;
-    },
+    started,
+    listen: async () => (await started()).url,
     async stop() {
       await app.stop();
       await drop();

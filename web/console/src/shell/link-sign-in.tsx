@@ -19,7 +19,8 @@ export function SignInPage() {
     if (/^\/chat(\/|\?|$)/.test(returnTo)) location.replace(returnTo);
     else navigate(returnTo, { replace: true });
   }, [done, navigate, returnTo]);
-  if (code !== null) return <LinkSignIn code={code} />;
+  // Not before it is known who is signed in: that begins the page anew, and what the link came to would be lost.
+  if (code !== null && typeof state !== "string") return <LinkSignIn code={code} />;
   if (state === null) return <SignIn returnTo={returnTo} />;
   return <main className="gate" aria-busy="true" aria-label="Signing in" />;
 }
