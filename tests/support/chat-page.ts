@@ -67,7 +67,7 @@ export class ChatPage {
 
   async goto(url: string): Promise<this> {
     await this.page.goto(`${url}/chat`);
-    await this.page.locator("textarea, input").first().waitFor();
+    await this.page.locator("textarea, input, .key-form a").first().waitFor();
     return this;
   }
 
