@@ -68,12 +68,17 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
 }
 
 function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "projects">): TracingPort {
-  // The least that may write traces.
-  const role = "editor";
   return {
     endpoint: () => `${ground.internalUrl()}/api/v1`,
-    issueKey: (workspaceId) => ground.keys.issue(workspaceId, { name: "Traces of deployments", role }),
-    isKeyUsable: (keyId, workspaceId) => ground.keys.isUsable(keyId, workspaceId, role),
+    issueKey: (workspaceId, { name, project, expiresAt }) =>
+      ground.keys.issue(workspaceId, {
+        name,
+        scopes: ["traces:write"],
+        tracingProject: project,
+        expiresAt,
+      }),
+    isKeyUsable: (keyId, workspaceId) => ground.keys.isUsable(keyId, workspaceId),
+    endKeys: (inUse, before) => ground.keys.revokeUnusedTracing(inUse, before),
     watchKeys: (onChange) => ground.keys.watch(onChange),
     ensureProject: (workspaceId, name) => ground.projects().projectIdOf(workspaceId, name),
     async removeProject(workspaceId, name) {

@@ -258,7 +258,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         ...{ database, clock },
         kind: "control_plane.maintain",
         everyMs: 10 * 60_000,
-        handler: ({ signal }) => maintain({ database, clock, logger, folder }, signal),
+        handler: async ({ signal }) => {
+          await maintain({ database, clock, logger, folder }, signal);
+          await tracing.endUnusedKeys();
+        },
       }),
       every({
         ...{ database, clock },

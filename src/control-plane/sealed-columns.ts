@@ -5,7 +5,7 @@ export const deploymentDatabaseContext = (id: string) => `deployments.database:$
 export const revisionSecretsContext = (id: string) => `revisions.secrets:${id}`;
 export const integrationCredentialsContext = (id: string) => `git_integrations.credentials:${id}`;
 export const integrationWebhookContext = (id: string) => `git_integrations.webhook:${id}`;
-export const tracingKeyContext = (workspaceId: string) => `tracing_keys:${workspaceId}`;
+export const tracingKeyContext = (deploymentId: string) => `deployment_tracing_keys:${deploymentId}`;
 
 /** What this area keeps sealed; a rotation of the encryption key re-seals it. */
 export const controlPlaneSealedColumns: readonly SealedColumn[] = [
@@ -29,5 +29,10 @@ export const controlPlaneSealedColumns: readonly SealedColumn[] = [
     column: "webhook_secret_sealed",
     context: integrationWebhookContext,
   },
-  { table: "tracing_keys", idColumns: ["workspace_id"], column: "key_sealed", context: tracingKeyContext },
+  {
+    table: "deployment_tracing_keys",
+    idColumns: ["deployment_id"],
+    column: "key_sealed",
+    context: tracingKeyContext,
+  },
 ];

@@ -15,6 +15,7 @@ import { infoRoutes } from "./ingest/info-routes.ts";
 import { ingestRoutes } from "./ingest/ingest-routes.ts";
 import { createIngestService } from "./ingest/ingest-service.ts";
 import { type OwnPrice, priceTable } from "./ingest/model-prices.ts";
+import { createOneProjectRules } from "./ingest/one-project.ts";
 import { foldOvertaken } from "./ingest/parked-service.ts";
 import { createRunWriter } from "./ingest/run-writer.ts";
 import type { SentParts } from "./ingest/sent-parts.ts";
@@ -62,10 +63,11 @@ export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger } = options;
   const partitions = createPartitions({ database, clock, logger });
   const projects = createProjectService({ database, clock });
-  const feedback = createFeedbackService({ database, clock });
+  const oneProject = createOneProjectRules({ database, projects });
+  const feedback = createFeedbackService({ database, clock, oneProject });
   const datasets = createDatasetService({ database });
   const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
-  const ingest = createIngestService({ database, clock, logger, projects, feedback, writer });
+  const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
 
   async function ingestParts(workspaceId: string, project: string, sent: SentParts): Promise<void> {
     const { errors } = await ingest.ingest(workspaceId, sent, project);

@@ -1,16 +1,30 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../platform/http/route.ts";
+import { scopes as allScopes } from "../platform/http/scope.ts";
 import type { ApiKey } from "./api-key.ts";
 import type { ApiKeyService } from "./api-key-service.ts";
 import { pageBody, pageOf, pageQuery } from "./page.ts";
 import { id, name, role, time } from "./wire.ts";
+
+const scope = z.enum(allScopes);
 
 const apiKey = z.object({
   id,
   name: z.string(),
   prefix: z.string().describe("The part of the key that may be shown."),
   role,
-  user_id: id,
+  scopes: z.array(scope).nullable().describe("What the key is limited to. Null: everything its role allows."),
+  tracing_project: z
+    .string()
+    .nullable()
+    .describe("The name of the one tracing project it may write to; it then opens nothing else."),
+  service: z.boolean().describe("Belongs to the workspace and to no person: no accounts, makes no keys."),
+  user_id: id.nullable().describe("Null for a service key."),
+  created_by: id
+    .nullable()
+    .describe(
+      "The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it.",
+    ),
   workspace_id: id.nullable().describe("Null: the key opens every workspace of its user."),
   created_at: time,
   last_used_at: time.nullable(),
@@ -32,11 +46,41 @@ const createRequest = z.object({
     .nullable()
     .optional()
     .describe("Default: the workspace of the request. Null: every workspace of the user."),
+  service: z
+    .boolean()
+    .optional()
+    .describe(
+      "A key of the workspace itself, for CI and other machines: no person, no accounts, makes no keys. Admins only; needs `scopes`.",
+    ),
+  scopes: z
+    .array(scope)
+    .min(1)
+    .transform((list) => [...new Set(list)])
+    .nullable()
+    .optional()
+    .describe("What the key is limited to. Default: everything its role allows."),
+  tracing_project: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .optional()
+    .describe(
+      "The name of the one tracing project it may write to; only with the scope `traces:write` alone.",
+    ),
   expires_at: z.iso
     .datetime({ offset: true })
     .transform((text) => new Date(text))
     .nullable()
-    .optional(),
+    .optional()
+    .describe("Default: never."),
+  expires_in_days: z
+    .number()
+    .positive()
+    .max(36_500)
+    .nullable()
+    .optional()
+    .describe("Instead of `expires_at`."),
 });
 
 const tag = "API keys";
@@ -67,7 +111,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         operationId: "create_api_key",
         summary: "Create an API key",
         description:
-          "The key is in this answer only. It never has more rights than the caller or than its user.",
+          "The key is in this answer only. It never has more rights than the caller or than its user. One that an admin makes for somebody else does not use that person's accounts.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "admin" },
         body: createRequest,
@@ -107,6 +151,10 @@ function toWire(key: ApiKey): z.input<typeof apiKey> {
     name: key.name,
     prefix: key.prefix,
     role: key.role,
+    scopes: key.scopes,
+    tracing_project: key.tracing_project,
+    service: key.user_id === null,
+    created_by: key.created_by,
     user_id: key.user_id,
     workspace_id: key.workspace_id,
     created_at: key.created_at.toISOString(),

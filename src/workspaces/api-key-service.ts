@@ -2,9 +2,11 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { AppError, invalidField } from "../platform/errors.ts";
 import { type Caller, type Role, roleCovers } from "../platform/http/caller.ts";
+import type { Scope } from "../platform/http/scope.ts";
 import { newId } from "../platform/ids.ts";
-import { type ApiKey, apiKeyNotFound, newApiKey, shownPrefix } from "./api-key.ts";
+import { type ApiKey, apiKeyNotFound, isSelfMade, newApiKey, roleForScopes, shownPrefix } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
+import { checkScopes, checkUseful, expiryOf } from "./api-key-rights.ts";
 import {
   findApiKey,
   findIdentityById,
@@ -23,7 +25,12 @@ export type ApiKeyRequest = {
   user_id?: string | undefined;
   /** Null: every workspace of the user. */
   workspace_id?: string | null | undefined;
+  /** A key of the workspace itself: no person, no accounts. */
+  service?: boolean | undefined;
+  scopes?: Scope[] | null | undefined;
+  tracing_project?: string | null | undefined;
   expires_at?: Date | null | undefined;
+  expires_in_days?: number | null | undefined;
 };
 
 export type ApiKeyService = {
@@ -50,7 +57,11 @@ export function createApiKeyService(options: {
     },
 
     async create(caller, request) {
-      const now = clock.now();
+      // Its routes need a scope no service has; this holds wherever the call comes from.
+      if (caller.via === "service") throw forbidden("A service makes no keys. Use the key of a person.");
+      checkScopes(caller, request);
+      const expiresAt = expiryOf(request, clock.now());
+      if (request.service) return store(caller, request, await serviceRights(caller, request), expiresAt);
       const userId = request.user_id ?? caller.userId;
       const workspaceId = request.workspace_id === undefined ? caller.workspaceId : request.workspace_id;
       if (userId !== caller.userId && caller.role !== "admin") {
@@ -66,9 +77,6 @@ export function createApiKeyService(options: {
         );
       }
       if (workspaceId === null) await checkMayOpenAll(caller, userId);
-      if (request.expires_at && request.expires_at <= now) {
-        throw invalidField(["body", "expires_at"], "Must be in the future", request.expires_at.toISOString());
-      }
       const member = await findMember(database.sql, caller.workspaceId, userId);
       if (!member) throw invalidField(["body", "user_id"], "Must be a member of this workspace", userId);
       const role = request.role ?? weakerRole(caller.role, member.role);
@@ -84,21 +92,7 @@ export function createApiKeyService(options: {
           role,
         );
       }
-      const key = newApiKey();
-      const stored = await insertApiKey(database.sql, {
-        id: newId(),
-        organizationId: caller.organizationId,
-        userId,
-        workspaceId,
-        name: request.name,
-        prefix: shownPrefix(key),
-        hash: await hasher.hash(key),
-        role,
-        createdAt: now,
-        expiresAt: request.expires_at ?? null,
-      });
-      if (!stored) throw new Error("a newly generated key is already stored");
-      return { ...stored, key };
+      return store(caller, request, { userId, workspaceId, role }, expiresAt);
     },
 
     async revoke(caller, id) {
@@ -112,7 +106,8 @@ export function createApiKeyService(options: {
         async (tx) => {
           const key = await findApiKey(tx, caller.workspaceId, id);
           if (!key) throw apiKeyNotFound(id);
-          if (key.workspace_id === null && (await reachesBeyondAdmin(tx, key.user_id, caller.userId))) {
+          const opensAll = key.workspace_id === null && key.user_id !== null;
+          if (opensAll && (await reachesBeyondAdmin(tx, key.user_id!, caller.userId))) {
             throw forbidden(
               "This key also opens workspaces you do not administer, so you cannot revoke it. Remove its user from this workspace instead.",
             );
@@ -122,6 +117,70 @@ export function createApiKeyService(options: {
       );
     },
   };
+
+  type Rights = { userId: string | null; workspaceId: string | null; role: Role };
+
+  async function store(
+    caller: Caller,
+    request: ApiKeyRequest,
+    { userId, workspaceId, role }: Rights,
+    expiresAt: Date | null,
+  ): Promise<ApiKey & { key: string }> {
+    checkUseful(role, request.scopes ?? null);
+    const key = newApiKey();
+    const stored = await insertApiKey(database.sql, {
+      id: newId(),
+      organizationId: caller.organizationId,
+      userId,
+      workspaceId,
+      name: request.name,
+      prefix: shownPrefix(key),
+      hash: await hasher.hash(key),
+      role,
+      scopes: request.scopes ?? null,
+      tracingProject: request.tracing_project ?? null,
+      createdBy: await makerOf(caller, userId),
+      createdAt: clock.now(),
+      expiresAt,
+    });
+    if (!stored) throw new Error("a newly generated key is already stored");
+    return { ...stored, key };
+  }
+
+  /** It lives on when whoever made it leaves, so that only an admin makes one. */
+  async function serviceRights(caller: Caller, request: ApiKeyRequest): Promise<Rights> {
+    if (caller.role !== "admin") {
+      throw forbidden(
+        "Only an admin may create a service key: it stays when whoever made it leaves. Leave service out to create a key of your own.",
+      );
+    }
+    if (request.user_id !== undefined) {
+      throw invalidField(["body", "user_id"], "A service key belongs to no user", request.user_id);
+    }
+    if (request.workspace_id !== undefined && request.workspace_id !== caller.workspaceId) {
+      throw invalidField(
+        ["body", "workspace_id"],
+        "A service key belongs to the workspace of the request (X-Tenant-Id)",
+        request.workspace_id,
+      );
+    }
+    return {
+      userId: null,
+      workspaceId: caller.workspaceId,
+      role: request.role ?? roleForScopes(request.scopes ?? []),
+    };
+  }
+
+  /**
+   * Who stands behind a new key. A key that somebody else made does not speak for its user: what is made with it is
+   * the maker's, and never counts as made by the user it is for.
+   */
+  async function makerOf(caller: Caller, userId: string | null): Promise<string | null> {
+    if (caller.apiKeyId === undefined) return caller.userId;
+    const own = await findIdentityById(database, caller.apiKeyId);
+    if (own && isSelfMade(own)) return caller.userId;
+    return own && own.created_by !== userId ? own.created_by : null;
+  }
 
   /** Otherwise a key of one workspace could be turned into a key of several. */
   async function checkMayOpenAll(caller: Caller, userId: string): Promise<void> {

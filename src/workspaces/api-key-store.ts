@@ -1,24 +1,28 @@
 import type { Database, Sql, Statement } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
 import type { Role } from "../platform/http/caller.ts";
+import type { Scope } from "../platform/http/scope.ts";
 import type { ApiKey, KeyIdentity } from "./api-key.ts";
 
 const identityColumns = `
-  select k.id, k.hash, k.organization_id, k.user_id, k.role, k.workspace_id, k.expires_at,
-    coalesce((
+  select k.id, k.hash, k.organization_id, k.user_id, k.role, k.workspace_id, k.expires_at, k.scopes, k.tracing_project,
+    k.created_by, coalesce(case when k.user_id is null then (
+      select jsonb_agg(jsonb_build_object('workspace_id', w.id, 'role', k.role))
+      from workspaces w where w.id = k.workspace_id and w.deleted_at is null
+    ) else (
       select jsonb_agg(jsonb_build_object('workspace_id', m.workspace_id, 'role', m.role)
         order by w.created_at, w.id)
       from memberships m join workspaces w on w.id = m.workspace_id
       where m.user_id = k.user_id and w.organization_id = k.organization_id and w.deleted_at is null
         and (k.workspace_id is null or k.workspace_id = m.workspace_id)
-    ), '[]'::jsonb) as memberships
+    ) end, '[]'::jsonb) as memberships
   from api_keys k
   where k.revoked_at is null`;
 const identityByHash: Statement = {
-  name: "key_identity_by_hash_v1",
+  name: "key_identity_by_hash_v2",
   text: `${identityColumns} and k.hash = $1`,
 };
-const identityById: Statement = { name: "key_identity_by_id_v1", text: `${identityColumns} and k.id = $1` };
+const identityById: Statement = { name: "key_identity_by_id_v2", text: `${identityColumns} and k.id = $1` };
 
 export async function findIdentityByHash(database: Database, hash: string): Promise<KeyIdentity | undefined> {
   const [row] = await database.query<KeyIdentity>(identityByHash, [hash]);
@@ -33,12 +37,16 @@ export async function findIdentityById(database: Database, id: string): Promise<
 export type NewApiKey = {
   id: string;
   organizationId: string;
-  userId: string;
+  userId: string | null;
   workspaceId: string | null;
   name: string;
   prefix: string;
   hash: string;
   role: Role;
+  scopes?: readonly Scope[] | null;
+  tracingProject?: string | null;
+  /** Null: nobody in particular. */
+  createdBy: string | null;
   createdAt: Date;
   expiresAt: Date | null;
   managed?: boolean;
@@ -48,16 +56,18 @@ export type NewApiKey = {
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey | undefined> {
   const { rows } = await raw<ApiKey>`
     insert into api_keys (id, organization_id, user_id, workspace_id, name, prefix, hash, role, created_at, expires_at,
-      managed)
+      managed, scopes, tracing_project, created_by)
     values (${key.id}, ${key.organizationId}, ${key.userId}, ${key.workspaceId}, ${key.name}, ${key.prefix},
-      ${key.hash}, ${key.role}, ${key.createdAt}, ${key.expiresAt}, ${key.managed ?? false})
+      ${key.hash}, ${key.role}, ${key.createdAt}, ${key.expiresAt}, ${key.managed ?? false},
+      ${key.scopes ?? null}, ${key.tracingProject ?? null}, ${key.createdBy})
     on conflict (hash) do nothing
     returning ${shownColumns}`.execute(sql);
   return rows[0];
 }
 
 const shownColumns = raw.raw(
-  "id, organization_id, user_id, workspace_id, name, prefix, role, created_at, last_used_at, expires_at, managed",
+  `id, organization_id, user_id, workspace_id, name, prefix, role, scopes, tracing_project, created_by, created_at,
+   last_used_at, expires_at, managed`,
 );
 
 /** The keys that open this workspace: its own, and those of its members that open all of theirs. */
@@ -118,7 +128,7 @@ export async function workspacesWithAdminKey(sql: Sql, organizationId: string, n
     where w.organization_id = ${organizationId} and w.deleted_at is null and exists (
       select 1 from memberships m join api_keys k on k.user_id = m.user_id
       where m.workspace_id = w.id and m.role = 'admin' and k.role = 'admin' and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > ${now})
+        and (k.expires_at is null or k.expires_at > ${now}) and (k.scopes is null or 'admin' = any (k.scopes))
         and (k.workspace_id is null or k.workspace_id = w.id))`.execute(sql);
   return rows.map((row) => row.id);
 }

@@ -1,17 +1,25 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { AppError } from "../platform/errors.ts";
-import type { Role } from "../platform/http/caller.ts";
+import { type Role, roleCovers } from "../platform/http/caller.ts";
+import { type Scope, scopesCover } from "../platform/http/scope.ts";
 import { newSecret } from "../platform/ids.ts";
 
 /** What lists show of a key; the key itself is only ever in the answer to its creation. */
 export type ApiKey = {
   id: string;
   organization_id: string;
-  user_id: string;
+  /** Null: a service of the workspace, which is no person. */
+  user_id: string | null;
   workspace_id: string | null;
   name: string;
   prefix: string;
   role: Role;
+  /** Null: everything the role allows. */
+  scopes: Scope[] | null;
+  /** The name of the one tracing project it may write to. */
+  tracing_project: string | null;
+  /** Null: not known. */
+  created_by: string | null;
   created_at: Date;
   last_used_at: Date | null;
   expires_at: Date | null;
@@ -24,12 +32,16 @@ export type KeyIdentity = {
   id: string;
   hash: string;
   organization_id: string;
-  user_id: string;
+  user_id: string | null;
   /** The key's own role; the membership may allow less. */
   role: Role;
   /** The workspace the key is limited to; null means all of `memberships`. */
   workspace_id: string | null;
   expires_at: Date | null;
+  scopes: Scope[] | null;
+  tracing_project: string | null;
+  created_by: string | null;
+  /** Of a service: the one workspace it belongs to. */
   memberships: { workspace_id: string; role: Role }[];
 };
 
@@ -61,6 +73,36 @@ export function sameHash(first: string, second: string): boolean {
 
 export function isExpired(expiresAt: Date | null, now: Date): boolean {
   return expiresAt !== null && expiresAt.getTime() <= now.getTime();
+}
+
+/**
+ * Whoever makes a key for somebody else knows that key; with it they must not reach what that person has connected. Of
+ * a key whose maker is not known, the same is assumed.
+ */
+export function isSelfMade(key: Pick<KeyIdentity, "user_id" | "created_by">): boolean {
+  return key.user_id !== null && key.created_by === key.user_id;
+}
+
+export function mayUseAccounts(key: Pick<KeyIdentity, "user_id" | "created_by" | "scopes">): boolean {
+  return isSelfMade(key) && scopesCover(key.scopes, "accounts");
+}
+
+/** The least role a scope is of any use to. */
+export const scopeRoles: Record<Scope, Role> = {
+  read: "viewer",
+  runs: "editor",
+  "traces:write": "editor",
+  deploy: "editor",
+  export: "admin",
+  accounts: "editor",
+  admin: "admin",
+};
+
+/** The least role that makes every one of the scopes useful. */
+export function roleForScopes(wanted: readonly Scope[]): Role {
+  return wanted
+    .map((scope) => scopeRoles[scope])
+    .reduce((one, other) => (roleCovers(one, other) ? one : other), "viewer");
 }
 
 export function badCredential(message: string): AppError {

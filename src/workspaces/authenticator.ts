@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Authenticator, Caller } from "../platform/http/caller.ts";
 import type { Logger } from "../platform/logger.ts";
-import { badCredential, isExpired, type KeyIdentity, sameHash } from "./api-key.ts";
+import { badCredential, isExpired, type KeyIdentity, mayUseAccounts, sameHash } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
 import { findIdentityByHash, findIdentityById, touchApiKey } from "./api-key-store.ts";
 import { createExpiringCache } from "./expiring-cache.ts";
@@ -139,17 +139,19 @@ export function createAuthenticator(options: {
     return {
       organizationId: identity.organization_id,
       ...chooseWorkspace(identity, tenant),
-      userId: identity.user_id,
-      via,
-      scopes: null,
-      mayUseAccounts: true,
+      userId: identity.user_id ?? identity.id,
+      via: identity.user_id === null ? "service" : via,
+      scopes: identity.scopes,
+      ...(identity.tracing_project === null ? {} : { tracingProject: identity.tracing_project }),
+      mayUseAccounts: mayUseAccounts(identity),
       apiKeyId: identity.id,
     };
   }
 
   function checkAge(identity: KeyIdentity): void {
     if (isExpired(identity.expires_at, clock.now())) {
-      throw badCredential("The API key has expired. Create a new one.");
+      const at = identity.expires_at!.toISOString();
+      throw badCredential(`The API key expired at ${at}. Create a new one.`);
     }
   }
 

@@ -144,6 +144,7 @@ async function storeKey(
     prefix: shownPrefix(key.key),
     hash: key.hash,
     role: "admin",
+    createdBy: key.userId,
     createdAt: key.now,
     expiresAt: null,
   });

@@ -1,22 +1,32 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Unlisten } from "../platform/db/database.ts";
-import { type Role, roleCovers } from "../platform/http/caller.ts";
+import type { Scope } from "../platform/http/scope.ts";
 import { newId } from "../platform/ids.ts";
-import { isExpired, newApiKey, shownPrefix } from "./api-key.ts";
+import { isExpired, newApiKey, roleForScopes, shownPrefix } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
-import { findIdentityById, insertApiKey } from "./api-key-store.ts";
+import { findIdentityById, insertApiKey, revokeApiKey } from "./api-key-store.ts";
+import type { IdentityChanges } from "./identity-change-service.ts";
 import { identityChannel } from "./identity-change-store.ts";
-import { listKeyOwners } from "./platform-key-store.ts";
-import { weakerRole } from "./role.ts";
+import { listTracingKeys } from "./platform-key-store.ts";
+import { findStoredWorkspace } from "./workspace-store.ts";
 
-/** Keys the platform makes for itself. Lists show them on request only; revoking one makes the platform replace it. */
+export type PlatformKeyRequest = {
+  name: string;
+  scopes: Scope[];
+  tracingProject: string | null;
+  expiresAt: Date;
+};
+
+/**
+ * Keys the platform makes for itself: services of a workspace, with the least that does the work, for a while. Lists
+ * show them on request only; revoking one makes the platform replace it.
+ */
 export type PlatformKeys = {
-  /** Null when the workspace has no member who could own such a key. */
-  issue(
-    workspaceId: string,
-    wanted: { name: string; role: Role },
-  ): Promise<{ id: string; key: string } | null>;
-  isUsable(id: string, workspaceId: string, role: Role): Promise<boolean>;
+  /** Null when the workspace is gone. */
+  issue(workspaceId: string, wanted: PlatformKeyRequest): Promise<{ id: string; key: string } | null>;
+  isUsable(id: string, workspaceId: string): Promise<boolean>;
+  /** Revokes those of the platform's tracing keys made before `before` that are not among `inUse`. */
+  revokeUnusedTracing(inUse: readonly string[], before: Date): Promise<number>;
   /** Calls back when keys or members may have changed, here or in another process. */
   watch(onChange: () => void): Promise<Unlisten>;
 };
@@ -25,37 +35,46 @@ export function createPlatformKeys(options: {
   database: Database;
   clock: Clock;
   hasher: ApiKeyHasher;
+  changes: IdentityChanges;
 }): PlatformKeys {
-  const { database, clock, hasher } = options;
+  const { database, clock, hasher, changes } = options;
   return {
-    async issue(workspaceId, { name, role }) {
-      const owner = (await listKeyOwners(database.sql, workspaceId)).find((member) =>
-        roleCovers(member.role, role),
-      );
-      if (!owner) return null;
+    async issue(workspaceId, { name, scopes, tracingProject, expiresAt }) {
+      const workspace = await findStoredWorkspace(database.sql, workspaceId);
+      if (!workspace || workspace.deleted) return null;
       const key = newApiKey();
       const stored = await insertApiKey(database.sql, {
         id: newId(),
-        organizationId: owner.organization_id,
-        userId: owner.user_id,
+        organizationId: workspace.organization_id,
+        userId: null,
         workspaceId,
         name,
         prefix: shownPrefix(key),
         hash: await hasher.hash(key),
-        role,
+        role: roleForScopes(scopes),
+        scopes,
+        tracingProject,
+        createdBy: null,
         createdAt: clock.now(),
-        expiresAt: null,
+        expiresAt,
         managed: true,
       });
       if (!stored) throw new Error("a newly generated key is already stored");
       return { id: stored.id, key };
     },
     watch: (onChange) => database.listen(identityChannel, onChange, onChange),
-    async isUsable(id, workspaceId, role) {
+    async isUsable(id, workspaceId) {
       const identity = await findIdentityById(database, id);
       if (!identity || isExpired(identity.expires_at, clock.now())) return false;
-      const membership = identity.memberships.find((member) => member.workspace_id === workspaceId);
-      return membership !== undefined && roleCovers(weakerRole(identity.role, membership.role), role);
+      return identity.memberships.some((member) => member.workspace_id === workspaceId);
+    },
+    async revokeUnusedTracing(inUse, before) {
+      const unused = await listTracingKeys(database.sql, before, inUse);
+      if (unused.length === 0) return 0;
+      await changes.apply(async (tx) => {
+        for (const id of unused) await revokeApiKey(tx, id, clock.now());
+      });
+      return unused.length;
     },
   };
 }

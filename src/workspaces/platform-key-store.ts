@@ -1,15 +1,10 @@
 import type { Sql } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
-import type { Role } from "../platform/http/caller.ts";
 
-export type KeyOwner = { organization_id: string; user_id: string; role: Role };
-
-/** Members who could own a key of the platform's, those least likely to leave first. */
-export async function listKeyOwners(sql: Sql, workspaceId: string): Promise<KeyOwner[]> {
-  const { rows } = await raw<KeyOwner>`
-    select w.organization_id, m.user_id, m.role
-    from memberships m join users u on u.id = m.user_id join workspaces w on w.id = m.workspace_id
-    where m.workspace_id = ${workspaceId} and w.deleted_at is null
-    order by u.is_bootstrap desc, (m.role = 'admin') desc, m.created_at, m.user_id`.execute(sql);
-  return rows;
+/** The tracing keys the platform made before then, without those named. */
+export async function listTracingKeys(sql: Sql, before: Date, except: readonly string[]): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`
+    select id from api_keys where managed and scopes = array['traces:write'] and revoked_at is null and created_at < ${before}
+      and not id = any (${except}::uuid[]) order by created_at limit 1000`.execute(sql);
+  return rows.map((row) => row.id);
 }

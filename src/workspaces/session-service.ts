@@ -31,7 +31,7 @@ export function createSessionService(options: {
           code: "session.needs_key",
           kind: "forbidden",
           message:
-            "A session is started with an API key, not with another session. Send the key as X-Api-Key.",
+            "A session is started with the API key of a person, not with another session and not with a service's key. Send such a key as X-Api-Key.",
         });
       }
       const now = clock.now();

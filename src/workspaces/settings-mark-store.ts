@@ -9,6 +9,8 @@ export async function readSettingsMark(sql: Sql, workspaceId: string): Promise<s
       (select concat_ws(' ', count(*), max(k.created_at)) from memberships m
        join api_keys k on k.user_id = m.user_id and k.revoked_at is null
        where m.workspace_id = ${workspaceId}),
+      (select concat_ws(' ', count(*), max(created_at)) from api_keys
+       where workspace_id = ${workspaceId} and user_id is null and revoked_at is null),
       (select concat_ws(' ', count(*), max(w.updated_at)) from workspaces own
        join workspaces w on w.organization_id = own.organization_id and w.deleted_at is null
        where own.id = ${workspaceId})) as mark`.execute(sql);

@@ -17,6 +17,9 @@ function identity(overrides: Partial<KeyIdentity> = {}): KeyIdentity {
     role: "admin",
     workspace_id: null,
     expires_at: null,
+    scopes: null,
+    tracing_project: null,
+    created_by: null,
     memberships: [{ workspace_id: first, role: "admin" }],
     ...overrides,
   };

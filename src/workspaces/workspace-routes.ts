@@ -14,6 +14,8 @@ const workspace = z.object({
   updated_at: time,
 });
 
+/** Whoever reads anything at all may know in which workspace. */
+const anyReader = ["read", "runs", "deploy", "export", "accounts"] as const;
 const tag = "Workspaces";
 const params = z.object({ workspace_id: id });
 const body = z.object({ name });
@@ -28,7 +30,7 @@ export function workspaceRoutes(service: WorkspaceService): Route[] {
         operationId: "list_workspaces",
         summary: "List the workspaces the credential opens",
         tag,
-        access: { kind: "workspace", role: "viewer", scope: "read" },
+        access: { kind: "workspace", role: "viewer", scope: anyReader },
         query: pageQuery,
         responses: { 200: { description: "A page of workspaces, oldest first", schema: pageOf(workspace) } },
       },
@@ -58,7 +60,7 @@ export function workspaceRoutes(service: WorkspaceService): Route[] {
         operationId: "get_workspace",
         summary: "Read a workspace",
         tag,
-        access: { kind: "workspace", role: "viewer", scope: "read" },
+        access: { kind: "workspace", role: "viewer", scope: anyReader },
         params,
         responses: { 200: one },
         errors: [404],

@@ -103,6 +103,7 @@ export function createWorkspaceService(options: {
       userId: caller.userId,
       keyRole: key?.role ?? caller.role,
       onlyWorkspaceId: key ? key.workspace_id : caller.workspaceId,
+      isService: caller.via === "service",
     };
   }
 

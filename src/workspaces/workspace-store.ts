@@ -4,12 +4,19 @@ import type { Role } from "../platform/http/caller.ts";
 import type { Plan, VisibleWorkspace, Workspace } from "./workspace.ts";
 
 /** What one credential may see: the workspaces of its user, or only the one it is limited to. */
-export type Sight = { organizationId: string; userId: string; keyRole: Role; onlyWorkspaceId: string | null };
+export type Sight = {
+  organizationId: string;
+  userId: string;
+  keyRole: Role;
+  /** Always set for a service, which is a member of none. */
+  onlyWorkspaceId: string | null;
+  isService: boolean;
+};
 
 const visible = (sight: Sight) => raw`
-  select w.id, w.organization_id, w.name, w.created_at, w.updated_at, m.role
-  from workspaces w join memberships m on m.workspace_id = w.id and m.user_id = ${sight.userId}
-  where w.organization_id = ${sight.organizationId} and w.deleted_at is null
+  select w.id, w.organization_id, w.name, w.created_at, w.updated_at, coalesce(m.role, ${sight.keyRole}) as role
+  from workspaces w left join memberships m on m.workspace_id = w.id and m.user_id = ${sight.userId}
+  where (m.user_id is not null or ${sight.isService}::boolean) and w.organization_id = ${sight.organizationId} and w.deleted_at is null
     and (${sight.onlyWorkspaceId}::uuid is null or w.id = ${sight.onlyWorkspaceId})`;
 
 export async function listWorkspaces(

@@ -148,7 +148,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         },
       }),
     ],
-    platformKeys: createPlatformKeys({ database, clock, hasher }),
+    platformKeys: createPlatformKeys({ database, clock, hasher, changes }),
     routes: [
       ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
       ...workspaceRoutes(

@@ -2,6 +2,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { Client as TracingClient } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
+import { jobChannel } from "../../src/platform/jobs/job-statements.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
@@ -35,7 +36,16 @@ afterAll(async () => {
 
 type Session = { id: string; name: string };
 type Messages = { messages: { content: string }[] };
-type KeyList = { resources: { id: string; name: string; role: string; managed: boolean }[] };
+type Key = {
+  id: string;
+  name: string;
+  role: string;
+  managed: boolean;
+  scopes: string[] | null;
+  tracing_project: string | null;
+  expires_at: string | null;
+};
+type KeyList = { resources: Key[] };
 
 const plane = {
   call: async <Body>(method: string, path: string, body?: unknown) =>
@@ -71,9 +81,9 @@ async function deployQuick(name: string, secrets: { name: string; value: string 
   return deployment;
 }
 
-async function managedKeys() {
+async function managedKeys(project: string) {
   const { body } = await app.call<KeyList>("GET", "/v2/api-keys?limit=100&include_managed=true");
-  return body.resources.filter(({ managed }) => managed);
+  return body.resources.filter(({ managed, tracing_project }) => managed && tracing_project === project);
 }
 
 async function instancesOf(deployment: DeploymentBody): Promise<string[]> {
@@ -112,7 +122,7 @@ describe("traces of deployments", () => {
     expect(runs.every((run) => run.project_id === project!.id)).toBe(true);
   });
 
-  it("are sent with one key of the workspace that may write and not administer", {
+  it("are sent with a service key of that deployment, which writes to its project for a month and does nothing else", {
     timeout: 60_000,
   }, async () => {
     const first = await environmentOf(await deployQuick("one-key-a"));
@@ -122,9 +132,34 @@ describe("traces of deployments", () => {
       LANGSMITH_ENDPOINT: `${url}/api/v1`,
       LANGSMITH_PROJECT: "one-key-a",
     });
-    expect(second.LANGSMITH_API_KEY).toBe(first.LANGSMITH_API_KEY);
+    expect(second.LANGSMITH_API_KEY).not.toBe(first.LANGSMITH_API_KEY);
     expect(first.LANGSMITH_API_KEY).not.toBe(app.apiKey);
-    expect(await managedKeys()).toMatchObject([{ name: "Traces of deployments", role: "editor" }]);
+    const [key] = await managedKeys("one-key-a");
+    expect(key).toMatchObject({
+      name: "Traces of one-key-a",
+      service: true,
+      user_id: null,
+      scopes: ["traces:write"],
+    });
+    const days = (new Date(key!.expires_at!).getTime() - Date.now()) / 86_400_000;
+    expect([days > 29, days <= 30]).toEqual([true, true]);
+    const headers = { "x-api-key": first.LANGSMITH_API_KEY! };
+    const write = (session_name: string) =>
+      app.call("POST", "/api/v1/runs", {
+        headers,
+        body: {
+          id: crypto.randomUUID(),
+          name: "a",
+          run_type: "chain",
+          start_time: new Date().toISOString(),
+          session_name,
+        },
+      });
+    expect((await write("one-key-a")).status).toBe(202);
+    expect((await write("one-key-b")).status).toBe(403);
+    for (const path of ["/v2/auth/tokens", "/v2/api-keys", "/api/v1/sessions", "/v2/deployments"]) {
+      expect((await app.call("GET", path, { headers })).status, path).toBe(403);
+    }
     // People's own keys are in the list; this one is not, so nobody revokes it while tidying up.
     const { body } = await app.call<KeyList>("GET", "/v2/api-keys?limit=100");
     expect(body.resources.map(({ managed }) => managed)).toEqual(body.resources.map(() => false));
@@ -137,7 +172,7 @@ describe("traces of deployments", () => {
     const elsewhere = await deployQuick("own-key", [{ name: "LANGSMITH_API_KEY", value: "a-key-of-my-own" }]);
     const before = await environmentOf(deployment);
     const others = await instancesOf(elsewhere);
-    const [own] = await managedKeys();
+    const [own] = await managedKeys("renewed");
     expect((await app.call("DELETE", `/v2/api-keys/${own!.id}`)).status).toBe(204);
     const statuses = new Set<number>();
     const after = await waitUntil(
@@ -159,7 +194,7 @@ describe("traces of deployments", () => {
     );
     expect([...statuses]).toEqual([200]);
     expect(after.LANGSMITH_HOST_REVISION_ID).toBe(before.LANGSMITH_HOST_REVISION_ID);
-    expect(await managedKeys()).toHaveLength(1);
+    expect(await managedKeys("renewed")).toHaveLength(1);
 
     const { body } = await app.call<RevisionBody>(
       "GET",
@@ -169,7 +204,7 @@ describe("traces of deployments", () => {
     const kinds = body.events.map(({ kind }) => kind);
     expect(kinds.slice(kinds.indexOf("tracing_key"))).toEqual(["tracing_key", "handed_over"]);
     const logs = await app.call("GET", `/v2/deployments/${deployment.id}/logs?level=WARNING&limit=1000`);
-    expect(JSON.stringify(logs.body)).toContain("is no longer valid");
+    expect(JSON.stringify(logs.body)).toContain("has been replaced");
 
     await runOnce(deployment);
     expect(await tracesOf("renewed")).not.toEqual([]);
@@ -177,22 +212,39 @@ describe("traces of deployments", () => {
     expect(await instancesOf(elsewhere)).toEqual(others);
   });
 
-  it("go on when whoever the key was made for has left", { timeout: 120_000 }, async () => {
-    const deployment = await deployQuick("owner-leaves");
+  it("go on with a new key while the older one still works, before it ends; then the older one is revoked", {
+    timeout: 120_000,
+  }, async () => {
+    const deployment = await deployQuick("growing-old");
     const before = await environmentOf(deployment);
+    const [own] = await managedKeys("growing-old");
     const { sql } = app.database;
-    const [own] = await managedKeys();
-    const member = await app.call<{ user_id: string }>("POST", "/v2/members", {
-      body: { email: "short-stay@example.com", role: "editor" },
-    });
-    // As though the key had been made while they were the only one who could own it.
-    await raw`update api_keys set user_id = ${member.body.user_id} where id = ${own!.id}`.execute(sql);
-    expect((await app.call("DELETE", `/v2/members/${member.body.user_id}`)).status).toBe(204);
+    // As though three weeks had gone by.
+    await raw`update deployment_tracing_keys set renew_at = now() where deployment_id = ${deployment.id}`.execute(
+      sql,
+    );
     await waitUntil(
       async () =>
         (await environmentOf(deployment)).LANGSMITH_API_KEY === before.LANGSMITH_API_KEY ? undefined : true,
       { what: "a server with a new tracing key", timeoutMs: 60_000, intervalMs: 100 },
     );
+    expect((await managedKeys("growing-old")).map(({ id }) => id)).toContain(own!.id);
+    await waitUntil(async () => ((await instancesOf(deployment)).length === 1 ? true : undefined), {
+      what: "the older server to end",
+      timeoutMs: 60_000,
+      intervalMs: 100,
+    });
+    await raw`update api_keys set created_at = now() - interval '1 hour' where id = ${own!.id}`.execute(sql);
+    await raw`update jobs set run_at = now() where kind = 'control_plane.maintain' and status = 'pending'`.execute(
+      sql,
+    );
+    await app.database.notify(jobChannel, "due:control_plane.maintain");
+    await waitUntil(
+      async () => ((await managedKeys("growing-old")).some(({ id }) => id === own!.id) ? undefined : true),
+      { what: "the end of the older key", timeoutMs: 30_000, intervalMs: 100 },
+    );
+    await runOnce(deployment);
+    expect(await tracesOf("growing-old")).not.toEqual([]);
   });
 
   it("go where the owner says, and a tracing server that is down changes nothing about a run", {

@@ -4,6 +4,7 @@ import { raw } from "../../src/platform/db/raw.ts";
 import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
 import { giveConsent, introspect } from "../support/auth-service-app.ts";
 import { tablesHolding } from "../support/database-text.ts";
+import { makeOwn } from "../support/own-key.ts";
 
 let accounts: AccountsApp;
 let app: AccountsApp["app"];
@@ -151,9 +152,10 @@ describe("the built-in agent and a person's account", () => {
     const member = await app.call<{ user_id: string }>("POST", "/v2/members", {
       body: { email: "eve@example.com", role: "editor" },
     });
-    const key = await app.call<{ key: string }>("POST", "/v2/api-keys", {
+    const key = await app.call<{ id: string; key: string }>("POST", "/v2/api-keys", {
       body: { name: "eve", role: "editor", user_id: member.body.user_id },
     });
+    await makeOwn(app.database, key.body.id);
     const { threadId, result } = await ask();
     const { auth_url, auth_id } = result.__interrupt__![0]!.value;
     const eve = { "x-api-key": key.body.key };

@@ -4,6 +4,7 @@ import { raw } from "../../src/platform/db/raw.ts";
 import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
 import { giveConsent } from "../support/auth-service-app.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
+import { makeOwn } from "../support/own-key.ts";
 
 let accounts: AccountsApp;
 let app: AccountsApp["app"];
@@ -31,9 +32,10 @@ async function addEditor(name: string) {
     body: { email: `${name}@example.com`, role: "editor" },
   });
   const { user_id } = member.body;
-  const key = await app.call<{ key: string }>("POST", "/v2/api-keys", {
+  const key = await app.call<{ id: string; key: string }>("POST", "/v2/api-keys", {
     body: { name, role: "editor", user_id },
   });
+  await makeOwn(app.database, key.body.id);
   const client = new Client({ apiUrl: url, apiKey: key.body.key });
   return { userId: user_id, key: key.body.key, client };
 }

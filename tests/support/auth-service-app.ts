@@ -16,6 +16,7 @@ import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 import { freePort } from "./components/free-port.ts";
 import type { OAuthServer } from "./components/oauth-server.ts";
 import { createTestDatabase } from "./database.ts";
+import { makeOwn } from "./own-key.ts";
 import { type Answer, type CallOptions, callApp, createTestClock, type TestClock } from "./workspaces-app.ts";
 
 export type Person = { key: string; userId: string };
@@ -146,7 +147,9 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
       const { user_id: userId } = member.body as { user_id: string };
       const created = await call("POST", "/v2/api-keys", { body: { name: email, role, user_id: userId } });
       expect(created.status).toBe(201);
-      return { key: (created.body as { key: string }).key, userId };
+      const { id, key } = created.body as { id: string; key: string };
+      await makeOwn(database, id);
+      return { key, userId };
     },
     async another() {
       const own = openDatabase({ url: databaseUrl, poolSize: 3, logger });

@@ -9,7 +9,10 @@ export type PlatformUser = { workspaceId: string; userId: string };
  */
 export const platformUserKey = "__treadle_user";
 
-export function platformUserConfigurable({ workspaceId, userId }: Caller): Record<string, unknown> {
+/** Nobody, where the credential may not use that person's accounts: a run has no other use for knowing them. */
+export function platformUserConfigurable(caller: Caller): Record<string, unknown> {
+  const { workspaceId, userId, mayUseAccounts } = caller;
+  if (!mayUseAccounts) return {};
   return { [platformUserKey]: { workspaceId, userId } satisfies PlatformUser };
 }
 

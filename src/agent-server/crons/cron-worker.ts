@@ -142,7 +142,9 @@ export class CronWorker {
   async #callerOf(firing: Firing): Promise<CronCaller | null> {
     const { mayAct, logger } = this.#options;
     const { caller } = firing.cron;
-    if (caller === null || !mayAct || (await mayAct(caller))) return caller;
+    // A service is no person who could leave, and has no accounts.
+    if (caller === null || caller.via === "service") return caller;
+    if (!mayAct || (await mayAct(caller))) return caller;
     logger.warn(
       { ...namesOf(firing), userId: caller.userId },
       "whoever made a cron may not start runs in its workspace any more: its run acts for nobody and has no accounts",

@@ -42,7 +42,7 @@ export type ExecutorOptions = {
 
 const shownLines = 12;
 const renewalText =
-  "The key this server sends its traces with is no longer valid: it was revoked, or its owner has left the workspace. A server with a new key is being started and takes over when it is ready; traces until then are lost.";
+  "The key this server sends its traces with has been replaced: it was revoked, or it would soon expire. A server with a new key is being started and takes over when it is ready. Traces sent with a revoked key until then are lost.";
 
 /** Performs what was planned. Each step checks in the database that it is still wanted. */
 export function createExecutor(options: ExecutorOptions) {

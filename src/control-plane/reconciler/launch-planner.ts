@@ -47,7 +47,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
     const secrets = secretsOf(revision);
     const databaseUrl = databaseUrlOf(deployment);
-    const tracing = await options.tracing.target(deployment.workspace_id);
+    const tracing = await options.tracing.target(deployment);
     const config = revision.source_revision_config;
     return {
       deploymentId: deployment.id,
@@ -110,7 +110,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
     plan,
     ownDatabase,
     async facts(deployment: Deployment, revision: Revision) {
-      const tracing = await options.tracing.target(deployment.workspace_id);
+      const tracing = await options.tracing.target(deployment);
       return {
         databaseUrl: databaseUrlOf(deployment),
         secrets: hidden(deployment, secretsOf(revision), tracing),

@@ -119,7 +119,7 @@ export function createReconciler(options: ReconcilerOptions) {
         revision_id === deployment.active_revision_id && state === "ready" && tracing_key_id !== null,
     );
     if (traced.length === 0 || deployment.deleted_at !== null) return new Set();
-    const keyId = await options.tracing.currentKeyId(deployment.workspace_id);
+    const keyId = await options.tracing.currentKeyId(deployment);
     // Without another key a new server would be no better off.
     if (keyId === null) return new Set();
     const refused = traced.filter(({ tracing_key_id }) => tracing_key_id !== keyId).map(({ id }) => id);

@@ -1,5 +1,5 @@
 /**
- * A revoked key concerns every server of a workspace at once. They are replaced a few at a time, because each one runs
+ * Keys made at the same time grow old at the same time, and so do the servers that were started with them. They are replaced a few at a time, because each one runs
  * twice for a while and the machine may not have room for all of them twice.
  */
 export class RenewalTurns {

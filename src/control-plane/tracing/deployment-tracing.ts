@@ -5,16 +5,21 @@ import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { tracingKeyContext } from "../sealed-columns.ts";
-import { findTracingKey, saveTracingKey } from "./tracing-key-store.ts";
+import { findTracingKey, listTracingKeysInUse, saveTracingKey } from "./tracing-key-store.ts";
 
 /** What tracing needs of the rest of the platform. */
 export type TracingPort = {
   /** Where servers on this machine send their traces. */
   endpoint(): string;
-  /** A key that may write traces in this workspace and no more; null where nobody could own it. */
-  issueKey(workspaceId: string): Promise<{ id: string; key: string } | null>;
+  /** A key that may write traces of this project until then, and nothing else; null where the workspace is gone. */
+  issueKey(
+    workspaceId: string,
+    wanted: { name: string; project: string; expiresAt: Date },
+  ): Promise<{ id: string; key: string } | null>;
   /** Whether a key made earlier still opens the workspace. */
   isKeyUsable(keyId: string, workspaceId: string): Promise<boolean>;
+  /** Ends the keys issued before then that are not named. */
+  endKeys(inUse: readonly string[], before: Date): Promise<number>;
   /** Calls back when a key may have been revoked. */
   watchKeys(onChange: () => void): Promise<Unlisten>;
   /** The id of the project of this name, made where it is new. */
@@ -24,11 +29,19 @@ export type TracingPort = {
 
 export type TraceTarget = { endpoint: string; apiKey: string; keyId: string };
 
+/** A deployment traces into the project of its name. */
+export type Traced = { id: string; workspace_id: string; name: string };
+
 export type DeploymentTracing = {
-  /** Where a workspace's traces go and with which key; null leaves a server untraced. */
-  target(workspaceId: string): Promise<TraceTarget | null>;
-  /** The key servers should send with now, made anew where the last one was revoked; null where that is not known. */
-  currentKeyId(workspaceId: string): Promise<string | null>;
+  /** Where a deployment's traces go and with which key; null leaves a server untraced. */
+  target(deployment: Traced): Promise<TraceTarget | null>;
+  /**
+   * The key its servers should send with now, made anew where the last one was revoked or has grown old; null where
+   * that is not known.
+   */
+  currentKeyId(deployment: Traced): Promise<string | null>;
+  /** Ends keys that no server sends with any more. */
+  endUnusedKeys(): Promise<void>;
   /** Calls back when keys may be others than before. */
   watchKeys(onChange: () => void): Promise<Unlisten>;
   /** Null where there is no tracing. */
@@ -44,7 +57,18 @@ export type DeploymentTracingOptions = {
   port: TracingPort | undefined;
 };
 
-/** One key per workspace, made when its first deployment starts. Nothing here may stop a deployment. */
+const dayMs = 24 * 60 * 60_000;
+/** A key that an agent has given away is of no use after that. */
+const keyLifeMs = 30 * dayMs;
+/** Servers are replaced while the key they were started with still works. */
+const renewAfterMs = 20 * dayMs;
+/** A key is issued a moment before it is written down which server sends with it. */
+const settleMs = 10 * 60_000;
+
+/**
+ * One key per deployment: a service that writes traces of that deployment's project and does nothing else. Nothing here
+ * may stop a deployment.
+ */
 export function createDeploymentTracing(options: DeploymentTracingOptions): DeploymentTracing {
   const { database, clock, logger, secretBox, port } = options;
   const lock = new KeyedLock();
@@ -52,48 +76,67 @@ export function createDeploymentTracing(options: DeploymentTracingOptions): Depl
     return {
       target: async () => null,
       currentKeyId: async () => null,
+      async endUnusedKeys() {},
       watchKeys: async () => async () => {},
       ensureProject: async () => null,
       async removeProject() {},
     };
   }
 
-  async function keyOf(workspaceId: string): Promise<{ id: string; key: string } | null> {
-    const known = await findTracingKey(database.sql, workspaceId);
-    // Somebody may have revoked it, or removed the member it was made for.
-    if (known && (await port!.isKeyUsable(known.api_key_id, workspaceId))) {
-      return { id: known.api_key_id, key: secretBox.open(known.key_sealed, tracingKeyContext(workspaceId)) };
+  async function keyOf(deployment: Traced): Promise<{ id: string; key: string } | null> {
+    const { id, workspace_id: workspaceId, name: project } = deployment;
+    const now = clock.now();
+    const known = await findTracingKey(database.sql, id);
+    // Somebody may have revoked it, or given the deployment another name.
+    if (
+      known?.project === project &&
+      known.renew_at > now &&
+      (await port!.isKeyUsable(known.api_key_id, workspaceId))
+    ) {
+      return { id: known.api_key_id, key: secretBox.open(known.key_sealed, tracingKeyContext(id)) };
     }
-    const issued = await port!.issueKey(workspaceId);
+    const issued = await port!.issueKey(workspaceId, {
+      name: `Traces of ${project}`,
+      project,
+      expiresAt: new Date(now.getTime() + keyLifeMs),
+    });
     if (!issued) return null;
-    const key_sealed = secretBox.seal(issued.key, tracingKeyContext(workspaceId));
-    await saveTracingKey(database.sql, workspaceId, { api_key_id: issued.id, key_sealed }, clock.now());
+    const key_sealed = secretBox.seal(issued.key, tracingKeyContext(id));
+    const renew_at = new Date(now.getTime() + renewAfterMs);
+    await saveTracingKey(database.sql, id, { api_key_id: issued.id, project, key_sealed, renew_at }, now);
     return issued;
   }
 
   return {
-    async target(workspaceId) {
+    async target(deployment) {
       try {
-        const found = await lock.run(workspaceId, () => keyOf(workspaceId));
+        const found = await lock.run(deployment.id, () => keyOf(deployment));
         return found && { endpoint: port.endpoint(), apiKey: found.key, keyId: found.id };
       } catch (error) {
         logger.warn(
-          { workspace: workspaceId, reason: errorMessage(error) },
-          "a deployment starts untraced: its workspace's tracing key could not be read or made",
+          { deployment: deployment.id, reason: errorMessage(error) },
+          "a deployment starts untraced: its tracing key could not be read or made",
         );
         return null;
       }
     },
-    async currentKeyId(workspaceId) {
+    async currentKeyId(deployment) {
       try {
-        return (await lock.run(workspaceId, () => keyOf(workspaceId)))?.id ?? null;
+        return (await lock.run(deployment.id, () => keyOf(deployment)))?.id ?? null;
       } catch (error) {
         logger.warn(
-          { workspace: workspaceId, reason: errorMessage(error) },
-          "whether the tracing key of a workspace is still good could not be seen, trying again",
+          { deployment: deployment.id, reason: errorMessage(error) },
+          "whether the tracing key of a deployment is still good could not be seen, trying again",
         );
         return null;
       }
+    },
+    async endUnusedKeys() {
+      const ended = await port.endKeys(
+        await listTracingKeysInUse(database.sql),
+        new Date(clock.now().getTime() - settleMs),
+      );
+      if (ended > 0) logger.info({ keys: ended }, "tracing keys that no server uses any more were revoked");
     },
     watchKeys: (onChange) => port.watchKeys(onChange),
     async ensureProject(workspaceId, name) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads, writes } from "../access.ts";
+import { reads, sends, writes } from "../access.ts";
 import { refuseWhole } from "../ingest/refused-part.ts";
 import { page } from "../list-query.ts";
 import type { Feedback } from "./feedback.ts";
@@ -45,7 +45,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         description:
           "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it.",
         tag,
-        access: writes,
+        access: sends,
         body: z.looseObject({
           key: z.string().min(1),
           run_id: z.string().nullish(),
@@ -54,8 +54,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         responses: { 200: one },
         errors: [409],
       },
-      async ({ caller, body }) =>
-        json(200, toWire(await refuseWhole(() => service.create(caller.workspaceId, body)))),
+      async ({ caller, body }) => json(200, toWire(await refuseWhole(() => service.create(caller, body)))),
     ),
     route(
       {

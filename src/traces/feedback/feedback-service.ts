@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import type { OneProject, OneProjectRules } from "../ingest/one-project.ts";
 import { type Feedback, feedbackNotFound } from "./feedback.ts";
 import {
   deleteFeedback,
@@ -17,21 +18,41 @@ import { readFeedback } from "./read-feedback.ts";
 
 export type FeedbackService = ReturnType<typeof createFeedbackService>;
 
-export function createFeedbackService(options: { database: Database; clock: Clock }) {
-  const { database, clock } = options;
+export function createFeedbackService(options: {
+  database: Database;
+  clock: Clock;
+  oneProject: OneProjectRules;
+}) {
+  const { database, clock, oneProject } = options;
   const { sql } = database;
   return {
     read(workspaceId: string, record: Record<string, unknown>, id: string = newId()): Feedback {
       return readFeedback(record, { workspaceId, id, receivedAt: clock.now().toISOString() });
     },
-    /** The ids that were written; an id of another workspace is not. */
-    async save(feedback: readonly Feedback[]): Promise<Feedback[]> {
+    /** Throws when it is on something outside the one project its sender may write to. */
+    async checkSender(
+      feedback: Feedback,
+      only: OneProject | undefined,
+      known?: ReadonlySet<string>,
+    ): Promise<void> {
+      if (feedback.project_id !== null) oneProject.checkProject(only, feedback.project_id);
+      if (feedback.run_id !== null)
+        await oneProject.checkRun(feedback.workspace_id, only, feedback.run_id, known);
+    },
+    /** The ids that were written; an id of another workspace, or of another project than the one given, is not. */
+    async save(feedback: readonly Feedback[], only?: OneProject): Promise<Feedback[]> {
       // One statement may not write an id twice; the last one sent stands.
       const unique = new Map(feedback.map((each) => [each.id, each]));
-      return upsertFeedback(sql, [...unique.values()]);
+      return upsertFeedback(sql, [...unique.values()], only?.id);
     },
-    async create(workspaceId: string, record: Record<string, unknown>): Promise<Feedback> {
-      const [saved] = await this.save([this.read(workspaceId, record)]);
+    async create(
+      sender: { workspaceId: string; tracingProject?: string },
+      record: Record<string, unknown>,
+    ): Promise<Feedback> {
+      const only = await oneProject.find(sender.workspaceId, sender.tracingProject);
+      const read = this.read(sender.workspaceId, record);
+      await this.checkSender(read, only);
+      const [saved] = await this.save([read], only);
       if (saved) return saved;
       throw new AppError({
         code: "traces.feedback_exists",

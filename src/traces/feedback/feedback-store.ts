@@ -14,7 +14,11 @@ const columns = raw.raw(
  * Writes feedback; sent again, it replaces what was sent before, but never that of another workspace. What a
  * run that is already stored can tell (its trace and project) is filled in.
  */
-export async function upsertFeedback(sql: Sql, feedback: readonly Feedback[]): Promise<Feedback[]> {
+export async function upsertFeedback(
+  sql: Sql,
+  feedback: readonly Feedback[],
+  onlyProjectId?: string,
+): Promise<Feedback[]> {
   if (feedback.length === 0) return [];
   const rows = feedback.map(
     (each) => raw`(${each.id}::uuid, ${each.workspace_id}::uuid, ${each.run_id}::uuid, ${each.trace_id}::uuid,
@@ -37,6 +41,7 @@ export async function upsertFeedback(sql: Sql, feedback: readonly Feedback[]): P
       comment = excluded.comment, correction = excluded.correction, feedback_source = excluded.feedback_source,
       feedback_config = excluded.feedback_config, extra = excluded.extra, modified_at = excluded.modified_at
       where trace_feedback.workspace_id = excluded.workspace_id
+        and coalesce(trace_feedback.project_id = ${onlyProjectId ?? null}::uuid, ${onlyProjectId === undefined}::boolean)
     returning ${columns}
   `.execute(sql);
   return result.rows;

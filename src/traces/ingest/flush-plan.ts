@@ -38,6 +38,8 @@ function windowOf(times: readonly string[]): { since: string; until: string } | 
 
 export type FlushPlan = RunWrites & {
   insertsOnly: boolean;
+  /** Changes of runs that stand in another project than their sender may write to. */
+  refused: ReadonlySet<RunChange>;
   /** Parents to look up before the plan is whole. */
   missingParents: RunSearch[];
 };
@@ -64,11 +66,19 @@ export function planFlush(
     missingParents: [] as RunSearch[],
   };
   const merged = new Map<string, MergedRun>();
+  const refused = new Set<RunChange>();
   let touchesStored = false;
-  for (const row of rows) {
-    const key = row.workspaceId + row.id;
+  for (const queued of rows) {
+    const key = queued.workspaceId + queued.id;
     const existing = stored.get(key);
-    const kept = existing?.patches?.map(readParkedPatch) ?? [];
+    const admitted = admittedBy(existing?.run?.project_id ?? projectOfNew(queued.changes));
+    let row = queued;
+    if (!queued.changes.every(admitted)) {
+      row = { ...queued, changes: queued.changes.filter(admitted) };
+      for (const change of queued.changes) if (!admitted(change)) refused.add(change);
+      if (row.changes.length === 0) continue;
+    }
+    const kept = existing?.patches?.map(readParkedPatch).filter(admitted) ?? [];
     const hasPost = row.changes.some((change) => change.kind === "post");
     if (!existing?.run && !hasPost && startOf(row.changes) === undefined) {
       plan.park.push(
@@ -82,8 +92,8 @@ export function planFlush(
     }
     // The run was made before its patches: they come after its post, whenever they were received.
     const changes = hasPost ? [...row.changes, ...kept] : [...kept, ...row.changes];
-    if (kept.length > 0)
-      plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing!.last_seq! });
+    if (existing?.patches)
+      plan.unpark.push({ id: row.id, workspaceId: row.workspaceId, lastSeq: existing.last_seq! });
     touchesStored ||= existing !== undefined;
     const run = mergeRun(existing?.run ?? null, changes, {
       parentOrder(parentId) {
@@ -100,8 +110,18 @@ export function planFlush(
   const ancestors = raiseAncestors(merged);
   const runs = [...merged.values()];
   const insertsOnly = !touchesStored && ancestors.length === 0 && plan.park.length === 0;
-  return { ...plan, runs, ancestors, insertsOnly };
+  return { ...plan, runs, ancestors, insertsOnly, refused };
 }
+
+/** The project a run is made in by these changes; undefined while nothing tells it. */
+function projectOfNew(changes: readonly RunChange[]): string | undefined {
+  return changes.find((change) => change.projectId !== undefined)?.projectId;
+}
+
+const admittedBy =
+  (projectId: string | undefined) =>
+  ({ onlyProjectId }: RunChange): boolean =>
+    onlyProjectId === undefined || projectId === undefined || projectId === onlyProjectId;
 
 /** Adds each run's own usage to the runs above it: in the flush itself, else as additions to stored rows. */
 function raiseAncestors(merged: ReadonlyMap<string, MergedRun>): AncestorUsage[] {

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { AppError, type ValidationIssue } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { writes } from "../access.ts";
+import { sends } from "../access.ts";
 import type { Ingested, IngestService } from "./ingest-service.ts";
 import { parseObjectPart } from "./json-text.ts";
 import { boundaryOf, parseMultipart } from "./multipart.ts";
-import { RefusedPart } from "./refused-part.ts";
+import { otherProject, RefusedPart } from "./refused-part.ts";
 import { maxSentBytes, readIngestBody } from "./request-body.ts";
 import { readParts, type SentParts } from "./sent-parts.ts";
 
@@ -19,7 +20,7 @@ const responses = {
 };
 const ingestion = {
   tag,
-  access: writes,
+  access: sends,
   rawBody: true,
   maxBodyBytes: maxSentBytes,
   responses,
@@ -27,6 +28,8 @@ const ingestion = {
 };
 
 export function ingestRoutes(service: IngestService): Route[] {
+  const keep = async ({ workspaceId, tracingProject }: Caller, sent: SentParts) =>
+    answer(await service.ingest(workspaceId, sent, undefined, tracingProject));
   return [
     route(
       {
@@ -43,7 +46,7 @@ export function ingestRoutes(service: IngestService): Route[] {
       async ({ c, caller }) => {
         const boundary = boundaryOf(c.req.raw.headers.get("content-type"));
         const parts = readParts(parseMultipart(await readIngestBody(c.req.raw), boundary));
-        return answer(await service.ingest(caller.workspaceId, parts));
+        return keep(caller, parts);
       },
     ),
     route(
@@ -69,7 +72,7 @@ export function ingestRoutes(service: IngestService): Route[] {
             else sent.errors.push({ part, error: "It must be a JSON object." });
           }
         }
-        return answer(await service.ingest(caller.workspaceId, sent));
+        return keep(caller, sent);
       },
     ),
     route(
@@ -82,7 +85,7 @@ export function ingestRoutes(service: IngestService): Route[] {
       },
       async ({ c, caller }) => {
         const record = await readObject(c.req.raw);
-        return answer(await service.ingest(caller.workspaceId, single("post", record)));
+        return keep(caller, single("post", record));
       },
     ),
     route(
@@ -97,7 +100,7 @@ export function ingestRoutes(service: IngestService): Route[] {
       },
       async ({ c, caller, params }) => {
         const record = await readObject(c.req.raw);
-        return answer(await service.ingest(caller.workspaceId, single("patch", record, params.run_id)));
+        return keep(caller, single("patch", record, params.run_id));
       },
     ),
   ];
@@ -109,13 +112,20 @@ function single(kind: "post" | "patch", record: Record<string, unknown>, id?: st
 }
 
 function answer(result: Ingested): Response {
-  const { kept, errors } = result;
+  const { kept } = result;
+  if (kept === 0) refuseForbidden(result);
+  const errors = result.errors.map(({ part, error }) => ({ part, error }));
   if (kept === 0 && errors.length > 0) {
     throw invalid(
       errors.map(({ part, error }) => ({ loc: ["body", part], msg: error, type: "value_error" })),
     );
   }
   return json(202, { message: "Runs ingested", ...(errors.length > 0 && { errors }) });
+}
+
+/** Where nothing was kept because the credential may not write there, that is the answer. */
+export function refuseForbidden({ errors }: Ingested): void {
+  if (errors.length > 0 && errors.every((each) => each.forbidden)) throw otherProject(errors[0]!.error);
 }
 
 async function readObject(request: Request): Promise<Record<string, unknown>> {

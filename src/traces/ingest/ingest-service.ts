@@ -2,13 +2,15 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { Feedback } from "../feedback/feedback.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import { maxProjectNameChars } from "../projects/project.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import { saveAttachment } from "./attachment-store.ts";
 import { startOf } from "./merge-run.ts";
+import type { OneProject, OneProjectRules } from "./one-project.ts";
 import { readRun, storable } from "./read-run.ts";
-import { RefusedPart } from "./refused-part.ts";
+import { ForbiddenPart, RefusedPart } from "./refused-part.ts";
 import type { RunChange } from "./run-change.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { PartError, SentAttachment, SentFeedback, SentParts } from "./sent-parts.ts";
@@ -21,6 +23,8 @@ export type IngestService = ReturnType<typeof createIngestService>;
 type RunContext = { workspaceId: string; receivedAt: string; project: string | undefined };
 /** As the client named its project, unchecked. */
 type Session = { id: unknown; name: unknown };
+/** Who sends: limited to one project or not, and the runs this request has written. */
+type Sender = { only: OneProject | undefined; written: Set<string> };
 type ReadRun = { part: string; change: RunChange; session: Session };
 
 export type IngestOptions = {
@@ -30,6 +34,7 @@ export type IngestOptions = {
   projects: ProjectService;
   feedback: FeedbackService;
   writer: RunWriter;
+  oneProject: OneProjectRules;
   /** Bytes of accepted runs that may wait for the database; beyond, clients are asked to come back. */
   maxWaitingBytes?: number;
 };
@@ -37,12 +42,16 @@ export type IngestOptions = {
 const maxAttachmentBytes = 20 * 1024 * 1024;
 
 export function createIngestService(options: IngestOptions) {
-  const { database, clock, logger, projects, feedback, writer } = options;
+  const { database, clock, logger, projects, feedback, writer, oneProject } = options;
   const maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
   let waitingBytes = 0;
 
   /** Undefined for a patch that names no project and cannot make a run: the run's own project stands. */
-  async function projectOf(change: RunChange, session: Session): Promise<string | undefined> {
+  async function projectOf(
+    change: RunChange,
+    session: Session,
+    only: OneProject | undefined,
+  ): Promise<string | undefined> {
     const { workspaceId } = change;
     if (session.id !== undefined && session.id !== null) {
       const id = normalizeUuid(session.id);
@@ -50,17 +59,19 @@ export function createIngestService(options: IngestOptions) {
       const known = await projects.existingProjectId(workspaceId, id);
       if (known === undefined)
         throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
+      oneProject.checkProject(only, known);
       return known;
     }
     const { name } = session;
     if (name === undefined || name === null || name === "") {
       return change.kind === "patch" && startOf([change]) === undefined
         ? undefined
-        : projects.projectIdOf(workspaceId);
+        : (only?.id ?? projects.projectIdOf(workspaceId));
     }
     if (typeof name !== "string" || name.length > maxProjectNameChars) {
       throw new RefusedPart(`session_name must be text of at most ${maxProjectNameChars} characters.`);
     }
+    oneProject.checkName(only, storable(name));
     return projects.projectIdOf(workspaceId, storable(name));
   }
 
@@ -80,23 +91,26 @@ export function createIngestService(options: IngestOptions) {
     });
   }
 
-  async function keepRun({ change, session }: ReadRun): Promise<void> {
-    change.projectId = await projectOf(change, session);
+  async function keepRun({ change, session }: ReadRun, only: OneProject | undefined): Promise<void> {
+    change.projectId = await projectOf(change, session, only);
+    if (only) change.onlyProjectId = only.id;
     waitingBytes += change.bytes;
     try {
-      await writer.add(change);
+      const kept = await writer.add(change);
+      if (!kept && only) oneProject.otherRun(only, change.id);
     } finally {
       waitingBytes -= change.bytes;
     }
   }
 
-  async function keepAttachment(workspaceId: string, sent: SentAttachment): Promise<void> {
+  async function keepAttachment(workspaceId: string, sent: SentAttachment, sender: Sender): Promise<void> {
     const runId = normalizeUuid(sent.runId);
     if (runId === null)
       throw new RefusedPart("The part's name must hold a run id: attachment.<run id>.<name>.");
     if (sent.content.byteLength > maxAttachmentBytes) {
       throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
     }
+    await oneProject.checkRun(workspaceId, sender.only, runId, sender.written);
     const { name, mimeType, content } = sent;
     await saveAttachment(database.sql, {
       workspaceId,
@@ -110,20 +124,27 @@ export function createIngestService(options: IngestOptions) {
   async function keepFeedback(
     workspaceId: string,
     sent: readonly SentFeedback[],
+    sender: Sender,
     result: Ingested,
   ): Promise<void> {
-    const read = sent.flatMap(({ part, id, record }) => {
+    const read: { part: string; feedback: Feedback }[] = [];
+    for (const { part, id, record } of sent) {
       try {
         const named = normalizeUuid(id);
         if (named === null)
           throw new RefusedPart("The part's name must hold the feedback's id: feedback.<id>.");
-        return [{ part, feedback: feedback.read(workspaceId, record, named) }];
+        const one = feedback.read(workspaceId, record, named);
+        await feedback.checkSender(one, sender.only, sender.written);
+        read.push({ part, feedback: one });
       } catch (error) {
         result.errors.push(refusal(part, error));
-        return [];
       }
-    });
-    const saved = new Set((await feedback.save(read.map((each) => each.feedback))).map((each) => each.id));
+    }
+    const written = await feedback.save(
+      read.map((each) => each.feedback),
+      sender.only,
+    );
+    const saved = new Set(written.map((each) => each.id));
     for (const { part, feedback: each } of read) {
       if (saved.has(each.id)) result.kept += 1;
       else result.errors.push({ part, error: "This feedback id is taken." });
@@ -132,6 +153,7 @@ export function createIngestService(options: IngestOptions) {
 
   /** A part that cannot be kept is named; a database that is away fails the request, so that it is sent again. */
   function refusal(part: string, error: unknown): PartError {
+    if (error instanceof ForbiddenPart) return { part, error: error.message, forbidden: true };
     if (error instanceof RefusedPart) return { part, error: error.message };
     if (error instanceof AppError) {
       if (error.retryable) throw error;
@@ -155,20 +177,38 @@ export function createIngestService(options: IngestOptions) {
   }
 
   return {
-    /** Resolves when everything that is kept is committed. Takes the runs out of `sent`. */
-    async ingest(workspaceId: string, sent: SentParts, project?: string): Promise<Ingested> {
+    /**
+     * Resolves when everything that is kept is committed. Takes the runs out of `sent`. `project` is where runs go that
+     * name none; `onlyProject` is the one its sender may write to.
+     */
+    async ingest(
+      workspaceId: string,
+      sent: SentParts,
+      project?: string,
+      onlyProject?: string,
+    ): Promise<Ingested> {
       if (waitingBytes > maxWaitingBytes) throw tooBusy();
+      const only = await oneProject.find(workspaceId, onlyProject);
+      const sender: Sender = { only, written: new Set() };
       const result: Ingested = { kept: 0, errors: [...sent.errors] };
       const context = { workspaceId, receivedAt: microTime(clock.now()), project };
       const runs = readRuns(sent.runs, context, result.errors);
-      await keepAll(runs, (run) => run.part, keepRun, result);
+      await keepAll(
+        runs,
+        (run) => run.part,
+        async (run) => {
+          await keepRun(run, only);
+          if (only) sender.written.add(run.change.id);
+        },
+        result,
+      );
       await keepAll(
         sent.attachments,
         (each) => each.part,
-        (each) => keepAttachment(workspaceId, each),
+        (each) => keepAttachment(workspaceId, each, sender),
         result,
       );
-      if (sent.feedback.length > 0) await keepFeedback(workspaceId, sent.feedback, result);
+      if (sent.feedback.length > 0) await keepFeedback(workspaceId, sent.feedback, sender, result);
       return result;
     },
     waitingBytes: () => waitingBytes,

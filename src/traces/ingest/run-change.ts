@@ -13,6 +13,8 @@ export type RunChange = {
   workspaceId: string;
   id: string;
   projectId: string | undefined;
+  /** The one project its sender may write to: of a run that stands in another, the change is refused. */
+  onlyProjectId?: string;
   receivedAt: string;
   fields: RunFields;
   /** JSON as the client sent it. */

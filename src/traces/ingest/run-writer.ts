@@ -8,8 +8,8 @@ import type { PriceOf } from "./model-prices.ts";
 import type { RunChange } from "./run-change.ts";
 
 export type RunWriter = {
-  /** Resolves once the change is committed. */
-  add(change: RunChange): Promise<void>;
+  /** Resolves once the change is committed. False: refused, because its sender may not write to the run's project. */
+  add(change: RunChange): Promise<boolean>;
   drain(): Promise<void>;
   stats(): WriteBatcherStats;
 };
@@ -24,7 +24,7 @@ export function createRunWriter(options: {
 }): RunWriter {
   const { database, partitions, priceOf } = options;
   const buffers: Buffer[] = [];
-  const batcher = new WriteBatcher<QueuedRun, void>({
+  const batcher = new WriteBatcher<QueuedRun, ReadonlySet<RunChange>>({
     name: "trace_runs",
     lanes: 2,
     maxRows: 500,
@@ -41,8 +41,8 @@ export function createRunWriter(options: {
     async write(rows) {
       for (let attempt = 0; ; attempt++) {
         try {
-          await writeFlush(rows);
-          return rows.map(() => undefined);
+          const refused = await writeFlush(rows);
+          return rows.map(() => refused);
         } catch (error) {
           // Another process made one of these runs between our look and our write.
           if (attempt >= conflictRetries || sqlState(error) !== "23505") throw error;
@@ -51,15 +51,18 @@ export function createRunWriter(options: {
     },
   });
 
-  async function writeFlush(rows: readonly QueuedRun[]): Promise<void> {
+  async function writeFlush(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>> {
     const found = await lookUp(searchesFor(rows));
     const plan = planFlush(rows, found, priceOf);
     // Only runs without a dotted order need their parent's.
     if (plan.missingParents.length > 0) {
       const parents = await findStoredRuns(database, plan.missingParents);
-      return execute(planFlush(rows, found, priceOf, parents));
+      const whole = planFlush(rows, found, priceOf, parents);
+      await execute(whole);
+      return whole.refused;
     }
-    return execute(plan);
+    await execute(plan);
+    return plan.refused;
   }
 
   async function lookUp(searches: { hinted: RunSearch[]; everywhere: RunSearch[] }) {
@@ -77,8 +80,11 @@ export function createRunWriter(options: {
   }
 
   return {
-    add: (change) =>
-      batcher.add({ id: change.id, workspaceId: change.workspaceId, changes: [change], bytes: change.bytes }),
+    async add(change) {
+      const { id, workspaceId, bytes } = change;
+      const refused = await batcher.add({ id, workspaceId, changes: [change], bytes });
+      return !refused.has(change);
+    },
     drain: () => batcher.drain(),
     stats: () => batcher.stats(),
   };

@@ -6,7 +6,8 @@ import { type PayloadField, payloadFields } from "./run-change.ts";
 
 export type SentAttachment = { part: string; runId: string; name: string; mimeType: string; content: Buffer };
 export type SentFeedback = { part: string; id: string; record: Record<string, unknown> };
-export type PartError = { part: string; error: string };
+/** `forbidden`: its sender may not write there. */
+export type PartError = { part: string; error: string; forbidden?: true };
 
 export type SentParts = {
   runs: { part: string; sent: SentRun }[];

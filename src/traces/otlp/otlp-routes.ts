@@ -1,6 +1,7 @@
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { writes } from "../access.ts";
+import { sends } from "../access.ts";
+import { refuseForbidden } from "../ingest/ingest-routes.ts";
 import type { Ingested } from "../ingest/ingest-service.ts";
 import { parsePart } from "../ingest/json-text.ts";
 import { RefusedPart } from "../ingest/refused-part.ts";
@@ -24,7 +25,7 @@ export function otlpRoutes(service: OtlpService): Route[] {
           "JSON or protobuf. The header `Langsmith-Project` names the project. Attributes of the GenAI, OpenInference, " +
           "Traceloop and Logfire conventions become inputs, outputs, usage and metadata of runs.",
         tag: "Tracing",
-        access: writes,
+        access: sends,
         rawBody: true,
         maxBodyBytes: maxSentBytes,
         responses: {
@@ -46,7 +47,9 @@ export function otlpRoutes(service: OtlpService): Route[] {
           caller.workspaceId,
           spans,
           headers.get("langsmith-project") ?? undefined,
+          caller.tracingProject,
         );
+        if (result.kept === 0) refuseForbidden(result);
         return isProtobuf ? protobufAnswer(result) : json(200, { partialSuccess: partial(result) });
       },
     ),

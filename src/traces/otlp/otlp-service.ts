@@ -16,6 +16,7 @@ export function createOtlpService(options: { database: Database; ingest: IngestS
       workspaceId: string,
       spans: readonly OtlpSpan[],
       project: string | undefined,
+      onlyProject?: string,
     ): Promise<Ingested> {
       const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
       const good: OtlpSpan[] = [];
@@ -46,7 +47,7 @@ export function createOtlpService(options: { database: Database; ingest: IngestS
           sent.runs.push({ part: span.spanId, sent: run });
         });
       }
-      const result = await ingest.ingest(workspaceId, sent, project);
+      const result = await ingest.ingest(workspaceId, sent, project, onlyProject);
       await relink(workspaceId, traceIds);
       return result;
     },

@@ -21,7 +21,7 @@ export function createAccountTool(accounts: ConnectedAccounts): StructuredToolIn
     async ({ provider, scopes }, config) => {
       const user = readPlatformUser(config.configurable);
       if (!user) {
-        return `Nobody started this run in person, so there is no one whose ${provider} account could be used.`;
+        return `Nobody started this run in person, with a key or a session that may use their accounts, so there is no one whose ${provider} account could be used.`;
       }
       const agentId = config.configurable?.assistant_id;
       const request = { provider, scopes, ...(typeof agentId === "string" ? { agentId } : {}) };
