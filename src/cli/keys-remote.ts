@@ -6,7 +6,8 @@ import { apiKey, createdApiKey } from "./client/answers.ts";
 import { findLocalServer } from "./client/local-server.ts";
 import { profilePath, readProfiles } from "./client/profile-file.ts";
 import { openSession } from "./client/session.ts";
-import type { KeysOptions } from "./keys.ts";
+import { type KeysOptions, keyRequest } from "./keys.ts";
+import { scopesText } from "./keys-text.ts";
 import { formatAge } from "./terminal/amounts.ts";
 import { printTable } from "./terminal/table.ts";
 
@@ -33,6 +34,7 @@ export async function listKeys(options: KeysOptions): Promise<void> {
     [
       { head: "NAME", flexible: true },
       { head: "ROLE" },
+      { head: "SCOPES" },
       { head: "KEY" },
       { head: "LAST USED" },
       { head: "EXPIRES" },
@@ -40,7 +42,8 @@ export async function listKeys(options: KeysOptions): Promise<void> {
     ],
     keys.map((key) => [
       { text: key.name, style: "bold" },
-      key.role,
+      key.service ? `${key.role} (service)` : key.role,
+      scopesText(key),
       key.prefix,
       key.last_used_at ? formatAge(key.last_used_at, now) : "never",
       key.expires_at ? formatAge(key.expires_at, now) : "never",
@@ -51,11 +54,13 @@ export async function listKeys(options: KeysOptions): Promise<void> {
 
 export async function createKey(name: string, options: KeysOptions): Promise<void> {
   const { api, connection, output } = await openSession(options);
-  const made = await api.call(createdApiKey, "POST", "/v2/api-keys", { body: { name, role: options.role } });
+  const made = await api.call(createdApiKey, "POST", "/v2/api-keys", {
+    body: keyRequest(name, options),
+  });
   output.data(made);
   output.line(output.paint("green", made.key));
   output.line(
-    `Key "${made.name}" (${made.role}, id ${made.id}) for ${connection.url}. It is not shown again.`,
+    `Key "${made.name}" (${made.role}, ${scopesText(made)}, id ${made.id}) for ${connection.url}. It is not shown again.`,
   );
 }
 

@@ -11,7 +11,8 @@ import { createLogger, type Logger } from "../platform/logger.ts";
 import { createApiKeyHasher } from "../workspaces/api-key-hasher.ts";
 import { type ApiKeyService, createApiKeyService } from "../workspaces/api-key-service.ts";
 import { createIdentityChanges } from "../workspaces/identity-change-service.ts";
-import type { KeysOptions } from "./keys.ts";
+import { type KeysOptions, keyRequest } from "./keys.ts";
+import { scopesText } from "./keys-text.ts";
 import { withDatabase } from "./local-database.ts";
 import { findOperator } from "./operator.ts";
 import { createOutput, formatTable } from "./output.ts";
@@ -28,12 +29,13 @@ export async function listKeys(options: KeysOptions): Promise<void> {
   const rows = keys.map((key) => [
     key.id,
     key.name,
-    key.role,
+    key.user_id === null ? `${key.role} (service)` : key.role,
+    scopesText(key),
     key.prefix,
     key.last_used_at?.toISOString() ?? "never used",
     key.expires_at === null ? "" : `until ${key.expires_at.toISOString()}`,
   ]);
-  const [head, ...lines] = formatTable([["ID", "NAME", "ROLE", "KEY", "LAST USED", ""], ...rows]);
+  const [head, ...lines] = formatTable([["ID", "NAME", "ROLE", "SCOPES", "KEY", "LAST USED", ""], ...rows]);
   output.line(output.paint("bold", head ?? ""));
   for (const line of lines) output.line(line);
 }
@@ -41,11 +43,13 @@ export async function listKeys(options: KeysOptions): Promise<void> {
 export async function createKey(name: string, options: KeysOptions): Promise<void> {
   const output = createOutput(options);
   const made = await withKeys(options, (service, caller) =>
-    service.create(caller, { name, role: options.role }),
+    service.create(caller, keyRequest(name, options)),
   );
   output.data(made);
   output.line(output.paint("green", made.key));
-  output.line(`Key "${made.name}" (${made.role}, id ${made.id}). It is not shown again.`);
+  output.line(
+    `Key "${made.name}" (${made.role}, ${scopesText(made)}, id ${made.id}). It is not shown again.`,
+  );
 }
 
 export async function revokeKey(id: string, options: KeysOptions): Promise<void> {

@@ -1,8 +1,47 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Role, roles } from "../platform/http/caller.ts";
+import { type Scope, scopes } from "../platform/http/scope.ts";
 import type { GlobalOptions } from "./program.ts";
 
-export type KeysOptions = GlobalOptions & { role?: Role };
+export type KeysOptions = GlobalOptions & {
+  role?: Role;
+  scope?: Scope[];
+  expires?: Date;
+  service?: boolean;
+  tracingProject?: string;
+};
+
+/** What `treadle keys create` asks for, by the names of the wire. */
+export function keyRequest(name: string, options: KeysOptions) {
+  return {
+    name,
+    // A service has the role its scopes need; a person's key is an admin's unless told otherwise.
+    role: options.role ?? (options.service ? undefined : ("admin" satisfies Role)),
+    scopes: options.scope,
+    service: options.service,
+    tracing_project: options.tracingProject,
+    expires_at: options.expires,
+  };
+}
+
+/** `90d`, `12h`, or a time. */
+export function readExpiry(text: string, now: Date = new Date()): Date {
+  const [, amount, unit] = /^(\d+)(d|h)$/.exec(text.trim()) ?? [];
+  const at = amount
+    ? new Date(now.getTime() + Number(amount) * (unit === "d" ? 86_400_000 : 3_600_000))
+    : new Date(text);
+  if (!Number.isNaN(at.getTime()) && at > now) return at;
+  throw new InvalidArgumentError(
+    "Write a span from now such as 90d or 12h, or a time to come such as 2030-01-31.",
+  );
+}
+
+function addScope(text: string, before: Scope[] = []): Scope[] {
+  const named = text.split(",").map((each) => each.trim());
+  const unknown = named.find((each) => !(scopes as readonly string[]).includes(each));
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${scopes.join(", ")}.`);
+  return [...new Set([...before, ...(named as Scope[])])];
+}
 
 /** On the named server, or on the database itself, so that somebody who lost every key can still make one. */
 export function register(program: Command): void {
@@ -19,7 +58,9 @@ TREADLE_WORKSPACE_ID). The encryption key is always rotated on the database.
 
 Examples:
   treadle keys list
-  treadle keys create ci --role editor
+  treadle keys create ci --service --scope deploy,read --expires 90d
+  treadle keys create my-app --service --scope traces:write --tracing-project my-app
+  treadle keys create laptop --role editor
   treadle keys revoke 01981f5e-...
   treadle keys list --url https://treadle.example.com`,
     );
@@ -35,7 +76,20 @@ Examples:
   keys
     .command("create")
     .argument("<name>", "what the key is for")
-    .addOption(new Option("--role <role>", "what it may do").choices(roles).default("admin" satisfies Role))
+    .addOption(
+      new Option(
+        "--role <role>",
+        "how much it may do (default: admin; of a service key: what its scopes need)",
+      ).choices(roles),
+    )
+    .option(
+      "--scope <scope>",
+      `limit it to this; may be given again or as a list: ${scopes.join(", ")} (default: everything its role allows)`,
+      addScope,
+    )
+    .option("--expires <when>", "90d, 12h or a time (default: never)", (text: string) => readExpiry(text))
+    .option("--service", "a key of the workspace and of no person, for CI and other machines; needs --scope")
+    .option("--tracing-project <name>", "with --scope traces:write: the one project it may write to")
     .description("make an API key and print it, once")
     .action(async (name: string, _options: object, command: Command) => {
       const options = command.optsWithGlobals<KeysOptions>();

@@ -70,6 +70,10 @@ export const apiKey = z.looseObject({
   name: text,
   prefix: text,
   role: text,
+  // Servers of an earlier version know none of these.
+  scopes: z.array(text).nullish(),
+  tracing_project: nullable,
+  service: z.boolean().nullish(),
   last_used_at: nullable,
   expires_at: nullable,
 });

@@ -73,10 +73,22 @@ export function KeysTab() {
               },
               { key: "prefix", header: "Key", cell: (row) => <code>{row.prefix}</code> },
               { key: "role", header: "Role", cell: (row) => roleNames[row.role] },
+              { key: "scopes", header: "Scopes", cell: (row) => <Scopes of={row} /> },
               {
                 key: "user",
                 header: "Belongs to",
-                cell: (row) => people.get(row.user_id) ?? <span className="muted">–</span>,
+                cell: (row) =>
+                  row.service ? (
+                    <Badge title="Belongs to the workspace and to no person">service</Badge>
+                  ) : (
+                    (people.get(row.user_id ?? "") ?? <span className="muted">–</span>)
+                  ),
+              },
+              {
+                key: "maker",
+                header: "Made by",
+                wideOnly: true,
+                cell: (row) => people.get(row.created_by ?? "") ?? <span className="muted">not known</span>,
               },
               {
                 key: "used",
@@ -133,6 +145,18 @@ export function KeysTab() {
         </ConfirmDialog>
       )}
     </Section>
+  );
+}
+
+function Scopes({ of: { scopes, tracing_project } }: { of: ApiKey }) {
+  if (scopes === null) return <span className="muted">all of its role</span>;
+  return (
+    <span className="row">
+      {scopes.map((scope) => (
+        <Badge key={scope}>{scope}</Badge>
+      ))}
+      {tracing_project !== null && <span className="muted">of {tracing_project}</span>}
+    </span>
   );
 }
 

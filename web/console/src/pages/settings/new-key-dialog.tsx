@@ -14,7 +14,7 @@ import {
   Select,
 } from "../../ui/index.ts";
 import { useWorkspace } from "../../workspace.tsx";
-import { type CreatedApiKey, rolesUpTo } from "./settings-api.ts";
+import { type CreatedApiKey, isForServices, rolesUpTo, type Scope, scopes } from "./settings-api.ts";
 
 const lifetimes = [
   { value: "", label: "Never" },
@@ -31,26 +31,37 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
   const [role, setRole] = useState<Role>(current.role);
   const [days, setDays] = useState("");
   const [everywhere, setEverywhere] = useState(false);
+  const [service, setService] = useState(false);
+  const [limited, setLimited] = useState(false);
+  const [chosen, setChosen] = useState<readonly Scope[]>([]);
+  const [project, setProject] = useState("");
   const [tried, setTried] = useState(false);
+  const offered = scopes.filter(({ value }) => !service || isForServices(value));
+  const named = chosen.filter((scope) => offered.some(({ value }) => value === scope));
+  const onlyTraces = named.length === 1 && named[0] === "traces:write";
   const client = useQueryClient();
   const create = useMutation({
     mutationFn: () =>
       api.post<CreatedApiKey>("/v2/api-keys", {
         name: name.trim(),
         role,
-        ...(everywhere ? { workspace_id: null } : {}),
-        ...(days === ""
-          ? {}
-          : { expires_at: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
+        ...(everywhere && !service ? { workspace_id: null } : {}),
+        ...(service ? { service } : {}),
+        ...(limited || service ? { scopes: named } : {}),
+        ...((limited || service) && onlyTraces && project.trim() !== ""
+          ? { tracing_project: project.trim() }
+          : {}),
+        ...(days === "" ? {} : { expires_in_days: Number(days) }),
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: ["settings", "keys"] }),
   });
   const fields = create.error instanceof ApiError ? create.error.fields : {};
   const wrong = name.trim() === "" ? "Name it after what uses it, for example ci." : null;
+  const none = (limited || service) && named.length === 0 ? "Choose at least one." : null;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     setTried(true);
-    if (!wrong) create.mutate();
+    if (!wrong && !none) create.mutate();
   };
   if (create.data) return <ShownOnce created={create.data} onClose={onClose} />;
   return (
@@ -77,15 +88,61 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
             options={rolesUpTo(current.role)}
           />
         </Field>
-        <Field label="Expires" error={fields.expires_at}>
+        {current.role === "admin" && (
+          <Checkbox
+            label="Service key"
+            hint="For CI and other machines: it belongs to the workspace and to no person, and stays when you leave."
+            checked={service}
+            onChange={(event) => setService(event.target.checked)}
+          />
+        )}
+        {!service && (
+          <Checkbox
+            label="Limit it to some scopes"
+            hint="Otherwise it does everything its role allows."
+            checked={limited}
+            onChange={(event) => setLimited(event.target.checked)}
+          />
+        )}
+        {(limited || service) && (
+          <fieldset className="scopes">
+            <legend>Scopes</legend>
+            {offered.map(({ value, label, hint }) => (
+              <Checkbox
+                key={value}
+                label={label}
+                hint={hint}
+                checked={chosen.includes(value)}
+                onChange={(event) =>
+                  setChosen(
+                    event.target.checked ? [...chosen, value] : chosen.filter((each) => each !== value),
+                  )
+                }
+              />
+            ))}
+            <ErrorLine error={(tried ? none : null) ?? fields.scopes ?? null} />
+          </fieldset>
+        )}
+        {(limited || service) && onlyTraces && (
+          <Field
+            label="Tracing project"
+            hint="Leave it empty for every project."
+            error={fields.tracing_project}
+          >
+            <Input value={project} onChange={(event) => setProject(event.target.value)} />
+          </Field>
+        )}
+        <Field label="Expires" error={fields.expires_at ?? fields.expires_in_days}>
           <Select value={days} onChange={(event) => setDays(event.target.value)} options={lifetimes} />
         </Field>
-        <Checkbox
-          label="For every workspace"
-          hint="Otherwise it opens only this one."
-          checked={everywhere}
-          onChange={(event) => setEverywhere(event.target.checked)}
-        />
+        {!service && (
+          <Checkbox
+            label="For every workspace"
+            hint="Otherwise it opens only this one."
+            checked={everywhere}
+            onChange={(event) => setEverywhere(event.target.checked)}
+          />
+        )}
         {/* Enter sends the form, without a second button in it. */}
         <button type="submit" hidden />
         <ErrorLine error={Object.keys(fields).length === 0 ? create.error : null} />

@@ -2,12 +2,29 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import type { Role } from "../../session.ts";
 
+export const scopes = [
+  { value: "read", label: "read", hint: "Look at everything viewers see. No secrets, no accounts." },
+  { value: "runs", label: "runs", hint: "Start and cancel runs; threads, assistants, store and crons." },
+  { value: "traces:write", label: "traces:write", hint: "Send traces, feedback and datasets." },
+  { value: "deploy", label: "deploy", hint: "Deployments, revisions and uploads." },
+  { value: "export", label: "export", hint: "Bulk exports and their destinations. Needs the role Admin." },
+  { value: "accounts", label: "accounts", hint: "Use the accounts you have connected." },
+  { value: "admin", label: "admin", hint: "Everything its role allows. Needs the role Admin." },
+] as const;
+export type Scope = (typeof scopes)[number]["value"];
+/** A service is no person: it has no accounts, and makes neither keys nor members. */
+export const isForServices = (scope: Scope) => scope !== "accounts" && scope !== "admin";
+
 export type ApiKey = {
   id: string;
   name: string;
   prefix: string;
   role: Role;
-  user_id: string;
+  scopes: Scope[] | null;
+  tracing_project: string | null;
+  service: boolean;
+  user_id: string | null;
+  created_by: string | null;
   workspace_id: string | null;
   created_at: string;
   last_used_at: string | null;
