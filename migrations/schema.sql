@@ -38,7 +38,7 @@ $function$;
 create table api_keys (
   id uuid not null,
   organization_id uuid not null,
-  user_id uuid not null,
+  user_id uuid,
   workspace_id uuid,
   name text not null,
   prefix text not null,
@@ -49,14 +49,22 @@ create table api_keys (
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
   managed boolean default false not null,
+  scopes text[],
+  tracing_project text,
+  created_by uuid,
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_hash_key UNIQUE (hash),
+  constraint api_keys_one_project CHECK (((tracing_project IS NULL) OR (scopes = ARRAY['traces:write'::text]))),
   constraint api_keys_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'editor'::text, 'admin'::text]))),
+  constraint api_keys_scopes_known CHECK (((scopes <@ ARRAY['read'::text, 'runs'::text, 'traces:write'::text, 'deploy'::text, 'export'::text, 'accounts'::text, 'admin'::text]) AND (cardinality(scopes) > 0))),
+  constraint api_keys_service CHECK (((user_id IS NOT NULL) OR ((workspace_id IS NOT NULL) AND (scopes IS NOT NULL) AND (NOT (scopes && ARRAY['accounts'::text, 'admin'::text]))))),
+  constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX api_keys_user ON public.api_keys USING btree (user_id) WHERE (revoked_at IS NULL);
+CREATE INDEX api_keys_workspace ON public.api_keys USING btree (workspace_id) WHERE (revoked_at IS NULL);
 
 create table assistant_versions (
   workspace_id uuid not null,
@@ -508,6 +516,17 @@ create table deployment_metrics (
   constraint deployment_metrics_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
 );
 CREATE INDEX deployment_metrics_age ON public.deployment_metrics USING btree (at);
+
+create table deployment_tracing_keys (
+  deployment_id uuid not null,
+  api_key_id uuid not null,
+  project text not null,
+  key_sealed text not null,
+  created_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  constraint deployment_tracing_keys_pkey PRIMARY KEY (deployment_id),
+  constraint deployment_tracing_keys_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
+);
 
 create table deployments (
   id uuid not null,
@@ -1043,15 +1062,6 @@ create table trace_settings (
   constraint trace_settings_pkey PRIMARY KEY (workspace_id),
   constraint trace_settings_retention_days_check CHECK ((retention_days > 0)),
   constraint trace_settings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
-);
-
-create table tracing_keys (
-  workspace_id uuid not null,
-  api_key_id uuid not null,
-  key_sealed text not null,
-  created_at timestamp with time zone default now() not null,
-  constraint tracing_keys_pkey PRIMARY KEY (workspace_id),
-  constraint tracing_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
 create table user_logins (

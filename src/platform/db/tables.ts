@@ -22,7 +22,7 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 export interface ApiKeysTable {
   id: string;
   organization_id: string;
-  user_id: string;
+  user_id: string | null;
   workspace_id: string | null;
   name: string;
   prefix: string;
@@ -33,6 +33,9 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   managed: Generated<boolean>;
+  scopes: string[] | null;
+  tracing_project: string | null;
+  created_by: string | null;
 }
 
 export interface AssistantVersionsTable {
@@ -372,6 +375,15 @@ export interface DeploymentMetricsTable {
   requests: Generated<number>;
   errors: Generated<number>;
   busy_ms: Generated<number>;
+}
+
+export interface DeploymentTracingKeysTable {
+  deployment_id: string;
+  api_key_id: string;
+  project: string;
+  key_sealed: string;
+  created_at: Timestamp;
+  renew_at: Timestamp;
 }
 
 export interface DeploymentsTable {
@@ -787,13 +799,6 @@ export interface TraceSettingsTable {
   retention_days: number | null;
 }
 
-export interface TracingKeysTable {
-  workspace_id: string;
-  api_key_id: string;
-  key_sealed: string;
-  created_at: Generated<Timestamp>;
-}
-
 export interface UserLoginsTable {
   organization_id: string;
   issuer: string;
@@ -846,6 +851,7 @@ export interface Tables {
   deployment_instances: DeploymentInstancesTable;
   deployment_logs: DeploymentLogsTable;
   deployment_metrics: DeploymentMetricsTable;
+  deployment_tracing_keys: DeploymentTracingKeysTable;
   deployments: DeploymentsTable;
   encryption_keys: EncryptionKeysTable;
   git_integrations: GitIntegrationsTable;
@@ -877,7 +883,6 @@ export interface Tables {
   trace_projects: TraceProjectsTable;
   trace_runs: TraceRunsTable;
   trace_settings: TraceSettingsTable;
-  tracing_keys: TracingKeysTable;
   user_logins: UserLoginsTable;
   users: UsersTable;
   workspaces: WorkspacesTable;
