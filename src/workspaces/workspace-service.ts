@@ -96,7 +96,7 @@ export function createWorkspaceService(options: {
     // A person in the console, by no key: the memberships alone decide.
     if (caller.via === "console" && !key) {
       const { organizationId, userId } = caller;
-      return { organizationId, userId, keyRole: "admin", onlyWorkspaceId: null };
+      return { organizationId, userId, keyRole: "admin", onlyWorkspaceId: null, isService: false };
     }
     return {
       organizationId: caller.organizationId,

@@ -80,7 +80,7 @@ export function createSessionAuthenticator(options: {
       organizationId: person.organization_id,
       // No key limits a person: the membership alone decides.
       ...chooseWorkspace({ ...person, role: "admin" }, asked ?? inside(session, workspaces)),
-      userId: person.user_id,
+      userId: session.user_id,
       via: "console",
       scopes: null,
       mayUseAccounts: true,

@@ -48,6 +48,13 @@ export function createSignInService(options: {
       if (isExpired(identity.expires_at, clock.now())) {
         throw badCredential("This key has expired. Use another one.");
       }
+      if (identity.user_id === null) {
+        throw new AppError({
+          code: "sign_in.service_key",
+          kind: "forbidden",
+          message: "This is the key of a service, and the console is for people. Use the key of a person.",
+        });
+      }
       return sessions.start({
         organizationId: identity.organization_id,
         userId: identity.user_id,
