@@ -20,6 +20,11 @@ export const agentSettingsSchema = z.object({
   TREADLE_PORT: port.optional().describe("Port to listen on; default 2024."),
   PORT: port.optional().describe("Used when TREADLE_PORT is not set."),
   TREADLE_HOST: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
+  TREADLE_READY_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A file it writes once it serves: its URL and graphs, as one JSON object."),
   TREADLE_PROJECT_FILE: z
     .string()
     .min(1)
@@ -109,6 +114,7 @@ export type DefaultAssistantConfigs = Record<
 export type AgentConfig = {
   /** The project file, absolute. */
   configPath: string;
+  readyFile: string | undefined;
   host: string;
   port: number;
   dataDir: string;
@@ -155,6 +161,7 @@ export function parseAgentConfig(
   const authRequired = env.TREADLE_AGENT_AUTH === "auto" ? asked : env.TREADLE_AGENT_AUTH === "required";
   return {
     configPath: path,
+    readyFile: env.TREADLE_READY_FILE,
     host: env.TREADLE_HOST,
     port: env.TREADLE_PORT ?? env.PORT ?? defaultAgentPort,
     dataDir: resolve(env.TREADLE_DATA_DIR ?? join(dirname(path), ".treadle-agent")),

@@ -1,5 +1,6 @@
 import { type Areas, composeAreas } from "./compose.ts";
 import type { Config } from "./config.ts";
+import { describeIsolation, type IsolationKind } from "./control-plane/sandbox/isolation.ts";
 import { migrationsFolder } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
@@ -20,6 +21,8 @@ export type Started = {
   port: number;
   databaseUrl: string;
   notes: string[];
+  /** What stands between deployed code and the rest of this machine. */
+  isolation: { kind: IsolationKind; message: string };
   workspaceId: string;
   /** Null when this start did not make it: it is in the credentials file. */
   apiKey: string | null;
@@ -114,6 +117,7 @@ export async function createApp(
       server = await listen(http, { host: config.host, port: config.port, logger, onUpgrade, onRequest });
       // Only now: deployed servers are told the platform's address.
       await controlPlane.start();
+      const isolation = await controlPlane.isolation();
       await writeCredentials(config.dataDir, {
         url: publicUrl(),
         workspaceId: identity.workspaceId,
@@ -124,6 +128,7 @@ export async function createApp(
         port: server.port,
         databaseUrl,
         notes,
+        isolation: { kind: isolation.kind, message: describeIsolation(isolation) },
         workspaceId: identity.workspaceId,
         apiKey: identity.apiKeyOrigin === "generated" ? identity.apiKey : null,
         signInLink: () => workspaces.makeSignInLink(publicUrl()),

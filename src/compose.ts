@@ -200,6 +200,10 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     database,
     metrics,
     hasRootPage: true,
+    metadata: async () => {
+      const { kind, setting, refusal } = await controlPlane.isolation();
+      return { isolation: { kind, setting, deploys: refusal === null } };
+    },
     info: {
       version: version(),
       graphLibraryVersion: builtin.kit.version,

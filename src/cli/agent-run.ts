@@ -1,3 +1,4 @@
+import { rename, writeFile } from "node:fs/promises";
 import { url as debuggerUrl } from "node:inspector";
 import type { AgentApp, StartedAgent } from "../agent-app.ts";
 import { type AgentConfig, readAgentConfig } from "../config.ts";
@@ -40,6 +41,12 @@ export async function runAgent(options: AgentOptions): Promise<number> {
   }
 }
 
+/** Renamed into place: who waits for it sees the whole of it or nothing. */
+async function writeReadyFile(path: string, said: object): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(said), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
 /** The embedded database is in the folder, so only one process may use it. */
 async function lockEmbedded(config: AgentConfig) {
   if (config.databaseUrl !== undefined) return undefined;
@@ -65,15 +72,10 @@ async function start(app: AgentApp, config: AgentConfig, output: Output): Promis
     done();
   }
   const database = config.databaseUrl === undefined ? "embedded" : "external";
-  output.data({
-    url: started.url,
-    port: started.port,
-    graphs: started.graphs,
-    broken: started.broken,
-    database,
-    notes: started.notes,
-    pid: process.pid,
-  });
+  const { url, port, graphs, broken, notes } = started;
+  const said = { url, port, graphs, broken, database, notes, pid: process.pid };
+  if (config.readyFile === undefined) output.data(said);
+  else await writeReadyFile(config.readyFile, said);
   const facts = { ...started, version: readVersion(), config, database } as const;
   for (const line of formatAgentBanner(facts, output.paint)) output.line(line);
 }

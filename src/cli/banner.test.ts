@@ -9,6 +9,7 @@ const facts = {
   dataDir: "/data/of treadle",
   database: "embedded" as const,
   notes: [],
+  isolation: { kind: "sandbox", message: "Deployed code runs in a sandbox of its own." },
 };
 const plain = (_style: unknown, text: string) => text;
 
@@ -40,4 +41,14 @@ test("notes are shown, and the labels are aligned", () => {
     .filter((line) => /^ {2}[A-Z]/.test(line))
     .map((line) => line.search(/(?<= {2})\S+$|http|in \/|trk|\/data|embedded|0198/));
   expect(new Set(columns.filter((column) => column >= 0))).toEqual(new Set([16]));
+});
+
+test("where there are no walls around deployed code, that is said with the way out", () => {
+  expect(formatBanner(facts, plain).join("\n")).toContain(
+    "Deployed code each deployment in a sandbox of its own",
+  );
+  const isolation = { kind: "none", message: "Code of all workspaces shares one user. Install bubblewrap." };
+  const text = formatBanner({ ...facts, isolation }, plain).join("\n");
+  expect(text).toContain("NOT isolated");
+  expect(text).toContain("note  Code of all workspaces shares one user. Install bubblewrap.");
 });

@@ -12,6 +12,15 @@ export type BannerFacts = {
   dataDir: string;
   database: "embedded" | "external";
   notes: string[];
+  /** What stands between deployed code and the rest of this machine. */
+  isolation: { kind: string; message: string };
+};
+
+const isolationRows: Record<string, string> = {
+  sandbox: "each deployment in a sandbox of its own",
+  containers: "each deployment in a container of its own",
+  users: "each deployment as a user of its own, without a sandbox",
+  none: "NOT isolated: runs as the platform's own user",
 };
 
 /** What a person needs after a start, most wanted first. */
@@ -37,14 +46,15 @@ export function formatBanner(facts: BannerFacts, paint: Output["paint"]): string
     ...(facts.apiKey === null ? [] : ([["", `shown once; kept in ${credentials}`]] as [string, string][])),
     ["Data folder", facts.dataDir],
     ["Database", facts.database === "embedded" ? "embedded PostgreSQL" : "external (DATABASE_URL)"],
+    ["Deployed code", isolationRows[facts.isolation.kind] ?? facts.isolation.kind],
   ];
+  const walled = facts.isolation.kind === "sandbox" || facts.isolation.kind === "containers";
+  const notes = walled ? facts.notes : [...facts.notes, facts.isolation.message];
   return [
     `${paint(["bold", "green"], "Treadle")} ${facts.version} is ready`,
     "",
     ...rows.map(([label, value]) => `  ${paint("dim", label.padEnd(14))}${value}`.trimEnd()),
-    ...(facts.notes.length === 0
-      ? []
-      : ["", ...facts.notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
+    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `  ${paint("yellow", "note")}  ${note}`)]),
     "",
     "  Try it:",
     `    curl ${facts.url}/v2/workspaces -H "X-Api-Key: ${facts.apiKey ?? "YOUR_API_KEY"}"`,

@@ -35,6 +35,7 @@ const checks: [string, (config: Config) => Promise<Verdict>][] = [
   ["Database", checkDatabase],
   ["git", checkGit],
   ["Docker", checkDocker],
+  ["Isolation", checkIsolation],
 ];
 
 export async function examineMachine(config: Config): Promise<Finding[]> {
@@ -180,6 +181,22 @@ async function checkGit(): Promise<Verdict> {
       fix: "Install git (for example `apt install git`) and make sure it is in PATH.",
     };
   }
+}
+
+/** By starting a sandbox, as the platform does. */
+async function checkIsolation({ deployments, dataDir }: Config): Promise<Verdict> {
+  if (deployments.runtime === "docker") return { status: "ok", message: "containers" };
+  const { createWalls } = await import("../control-plane/sandbox/walls.ts");
+  const { describeIsolation } = await import("../control-plane/sandbox/isolation.ts");
+  const walls = createWalls({
+    setting: deployments.isolation,
+    mustPass: [process.execPath, import.meta.dirname, dataDir],
+  });
+  const found = await walls.isolation();
+  const message = describeIsolation(found);
+  if (found.refusal !== null) return { status: "failed", message };
+  if (found.kind === "sandbox") return { status: "ok", message };
+  return { status: "warning", message, ...(found.fix ? { fix: found.fix } : {}) };
 }
 
 async function checkDocker(): Promise<Verdict> {

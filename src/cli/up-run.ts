@@ -65,6 +65,7 @@ async function start(app: App, config: Config, output: Output, firstStart: boole
       data_dir: started.dataDir,
       database: started.database,
       notes: started.notes,
+      isolation: started.isolation.kind,
       pid: process.pid,
     });
     // A link that signs in is for eyes, never for a log that others read.

@@ -7,7 +7,12 @@ import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-run
 import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
 import { portTaken } from "../../src/control-plane/runtimes/instance.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
-import type { Handle, Runtime, StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
+import {
+  type Handle,
+  type Runtime,
+  readyFileName,
+  type StartSpec,
+} from "../../src/control-plane/runtimes/runtime.ts";
 import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
@@ -93,6 +98,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
         deploymentId: randomUUID(),
         workspaceId: randomUUID(),
         home: join(folder.path, `home-${instanceId}`),
+        instanceFolder: join(folder.path, `instance-${instanceId}`),
         port,
         folder: join(folder.path, "project"),
         configPath: "langgraph.json",
@@ -132,7 +138,11 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     expect(await runtime.isRunning(handle)).toBe(true);
     expect(await runtime.find(spec.instanceId)).not.toBeNull();
     expect(await runtime.find(randomUUID())).toBeNull();
-    await waitUntil(async () => (await log(spec)).includes('{"url"'), {
+    const said = () =>
+      handle.announces
+        ? log(spec)
+        : readFile(join(spec.instanceFolder, readyFileName), "utf8").catch(() => "");
+    await waitUntil(async () => (await said()).includes('{"url"'), {
       what: "its announcement",
       timeoutMs: 10_000,
     });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { appendFile, readFile, stat } from "node:fs/promises";
+import { appendFile, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
@@ -55,13 +55,12 @@ async function newInstance(): Promise<Instance> {
 
 function follow(
   instance: Instance,
-  more: { onAnnounced?(said: Announced): void; maxFileBytes?: number } = {},
+  more: { onAnnounced?(said: Announced): void; maxFileBytes?: number; maxBacklogBytes?: number } = {},
 ) {
   const { database } = test;
   const logger = createLogger({ level: "silent" });
   return followLog({
     ...{ database, clock: systemClock, logger, instance, secrets: ["hush-hush"] },
-    onAnnounced() {},
     ...more,
   });
 }
@@ -70,8 +69,14 @@ const lines = async () =>
   (await readLogs(test.database.sql, { deploymentId, kind: "deploy", order: "asc", limit: 10_000 })).map(
     ({ message }) => message,
   );
-const until = (text: string) =>
-  waitUntil(async () => (await lines()).includes(text), { what: `the line ${text}`, timeoutMs: 10_000 });
+const until = (text: string, timeoutMs = 10_000) =>
+  waitUntil(async () => (await stored(text)).lines > 0, { what: `the line ${text}`, timeoutMs });
+async function stored(pattern: string): Promise<{ lines: number; different: number }> {
+  const { rows } = await raw<{ lines: number; different: number }>`
+    select count(*)::int as lines, count(distinct message)::int as different
+    from deployment_logs where message like ${pattern}`.execute(test.database.sql);
+  return rows[0]!;
+}
 
 describe("a server's log", () => {
   it("is stored line by line, without secrets, and goes on after a restart where it stopped", async () => {
@@ -96,21 +101,50 @@ describe("a server's log", () => {
     await waitUntil(() => said.length === 1, { what: "the announcement", timeoutMs: 10_000 });
     await tail.stop();
     expect(said).toEqual([{ graphs: ["a"], broken: { b: "no" } }]);
-    expect((await readInstance(test.database.sql, instance.id))!.announced).toEqual(said[0]);
   });
 
-  it("begins anew when its file is large, keeps the piece before, and loses no line", async () => {
+  it("is stored whole while its file is given back to the disk, however fast it is written", {
+    timeout: 120_000,
+  }, async () => {
     const instance = await newInstance();
-    const tail = follow(instance, { maxFileBytes: 1_000 });
-    await appendFile(instance.log_path, `${"x".repeat(1_200)}\nlast of the first\n`);
-    await until("last of the first");
-    await waitUntil(async () => (await stat(instance.log_path)).size === 0, {
-      what: "the cut",
-      timeoutMs: 10_000,
-    });
-    expect(await readFile(`${instance.log_path}.1`, "utf8")).toContain("last of the first");
-    await appendFile(instance.log_path, "first of the second\n");
-    await until("first of the second");
+    const tail = follow(instance, { maxFileBytes: 1_000_000 });
+    const count = 100_000;
+    const file = await open(instance.log_path, "a");
+    for (let first = 0; first < count; first += 1_000) {
+      await file.appendFile(
+        Array.from({ length: 1_000 }, (_, index) => `quick ${first + index} ${"x".repeat(80)}\n`).join(""),
+      );
+    }
+    await file.close();
+    await until(`quick ${count - 1} ${"x".repeat(80)}`, 60_000);
     await tail.stop();
+    expect(await stored("quick %")).toEqual({ lines: count, different: count });
+    const { size, blocks } = await stat(instance.log_path);
+    expect(blocks * 512).toBeLessThan(Math.min(size, 3_000_000));
+  });
+
+  it("cuts a line of 20 MB with a notice and goes on with the next", { timeout: 60_000 }, async () => {
+    const instance = await newInstance();
+    const tail = follow(instance);
+    await appendFile(instance.log_path, `long ${"y".repeat(20_000_000)}\nafter the long line\n`);
+    await until("after the long line", 30_000);
+    await tail.stop();
+    const [long] = (await lines()).filter((line) => line.startsWith("long y"));
+    expect(long).toContain("[cut: the line is longer than 65536 bytes]");
+    expect(long!.length).toBeLessThan(20_000);
+    expect(await stored("long y%")).toEqual({ lines: 1, different: 1 });
+  });
+
+  it("leaves out what is more than can wait, and says how much", { timeout: 60_000 }, async () => {
+    const instance = await newInstance();
+    const count = 50_000;
+    await appendFile(instance.log_path, Array.from({ length: count }, (_, at) => `flood ${at}\n`).join(""));
+    const tail = follow(instance, { maxBacklogBytes: 100_000 });
+    await until(`flood ${count - 1}`);
+    await tail.stop();
+    const notices = (await lines()).map((line) => /^(\d+) lines \(.* MB\) were left out/.exec(line)?.[1]);
+    const left = notices.reduce((sum, number) => sum + Number(number ?? 0), 0);
+    expect(left).toBeGreaterThan(10_000);
+    expect((await stored("flood %")).lines + left).toBe(count);
   });
 });

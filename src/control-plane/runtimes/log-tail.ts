@@ -1,96 +1,158 @@
-import { copyFile, open, truncate } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type LogLine, parseServerLine, redact } from "../logs/log.ts";
 import { insertLogs } from "../logs/log-store.ts";
-import type { Announced, Instance } from "./instance.ts";
-import { saveAnnounced, saveLogOffset } from "./instance-store.ts";
+import { type Announced, readAnnounced } from "./announcement.ts";
+import type { Instance } from "./instance.ts";
+import { saveLogOffset } from "./instance-store.ts";
+import { type LogFile, openLogFile } from "./log-file.ts";
+import { LogSplitter, maxLineBytes, type SplitLine } from "./log-splitter.ts";
 
-const pollMs = 100;
-const chunkBytes = 256 * 1024;
-const maxLineBytes = 64 * 1024;
-/** Beyond this the file begins anew; one older piece is kept beside it. */
-const defaultMaxFileBytes = 16 * 1024 * 1024;
+/** Lines that come one by one are stored together. */
+const gatherMs = 100;
+/** For a change the kernel did not tell of: its queue may overflow. */
+const lookMs = 30_000;
+const chunkBytes = 512 * 1024;
+const maxFileBytes = 16 * 1024 * 1024;
+const maxBacklogBytes = 256 * 1024 * 1024;
 
 export type LogTail = { stop(): Promise<void> };
 
-/**
- * Follows a server's log file into the database. The place in the file is stored with the lines, so that after a
- * crash no line is lost or doubled.
- */
-export function followLog(options: {
+export type LogTailOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
   instance: Instance;
   secrets: readonly string[];
-  onAnnounced(announced: Announced): void;
+  /** For servers that have no other way to say that they are ready. */
+  onAnnounced?: ((announced: Announced) => void) | undefined;
+  /** What was read is given back to the disk in pieces of this size. */
   maxFileBytes?: number;
-}): LogTail {
-  const { database, instance, maxFileBytes = defaultMaxFileBytes } = options;
+  /** What may wait to be stored. Beyond it lines are counted and left out. */
+  maxBacklogBytes?: number;
+};
+
+/**
+ * Follows a server's log file into the database. The place in the file is stored with the lines, so that after a
+ * crash no line is lost or doubled.
+ */
+export function followLog(options: LogTailOptions): LogTail {
+  const { database, instance } = options;
+  const limits = { maxFileBytes, maxBacklogBytes, ...options };
   const place = {
     deploymentId: instance.deployment_id,
     revisionId: instance.revision_id,
     kind: "deploy" as const,
   };
   const stopping = new AbortController();
+  const buffer = Buffer.allocUnsafe(chunkBytes);
+  let splitter = new LogSplitter();
+  /** Everything before it is stored; the splitter holds what was read behind it. */
   let offset = instance.log_offset;
+  let releasedTo = offset;
 
-  const readOnce = async (final: boolean): Promise<boolean> => {
-    const chunk = await readFrom(instance.log_path, offset);
-    if (chunk === null || chunk.length === 0) return false;
-    let end = chunk.lastIndexOf(10) + 1;
-    if (end === 0 && (final || chunk.length >= maxLineBytes)) end = chunk.length;
-    if (end === 0) return false;
-    const lines: LogLine[] = [];
-    for (const text of chunk.subarray(0, end).toString("utf8").split("\n")) {
-      if (text === "") continue;
-      const announced = readAnnouncement(text);
-      if (announced) {
-        await saveAnnounced(database.sql, instance.id, announced);
-        options.onAnnounced(announced);
-        lines.push({
-          at: options.clock.now(),
-          level: "INFO",
-          message: `Serving ${announced.graphs.join(", ")}`,
-        });
-      } else lines.push(parseServerLine(redact(text, options.secrets), options.clock.now()));
+  async function readOnce(file: LogFile): Promise<"more" | "some" | "none"> {
+    const from = offset + splitter.open;
+    const { bytesRead, size } = await file.read(buffer, from);
+    if (size < from) {
+      // Its own server cut it.
+      splitter = new LogSplitter();
+      offset = 0;
+      releasedTo = 0;
+      return size === 0 ? "none" : "more";
     }
-    offset += end;
+    if (bytesRead === 0) return "none";
+    if (size - from > limits.maxBacklogBytes) return leaveOut(file, size - limits.maxBacklogBytes / 2);
+    await store(splitter.push(buffer.subarray(0, bytesRead)), from + bytesRead - splitter.open);
+    if (offset - releasedTo > limits.maxFileBytes) {
+      releasedTo = await file.release(offset);
+      if (releasedTo !== offset) {
+        offset = releasedTo;
+        await saveLogOffset(database.sql, instance.id, offset);
+      }
+    }
+    return bytesRead === chunkBytes ? "more" : "some";
+  }
+
+  /** Counted, so that whoever reads the log knows what is not there. */
+  async function leaveOut(file: LogFile, until: number): Promise<"more"> {
+    let lines = 0;
+    const first = offset;
+    let end = offset;
+    for (let at = offset; at < until; ) {
+      const { bytesRead } = await file.read(buffer, at);
+      if (bytesRead === 0) break;
+      const chunk = buffer.subarray(0, bytesRead);
+      for (let mark = chunk.indexOf(10); mark !== -1; mark = chunk.indexOf(10, mark + 1)) {
+        lines += 1;
+        end = at + mark + 1;
+      }
+      at += bytesRead;
+      // One endless line has no better place to go on.
+      if (lines === 0) end = at;
+    }
+    splitter = new LogSplitter();
+    const megabytes = ((end - first) / 1024 / 1024).toFixed(1);
+    const text = `${lines} lines (${megabytes} MB) were left out: the server wrote more than could be stored in time.`;
+    await write([{ at: options.clock.now(), level: "WARNING", message: text }], end);
+    return "more";
+  }
+
+  const store = (lines: readonly SplitLine[], end: number) =>
+    write(
+      lines.flatMap((line) => (line.text === "" ? [] : [asLogLine(line)])),
+      end,
+    );
+
+  function asLogLine({ text, cut }: SplitLine): LogLine {
+    const now = options.clock.now();
+    const announced = options.onAnnounced ? readAnnounced(text) : null;
+    if (announced) {
+      options.onAnnounced!(announced);
+      return { at: now, level: "INFO", message: `Serving ${announced.graphs.join(", ")}` };
+    }
+    const line = parseServerLine(redact(text, options.secrets), now);
+    return cut
+      ? { ...line, message: `${line.message} [cut: the line is longer than ${maxLineBytes} bytes]` }
+      : line;
+  }
+
+  async function write(lines: LogLine[], end: number): Promise<void> {
     await database.transaction(async (tx) => {
       await insertLogs(tx, place, lines);
-      await saveLogOffset(tx, instance.id, offset);
+      await saveLogOffset(tx, instance.id, end);
     });
-    if (offset > maxFileBytes) await beginAnew();
-    return true;
-  };
+    offset = end;
+  }
 
-  /** Lines written between the copy and the cut are lost; the server holds the file open, so there is no better way. */
-  const beginAnew = async () => {
-    await copyFile(instance.log_path, `${instance.log_path}.1`);
-    await truncate(instance.log_path);
-    offset = 0;
-    await saveLogOffset(database.sql, instance.id, 0);
-  };
-
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        if (await readOnce(false)) continue;
-      } catch (error) {
-        options.logger.warn(
-          { err: error, instance: instance.id },
-          "a server's log could not be read, trying again",
-        );
-        await delay(1_000, undefined, { signal: stopping.signal }).catch(() => undefined);
+  async function run(): Promise<void> {
+    const file = await openLogFile(instance.log_path);
+    const { signal } = stopping;
+    try {
+      while (!signal.aborted) {
+        const found = await readOnce(file).catch((error: unknown) => {
+          options.logger.warn(
+            { err: error, instance: instance.id },
+            "a server's log could not be read, trying again",
+          );
+          // What was read is read again from the last place that is stored.
+          splitter = new LogSplitter();
+          return "failed" as const;
+        });
+        if (found === "more") continue;
+        if (found === "none") await file.changed(lookMs, signal);
+        else await delay(found === "failed" ? 1_000 : gatherMs, undefined, { signal }).catch(() => undefined);
       }
-      await delay(pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      // Until nothing is left.
+      while ((await readOnce(file)) !== "none");
+      const rest = splitter.open;
+      await store(splitter.flush(), offset + rest);
+    } finally {
+      await file.close();
     }
-    // Until nothing is left.
-    while (await readOnce(true));
-  };
+  }
   const running = run().catch((error: unknown) => {
     options.logger.warn(
       { err: error, instance: instance.id },
@@ -103,32 +165,4 @@ export function followLog(options: {
       await running;
     },
   };
-}
-
-async function readFrom(path: string, offset: number): Promise<Buffer | null> {
-  try {
-    const file = await open(path, "r");
-    try {
-      const buffer = Buffer.allocUnsafe(chunkBytes);
-      const { bytesRead } = await file.read(buffer, 0, chunkBytes, offset);
-      return buffer.subarray(0, bytesRead);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-}
-
-/** The line a server prints when it is ready. */
-function readAnnouncement(line: string): Announced | null {
-  if (!line.startsWith('{"url"')) return null;
-  try {
-    const said = JSON.parse(line) as { graphs?: unknown; broken?: unknown };
-    if (!Array.isArray(said.graphs)) return null;
-    return { graphs: said.graphs.map(String), broken: (said.broken ?? {}) as Record<string, string> };
-  } catch {
-    return null;
-  }
 }

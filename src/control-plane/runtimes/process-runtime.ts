@@ -23,7 +23,7 @@ import {
   signalGroup,
   signalInside,
 } from "./process-table.ts";
-import type { Handle, Runtime, StartSpec } from "./runtime.ts";
+import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
 
 export type ProcessRuntimeOptions = {
   /** The command that serves one project, for example `node treadle.js agent`. */
@@ -39,6 +39,7 @@ export const instanceMarker = "TREADLE_INSTANCE_ID";
 /** Where a sandboxed server sees its project and its home: the machine's own folders are none of its business. */
 const projectInside = "/srv/project";
 const homeInside = "/srv/home";
+const instanceInside = "/run/treadle";
 
 /** Each server is a process group of its own on this machine, bound to loopback, writing to a file of its own. */
 export function createProcessRuntime({
@@ -103,8 +104,10 @@ export function createProcessRuntime({
     const sandboxed = kind === "sandbox";
     const user = deploymentUser(spec.deploymentId, spec.workspaceId);
     await makeFolder(spec.home, 0o700);
+    await makeFolder(spec.instanceFolder, 0o700);
     if (process.getuid?.() === 0 && kind !== "none") {
       await chown(spec.home, user.uid, user.gid);
+      await chown(spec.instanceFolder, user.uid, user.gid);
       await chown(folder, 0, user.gid);
     }
     // Other deployments share neither the group nor, in a sandbox, the folder.
@@ -126,6 +129,7 @@ export function createProcessRuntime({
         // Arguments are for everybody to read.
         TREADLE_PROJECT_FILE: configFile,
         TREADLE_PORT: String(spec.port),
+        TREADLE_READY_FILE: posix.join(sandboxed ? instanceInside : spec.instanceFolder, readyFileName),
         [instanceMarker]: spec.instanceId,
       },
       mounts: sandboxed
@@ -133,6 +137,7 @@ export function createProcessRuntime({
             ...(await seenOfTreadle()),
             { from: folder, to: projectInside },
             { from: spec.home, to: homeInside, writable: true },
+            { from: spec.instanceFolder, to: instanceInside, writable: true },
           ]
         : [],
     });

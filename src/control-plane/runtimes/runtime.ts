@@ -3,9 +3,12 @@ import type { Isolation } from "../sandbox/isolation.ts";
 
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
- * `announces: false` in it means that the server does not say on its log when it is ready.
+ * `announces` in it: true, the server says on its log when it is ready; false, it never says so. Without it, it says
+ * so in the file `readyFileName` of the instance's folder.
  */
 export type Handle = Record<string, unknown>;
+
+export const readyFileName = "ready.json";
 
 export type Resources = { memoryBytes: number | null; cpus: number | null };
 
@@ -20,6 +23,8 @@ export type StartSpec = {
   configPath: string;
   image: string | null;
   environment: Record<string, string>;
+  /** Of this start alone; the server may write there, and says in `readyFileName` that it serves. */
+  instanceFolder: string;
   /** Kept from one start of the deployment to the next; the server may write there. */
   home: string;
   logPath: string;

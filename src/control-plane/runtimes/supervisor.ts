@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
@@ -6,18 +7,21 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { insertLogs } from "../logs/log-store.ts";
 import { findFreePort } from "./free-port.ts";
 import { untilHealthy } from "./health-probe.ts";
-import { type Instance, stoppedByUs } from "./instance.ts";
+import { type Announced, type Instance, stoppedByUs } from "./instance.ts";
 import {
   insertInstance,
   listLiveInstances,
   moveInstance,
   readInstance,
+  saveAnnounced,
   saveHandle,
 } from "./instance-store.ts";
 import { followLog, type LogTail } from "./log-tail.ts";
-import type { Resources, Runtime } from "./runtime.ts";
+import { untilReadyFile } from "./ready-file.ts";
+import { type Resources, type Runtime, readyFileName } from "./runtime.ts";
 
 export type LaunchSpec = {
   deploymentId: string;
@@ -78,13 +82,29 @@ export function createSupervisor(options: SupervisorOptions) {
       const move = { from: ["starting" as const], to: "ready" as const };
       if (await insist(() => moveInstance(database.sql, instance.id, move, clock.now()))) changed();
     };
+    const onAnnounced = async (said: Announced) => {
+      await insist(() => saveAnnounced(database.sql, instance.id, said));
+      announced = Object.keys(said.broken).length === 0;
+      await becomeReady();
+      changed();
+    };
     const tail = followLog({
       ...{ database, clock, logger, instance, secrets },
-      onAnnounced(said) {
-        announced = Object.keys(said.broken).length === 0;
-        becomeReady().then(changed, failed("could not be marked ready"));
-      },
+      onAnnounced: handle.announces
+        ? (said) => void onAnnounced(said).catch(failed("could not be marked ready"))
+        : undefined,
     });
+    if (!announced && handle.announces === undefined) {
+      untilReadyFile(join(instanceFolder(instance.id), readyFileName), stop.signal)
+        .then(async (said) => {
+          const message = `Serving ${said.graphs.join(", ")}`;
+          const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id };
+          const line = { at: clock.now(), level: "INFO" as const, message };
+          await insist(() => insertLogs(database.sql, { ...place, kind: "deploy" }, [line]));
+          await onAnnounced(said);
+        })
+        .catch(failed("could not be marked ready"));
+    }
     const entry: Watched = { instance, tail, stop, probe: "", done: Promise.resolve() };
     if (instance.state === "starting") {
       untilHealthy(instance.port, stop.signal, (what) => {
@@ -104,10 +124,13 @@ export function createSupervisor(options: SupervisorOptions) {
     watched.set(instance.id, entry);
   }
 
+  const instanceFolder = (id: string) => join(options.folder, "instances", id);
+
   async function finish(entry: Watched, reason: string): Promise<void> {
     const { id, deployment_id } = entry.instance;
     entry.stop.abort();
     await entry.tail.stop();
+    await rm(instanceFolder(id), { recursive: true, force: true });
     const why = await insist(async () => {
       const now = await readInstance(database.sql, id);
       const ended = now?.state === "stopping" ? stoppedByUs : reason;
@@ -156,6 +179,7 @@ export function createSupervisor(options: SupervisorOptions) {
         deploymentId: spec.deploymentId,
         workspaceId: spec.workspaceId,
         home,
+        instanceFolder: instanceFolder(id),
         port,
         folder: spec.folder,
         configPath: spec.configPath,

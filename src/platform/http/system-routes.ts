@@ -19,6 +19,8 @@ export type SystemRoutesOptions = {
   database: Pick<Database, "ping">;
   metrics: Metrics;
   info: { version: string; graphLibraryVersion: string; flags: Record<string, boolean> };
+  /** More facts, for `metadata` of `/info`. */
+  metadata?: () => Promise<Record<string, unknown>>;
   /** Somebody else answers at `/`; otherwise it leads to the reference. */
   hasRootPage?: boolean;
 };
@@ -29,7 +31,13 @@ const access = { kind: "open" } as const;
 const pingTimeoutMs = 3_000;
 
 /** Health, facts and metrics of this server; the first thing clients and probes ask for. */
-export function systemRoutes({ database, metrics, info: facts, hasRootPage }: SystemRoutesOptions): Route[] {
+export function systemRoutes({
+  database,
+  metrics,
+  info: facts,
+  metadata,
+  hasRootPage,
+}: SystemRoutesOptions): Route[] {
   return [
     ...(hasRootPage ? [] : [rootRoute()]),
     route(
@@ -59,13 +67,13 @@ export function systemRoutes({ database, metrics, info: facts, hasRootPage }: Sy
         access,
         responses: { 200: { description: "Facts.", schema: info } },
       },
-      () =>
+      async () =>
         json(200, {
           version: facts.version,
           langgraph_js_version: facts.graphLibraryVersion,
           context: "js",
           flags: facts.flags,
-          metadata: {},
+          metadata: (await metadata?.()) ?? {},
         }),
     ),
     route(

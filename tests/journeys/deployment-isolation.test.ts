@@ -1,0 +1,169 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createWalls } from "../../src/control-plane/sandbox/walls.ts";
+import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
+import { deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+/** Code that tries to get at everything that is not its own; each attempt tells what it got. */
+const attacks = `import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import { Hono } from "hono";
+const attempt = (work) => { try { return { got: work() ?? null }; } catch (error) { return { refused: error.code ?? error.message }; } };
+const pids = () => fs.readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name));
+export const app = new Hono();
+app.get("/version", (c) => c.json({ answer: "hostile" }));
+app.post("/attack", async (c) => {
+  const { dataFolder, secretFile, platformPid } = await c.req.json();
+  fs.rmSync(process.env.HOME + "/link", { force: true });
+  const docker = await new Promise((resolve) => {
+    const socket = net.connect("/var/run/docker.sock", () => resolve({ got: "docker" }));
+    socket.on("error", (error) => resolve({ refused: error.code }));
+  });
+  return c.json({
+    uid: process.getuid(),
+    pids: pids().length,
+    environments: pids().flatMap((pid) => { try { return fs.readFileSync("/proc/" + pid + "/environ", "utf8").split("\\0"); } catch { return []; } }).filter((line) => line.includes("PLATFORM_ONLY")),
+    commandLines: pids().map((pid) => attempt(() => fs.readFileSync("/proc/" + pid + "/cmdline", "utf8").replaceAll("\\0", " ")).got).filter(Boolean),
+    platformEnvironment: attempt(() => fs.readFileSync("/proc/" + platformPid + "/environ", "utf8").length),
+    platformRoot: attempt(() => fs.readdirSync("/proc/" + platformPid + "/root/")),
+    otherRoots: pids().filter((pid) => attempt(() => fs.existsSync("/proc/" + pid + "/root" + secretFile)).got),
+    secret: attempt(() => fs.readFileSync(secretFile, "utf8")),
+    dataFolder: attempt(() => fs.readdirSync(dataFolder)),
+    artifacts: attempt(() => fs.readdirSync(dataFolder + "/artifacts")),
+    linked: attempt(() => { fs.symlinkSync(secretFile, process.env.HOME + "/link"); return fs.readFileSync(process.env.HOME + "/link", "utf8"); }),
+    writeOwn: attempt(() => fs.writeFileSync("graph.js", "// mine")),
+    writeTreadle: attempt(() => fs.writeFileSync(process.argv[1], "// mine")),
+    kill: attempt(() => process.kill(platformPid, 0)),
+    docker,
+    unshare: spawnSync("unshare", ["--user", "--map-root-user", "id"]).status,
+    setuid: attempt(() => process.setuid(0)),
+    noNewPrivileges: /NoNewPrivs:\\s+1/.test(fs.readFileSync("/proc/self/status", "utf8")),
+    capabilities: /CapEff:\\s+0+\\n/.test(fs.readFileSync("/proc/self/status", "utf8")),
+    filtered: /Seccomp:\\s+2/.test(fs.readFileSync("/proc/self/status", "utf8")),
+    core: fs.readFileSync("/proc/self/limits", "utf8").split("\\n").find((line) => line.startsWith("Max core")),
+    descriptors: fs.readdirSync("/proc/self/fd").map((fd) => attempt(() => fs.readlinkSync("/proc/self/fd/" + fd)).got).filter((path) => path?.includes(dataFolder)),
+    shadow: attempt(() => fs.readFileSync("/etc/shadow", "utf8")),
+    passwd: fs.readFileSync("/etc/passwd", "utf8"),
+    scratch: attempt(() => { fs.writeFileSync(process.env.HOME + "/mine", "x"); fs.writeFileSync("/tmp/mine", "x"); return "written"; }),
+    date: execFileSync("date").length > 0,
+  });
+});
+`;
+
+type Attempt = { got?: unknown; refused?: string };
+type Report = Record<string, Attempt> & {
+  uid: number;
+  pids: number;
+  environments: string[];
+  commandLines: string[];
+  otherRoots: string[];
+  descriptors: string[];
+  unshare: number | null;
+  core: string;
+  passwd: string;
+};
+
+let site: DeploymentSite;
+
+beforeAll(async () => {
+  await ensureBubblewrap();
+  site = await startDeploymentSite("isolation", { settings: { isolation: "required", bakeMs: 0 } });
+});
+afterAll(() => site?.stop());
+
+async function quick(name: string, more = {}) {
+  const repository = await site.git.createRepository(name, quickProject(name, more));
+  const source_config = { repo_url: repository.url, install_command: quickInstall };
+  return { repository, body: gitDeployment(name, repository.url, { source_config }) };
+}
+
+describe("a hostile deployment in a sandbox", () => {
+  it("gets at nothing but its own", { timeout: 180_000 }, async () => {
+    const { body } = await quick("hostile", { "app.js": attacks });
+    const { deployment, revision } = await deploy(site.plane, body);
+    expect(revision.status, revision.status_message ?? "").toBe("DEPLOYED");
+    const secretFile = join(site.folder.path, "secret.key");
+    await writeFile(secretFile, "the platform's", { mode: 0o644 });
+    const answer = await fetch(`${site.plane.url}/d/${deployment.slug}/attack`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": site.plane.apiKey },
+      body: JSON.stringify({ dataFolder: site.folder.path, secretFile, platformPid: process.pid }),
+    });
+    const report = (await answer.json()) as Report;
+    if (process.getuid?.() === 0) expect(report.uid).toBeGreaterThanOrEqual(300_000);
+    expect(report.pids).toBeLessThanOrEqual(4);
+    expect(report.environments).toEqual([]);
+    for (const line of report.commandLines) {
+      expect(line).not.toContain(site.folder.path);
+      expect(line).not.toMatch(/--port|--config|\/srv\/project/);
+    }
+    for (const name of [
+      "platformEnvironment",
+      "platformRoot",
+      "secret",
+      "dataFolder",
+      "artifacts",
+      "linked",
+    ]) {
+      expect([name, report[name]?.refused]).toEqual([name, expect.stringMatching(/^(ENOENT|EACCES|ELOOP)$/)]);
+    }
+    expect(report.otherRoots).toEqual([]);
+    for (const name of ["writeOwn", "writeTreadle"]) {
+      expect([name, report[name]?.refused]).toEqual([name, expect.stringMatching(/^(EROFS|EACCES)$/)]);
+    }
+    expect(report.kill).toEqual({ refused: "ESRCH" });
+    expect(report.docker).toEqual({ refused: "ENOENT" });
+    expect(report.unshare).not.toBe(0);
+    expect(report.setuid?.refused).toBe("EPERM");
+    expect(report).toMatchObject({ noNewPrivileges: true, capabilities: true, filtered: true });
+    expect(report.core).toMatch(/^Max core file size\s+0\s/);
+    // Its own log, by descriptor.
+    expect(report.descriptors.every((path) => path.includes("/logs/"))).toBe(true);
+    expect(report.shadow?.refused).toBe("ENOENT");
+    expect(report.passwd).toMatch(/^agent:x:\d+:\d+::\/srv\/home:/);
+    expect(report.scratch).toEqual({ got: "written" });
+  });
+});
+
+describe("a project that writes without ever ending its line", () => {
+  it("is deployed each time", { timeout: 240_000 }, async () => {
+    const graph = quickProject("loading")["graph.js"]!;
+    const { repository, body } = await quick("loading", {
+      "graph.js": `process.stdout.write("Loading…");\n${graph}`,
+    });
+    const first = await deploy(site.plane, body);
+    expect(first.revision.status, first.revision.status_message ?? "").toBe("DEPLOYED");
+    await repository.commit({ "note.txt": "second" }, "second");
+    const path = `/v2/deployments/${first.deployment.id}`;
+    const patched = await site.plane.call<{ latest_revision_id: string }>("PATCH", path, {
+      source_revision_config: { repo_ref: "main" },
+    });
+    expect(patched.status).toBe(200);
+    const second = await revisionDone(site.plane, first.deployment.id, patched.body.latest_revision_id);
+    expect(second.status, second.status_message ?? "").toBe("DEPLOYED");
+  });
+});
+
+describe("TREADLE_ISOLATION=required", () => {
+  it("refuses to deploy where there is no sandbox, with the reason and the fix", async () => {
+    const walls = createWalls({ setting: "required", mustPass: [], path: "/nonexistent" });
+    const bare = await startDeploymentSite("isolation-missing", { walls });
+    try {
+      const answer = await bare.plane.call(
+        "POST",
+        "/v2/deployments",
+        gitDeployment("x", "https://example.com/x.git"),
+      );
+      expect(answer.status).toBe(409);
+      expect(JSON.stringify(answer.body)).toContain(
+        "bubblewrap is not installed. Install it: apt install bubblewrap",
+      );
+    } finally {
+      await bare.stop();
+    }
+  });
+});
