@@ -64,7 +64,7 @@ export function followLog(options: LogTailOptions): LogTail {
       return size === 0 ? "none" : "more";
     }
     if (bytesRead === 0) return "none";
-    if (size - from > limits.maxBacklogBytes) return leaveOut(file, size - limits.maxBacklogBytes / 2);
+    if (size - from > limits.maxBacklogBytes) return leaveOut(file, size - Math.floor(limits.maxBacklogBytes / 2));
     await store(splitter.push(buffer.subarray(0, bytesRead)), from + bytesRead - splitter.open);
     if (offset - releasedTo > limits.maxFileBytes) {
       releasedTo = await file.release(offset);
@@ -84,12 +84,12 @@ export function followLog(options: LogTailOptions): LogTail {
     for (let at = offset; at < until; ) {
       const { bytesRead } = await file.read(buffer, at);
       if (bytesRead === 0) break;
-      const chunk = buffer.subarray(0, bytesRead);
+      const chunk = buffer.subarray(0, Math.min(bytesRead, until - at));
       for (let mark = chunk.indexOf(10); mark !== -1; mark = chunk.indexOf(10, mark + 1)) {
         lines += 1;
         end = at + mark + 1;
       }
-      at += bytesRead;
+      at += chunk.length;
       // One endless line has no better place to go on.
       if (lines === 0) end = at;
     }
