@@ -147,7 +147,9 @@ describe("a server's log", () => {
     const tail = follow(instance, { maxBacklogBytes: 100_000 });
     await until(`flood ${count - 1}`);
     await tail.stop();
-    const notices = (await messages("% were left out%")).map((line) => /^(\d+) lines \(.* MB\) were left out/.exec(line)?.[1]);
+    const notices = (await messages("% were left out%")).map(
+      (line) => /^(\d+) lines \(.* MB\) were left out/.exec(line)?.[1],
+    );
     const left = notices.reduce((sum, number) => sum + Number(number ?? 0), 0);
     expect(left).toBeGreaterThan(10_000);
     expect((await stored("flood %")).lines + left).toBe(count);

@@ -64,7 +64,8 @@ export function followLog(options: LogTailOptions): LogTail {
       return size === 0 ? "none" : "more";
     }
     if (bytesRead === 0) return "none";
-    if (size - from > limits.maxBacklogBytes) return leaveOut(file, size - Math.floor(limits.maxBacklogBytes / 2));
+    if (size - from > limits.maxBacklogBytes)
+      return leaveOut(file, size - Math.floor(limits.maxBacklogBytes / 2));
     await store(splitter.push(buffer.subarray(0, bytesRead)), from + bytesRead - splitter.open);
     if (offset - releasedTo > limits.maxFileBytes) {
       releasedTo = await file.release(offset);
