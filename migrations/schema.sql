@@ -479,6 +479,7 @@ create table deployment_instances (
   exited_at timestamp with time zone,
   exit_reason text,
   tracing_key_id uuid,
+  secret_sealed text,
   constraint deployment_instances_pkey PRIMARY KEY (id),
   constraint deployment_instances_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'ready'::text, 'draining'::text, 'stopping'::text, 'exited'::text]))),
   constraint deployment_instances_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,

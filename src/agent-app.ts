@@ -1,5 +1,6 @@
 import { createAgentServer } from "./agent-server/agent-server.ts";
 import { AgentGuard } from "./agent-server/auth/agent-guard.ts";
+import { createInstanceGuard } from "./agent-server/auth/instance-guard.ts";
 import { createProjectAuthenticator } from "./agent-server/auth/project-authenticator.ts";
 import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
 import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
@@ -102,7 +103,7 @@ export function createAgentApp(
       await parts.jobs.start();
       server = await listen(
         { fetch: parts.fetch },
-        { host: config.host, port: config.port, logger, onUpgrade: parts.onUpgrade },
+        { host: config.host, port: config.port, logger, ...doorOf(config, parts.onUpgrade) },
       );
       url = config.publicUrl ?? server.url;
       for (const [graphId, error] of project.broken) {
@@ -144,7 +145,10 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     checkTenant: config.workspaceGiven,
   });
   const authenticator = project.auth
-    ? createProjectAuthenticator({ auth: project.auth, logger, own, ownRequired: config.authRequired })
+    ? createProjectAuthenticator({
+        ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },
+        behindGateway: config.instanceSecret !== undefined,
+      })
     : own;
   const webhooks = readWebhookConfig(file, currentEnvironment());
   const ttl = file.checkpointer?.ttl;
@@ -221,6 +225,13 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     upgrade(incoming, ...rest);
   };
   return { agentServer, recurring, jobs, fetch: frontDoor({ prefix, project, logger, http }), onUpgrade };
+}
+
+/** Behind a gateway nobody else gets in. */
+function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
+  if (instanceSecret === undefined) return { onUpgrade };
+  const guard = createInstanceGuard(instanceSecret);
+  return { onRequest: guard.onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
 }
 
 type FrontDoor = Pick<Ground, "project" | "logger"> & {

@@ -90,6 +90,11 @@ export const agentSettingsSchema = z.object({
   TREADLE_WEBHOOK_SECRET: secret
     .optional()
     .describe("Signs webhooks (HMAC-SHA256, header x-treadle-signature); without it they are unsigned."),
+  TREADLE_INSTANCE_SECRET: secret
+    .optional()
+    .describe(
+      "Set by the platform for the servers it deploys: requests without it, which the gateway sends, are refused.",
+    ),
   TREADLE_WATCHDOG_SECONDS: seconds(0, 86_400)
     .default(60)
     .describe(
@@ -140,6 +145,8 @@ export type AgentConfig = {
   corsOrigins: string[];
   allowPrivateAddresses: boolean;
   webhookSecret: string | undefined;
+  /** What the gateway in front says with every request; undefined when there is none. */
+  instanceSecret: string | undefined;
   watchdogMs: number;
   logLevel: string;
   validateResponses: boolean;
@@ -184,6 +191,7 @@ export function parseAgentConfig(
     corsOrigins: commaList(env.CORS_ALLOW_ORIGINS),
     allowPrivateAddresses: env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback,
     webhookSecret: env.TREADLE_WEBHOOK_SECRET,
+    instanceSecret: env.TREADLE_INSTANCE_SECRET,
     watchdogMs: env.TREADLE_WATCHDOG_SECONDS * 1000,
     logLevel: env.TREADLE_LOG_LEVEL ?? pinoLevel(env.LOG_LEVEL),
     validateResponses: env.TREADLE_VALIDATE_RESPONSES,

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "./agent-server/graphs/check-project.ts";
-import { type Config, childEnvironments } from "./config.ts";
+import { type Config, childEnvironments, isLoopbackHost } from "./config.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -33,6 +33,7 @@ export type ControlPlaneGround = Pick<
   | "authorize"
   | "consolePath"
   | "tokens"
+  | "isPlatformCredential"
 > & {
   config: Config;
   /** Where servers on this machine reach the platform. */
@@ -53,6 +54,7 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   });
   return createControlPlane({
     ...ground,
+    deploymentsUrl: () => deploymentsUrlOf(config, internalUrl()),
     checkProject,
     tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
     walls,
@@ -65,6 +67,13 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
     buildEnvironment: build,
     serverEnvironment: server,
   });
+}
+
+/** On one machine every deployment has a name below localhost, which browsers resolve by themselves. */
+function deploymentsUrlOf({ deployments, host, publicUrl }: Config, internalUrl: string): string | null {
+  if (deployments.url !== undefined) return deployments.url;
+  const isLocal = isLoopbackHost(host) && isLoopbackHost(new URL(publicUrl ?? internalUrl).hostname);
+  return isLocal ? `http://{slug}.localhost:${new URL(internalUrl).port}` : null;
 }
 
 function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "projects">): TracingPort {

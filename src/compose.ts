@@ -112,6 +112,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     tokens: workspaces.deploymentTokens,
     projects: () => traces.projects,
     authorize: (...request) => http.authorize(...request),
+    isPlatformCredential: workspaces.isCredential,
   });
   const traces = createTraces({
     database,
@@ -236,6 +237,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     logger,
     metrics,
     corsOrigins: config.corsOrigins,
+    cors: { neverTrusted: (origin) => controlPlane.isDeploymentOrigin(origin) },
     documents,
     validateResponses: config.validateResponses,
     idempotency,

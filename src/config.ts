@@ -225,7 +225,10 @@ export const defaultPort = 8124;
 /** Reads and checks the environment; a bad value names the variable and what it must be. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const env = parseSettings(settings, environment);
-  const loopback = isLoopbackHost(env.TREADLE_HOST) && publicUrlIsLoopback(env.TREADLE_PUBLIC_URL);
+  const loopback =
+    isLoopbackHost(env.TREADLE_HOST) &&
+    publicUrlIsLoopback(env.TREADLE_PUBLIC_URL) &&
+    publicUrlIsLoopback(env.TREADLE_DEPLOYMENTS_URL?.replace("{slug}", "x"));
   return {
     port: env.TREADLE_PORT ?? env.PORT ?? defaultPort,
     host: env.TREADLE_HOST,
@@ -320,7 +323,10 @@ export function readAgentConfig(
   environment: NodeJS.ProcessEnv = process.env,
 ): AgentConfig {
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
-  return parseAgentConfig(configPath, { ...environment, ...Object.fromEntries(given) });
+  const config = parseAgentConfig(configPath, { ...environment, ...Object.fromEntries(given) });
+  // Neither the project's code nor what it starts has a use for it.
+  delete environment.TREADLE_INSTANCE_SECRET;
+  return config;
 }
 
 /** The environment as it is, for a project's own code and file. */

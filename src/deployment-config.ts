@@ -28,6 +28,16 @@ export const deploymentSettings = {
     .min(1)
     .default("treadle:latest")
     .describe("Image with Treadle in it, in which built deployments run under TREADLE_RUNTIME=docker."),
+  TREADLE_DEPLOYMENTS_URL: z
+    .string()
+    .regex(
+      /^https?:\/\/[a-z0-9-]*\{slug\}[a-z0-9-]*(?:\.[a-z0-9-]+)+(?::\d{1,5})?\/?$/i,
+      "must be a URL with {slug} in the first part of its host, such as https://{slug}.agents.example.com",
+    )
+    .optional()
+    .describe(
+      "Address at which each deployment has an origin of its own, for pages; default: http://{slug}.localhost while everything is loopback, else none.",
+    ),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
@@ -62,6 +72,8 @@ export type DeploymentConfig = {
   isolation: IsolationSetting;
   dockerSocket: string;
   dockerImage: string;
+  /** `https://{slug}.agents.example.com`. */
+  url: string | undefined;
   allowLocalRepositories: boolean;
   buildTimeoutMs: number;
   buildMaxBytes: number;
@@ -86,6 +98,7 @@ export function deploymentConfigOf(
     isolation: env.TREADLE_ISOLATION,
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
     dockerImage: env.TREADLE_DOCKER_IMAGE,
+    url: env.TREADLE_DEPLOYMENTS_URL?.replace(/\/+$/, ""),
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,

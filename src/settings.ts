@@ -12,6 +12,7 @@ const secretSettings = new Set([
   "TREADLE_PREVIOUS_SECRET_KEY",
   "TREADLE_WEBHOOK_SECRET",
   "TREADLE_OIDC_CLIENT_SECRET",
+  "TREADLE_INSTANCE_SECRET",
 ]);
 
 /** Checks the settings of a schema; a bad value names the variable and what it must be. Empty means unset. */

@@ -18,9 +18,10 @@ import type { Deployment } from "./deployments/deployment.ts";
 import { deploymentRoutes } from "./deployments/deployment-routes.ts";
 import { createDeploymentService } from "./deployments/deployment-service.ts";
 import { deploymentTokenRoutes, type TokenIssuer } from "./deployments/deployment-token-routes.ts";
+import { createDeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
-import { createGatewayUpgrade, isGatewayPath } from "./gateway/gateway-upgrade.ts";
+import { createGatewayUpgrade, isForGateway } from "./gateway/gateway-upgrade.ts";
 import { createProxy } from "./gateway/proxy.ts";
 import { createTargets } from "./gateway/targets.ts";
 import { createGithubApi } from "./integrations/github-api.ts";
@@ -52,6 +53,7 @@ import type { Runtime } from "./runtimes/runtime.ts";
 import { createSupervisor } from "./runtimes/supervisor.ts";
 import { describeIsolation, type Isolation } from "./sandbox/isolation.ts";
 import type { Walls } from "./sandbox/walls.ts";
+import { instanceSecretContext } from "./sealed-columns.ts";
 import { createDeploymentTracing, type TracingPort } from "./tracing/deployment-tracing.ts";
 import { uploadRoutes } from "./uploads/upload-routes.ts";
 import { createUploadService } from "./uploads/upload-service.ts";
@@ -83,6 +85,10 @@ export type ControlPlaneOptions = {
   publicUrl(): string;
   /** The platform's own decision about callers, for the gateway. */
   authorize: Authorize;
+  /** Whether a text is a credential of the platform, which no deployment may see. */
+  isPlatformCredential(text: string): Promise<boolean>;
+  /** `https://{slug}.agents.example.com`; null where deployments have no origin of their own. */
+  deploymentsUrl?(): string | null;
   /** What builds, and what deployed servers, may see of the machine's environment. */
   buildEnvironment: Record<string, string>;
   serverEnvironment: Record<string, string>;
@@ -104,6 +110,8 @@ export type ControlPlane = {
   /** Takes the requests that are for a deployment. */
   onRequest(begin: (route: string) => BeginRaw): OnRequest;
   recurring: RecurringJob[];
+  /** Pages of deployments, which the platform trusts no more than any other site. */
+  isDeploymentOrigin(origin: string): boolean;
   /** Throws while the workspace has deployments. */
   beforeWorkspaceDelete(workspaceId: string): Promise<void>;
   /** What stands between deployed code and the rest of the machine. */
@@ -115,6 +123,10 @@ export type ControlPlane = {
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { database, secretBox, clock, logger, network, runtime, settings, folder, publicUrl } = options;
   const ground = { database, clock, logger, secretBox };
+  const origins = createDeploymentOrigins({
+    pattern: options.deploymentsUrl ?? (() => null),
+    platformUrl: publicUrl,
+  });
   const urlOf = ({ slug }: Pick<Deployment, "slug">) => `${publicUrl()}/d/${slug}`;
 
   const git = createGitSource({
@@ -176,10 +188,17 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     return { kind: "tarball", file: uploads.fileOf(path), sha256: upload.sha256 };
   }
 
-  const targets = createTargets(database);
+  const targets = createTargets({
+    database,
+    openSecret: (id, sealed) => secretBox.open(sealed, instanceSecretContext(id)),
+  });
   const meter = createMeter({ ...ground, usages: () => supervisor.usages() });
   const proxy = createProxy();
-  const gateway = { targets, proxy, authorize: options.authorize, onServed: meter.served };
+  const gateway = {
+    ...{ targets, proxy, origins, onServed: meter.served },
+    authorize: options.authorize,
+    isPlatformCredential: options.isPlatformCredential,
+  };
   const builder = createBuilder({
     ...{ database, clock, git, folder },
     checkProject: options.checkProject,
@@ -250,7 +269,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ],
     onUpgrade(otherwise) {
       const own = createGatewayUpgrade({ ...gateway, logger });
-      return (request, ...rest) => (isGatewayPath(request.url) ? own : otherwise)(request, ...rest);
+      return (request, ...rest) => (isForGateway(request, origins) ? own : otherwise)(request, ...rest);
     },
     onRequest: (begin) => createGatewayListener({ ...gateway, begin: begin(gatewayRoute) }),
     recurring: [
@@ -270,6 +289,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         handler: ({ signal }) => pushes.poll(signal),
       }),
     ],
+    isDeploymentOrigin: origins.isDeploymentOrigin,
     beforeWorkspaceDelete: deployments.refuseWhileAny,
     isolation: runtime.isolation,
     async start() {

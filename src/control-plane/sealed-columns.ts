@@ -3,6 +3,7 @@ import type { SealedColumn } from "../platform/encryption-rotation.ts";
 export const deploymentSecretsContext = (id: string) => `deployments.secrets:${id}`;
 export const deploymentDatabaseContext = (id: string) => `deployments.database:${id}`;
 export const revisionSecretsContext = (id: string) => `revisions.secrets:${id}`;
+export const instanceSecretContext = (id: string) => `deployment_instances.secret:${id}`;
 export const integrationCredentialsContext = (id: string) => `git_integrations.credentials:${id}`;
 export const integrationWebhookContext = (id: string) => `git_integrations.webhook:${id}`;
 export const tracingKeyContext = (deploymentId: string) => `deployment_tracing_keys:${deploymentId}`;
@@ -17,6 +18,12 @@ export const controlPlaneSealedColumns: readonly SealedColumn[] = [
     context: deploymentDatabaseContext,
   },
   { table: "revisions", idColumns: ["id"], column: "secrets_sealed", context: revisionSecretsContext },
+  {
+    table: "deployment_instances",
+    idColumns: ["id"],
+    column: "secret_sealed",
+    context: instanceSecretContext,
+  },
   {
     table: "git_integrations",
     idColumns: ["id"],

@@ -34,6 +34,13 @@ export async function findIdentityById(database: Database, id: string): Promise<
   return row;
 }
 
+const hashKnown: Statement = { name: "key_hash_known_v1", text: "select 1 from api_keys where hash = $1" };
+
+/** Also of keys that were revoked. */
+export async function isKnownHash(database: Database, hash: string): Promise<boolean> {
+  return (await database.query(hashKnown, [hash])).length > 0;
+}
+
 export type NewApiKey = {
   id: string;
   organizationId: string;

@@ -45,7 +45,7 @@ export type KeyIdentity = {
   memberships: { workspace_id: string; role: Role }[];
 };
 
-const generatedStart = "trk_";
+export const generatedStart = "trk_";
 
 export function newApiKey(): string {
   return `${generatedStart}${newSecret(32)}`;

@@ -12,6 +12,7 @@ import { apiKeyRoutes } from "./api-key-routes.ts";
 import { createApiKeyService } from "./api-key-service.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./bootstrap.ts";
+import { createCredentialRecogniser } from "./credential-recogniser.ts";
 import { createIdentityChanges } from "./identity-change-service.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { createMemberService } from "./member-service.ts";
@@ -35,6 +36,8 @@ import { findPlan, findStoredWorkspace, savePlan } from "./workspace-store.ts";
 export type Workspaces = {
   routes: Route[];
   authenticator: Authenticator;
+  /** Whether a text is a credential of the platform, valid or not. */
+  isCredential(text: string): Promise<boolean>;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
   platformKeys: PlatformKeys;
@@ -148,6 +151,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         },
       }),
     ],
+    isCredential: createCredentialRecogniser({ database, hasher }),
     platformKeys: createPlatformKeys({ database, clock, hasher, changes }),
     routes: [
       ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),

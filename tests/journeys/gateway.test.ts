@@ -160,7 +160,10 @@ describe("what passes", () => {
     expect(await (await get("/query?a=1&a=2&b=%20x")).text()).toBe("?a=1&a=2&b=%20x");
     const teapot = await get("/teapot");
     expect([teapot.status, await teapot.text()]).toEqual([418, "short and stout"]);
-    expect((await get("/cookies")).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect((await get("/cookies")).headers.getSetCookie()).toEqual([
+      `a=1; Path=/d/${plain.slug}`,
+      `b=2; Path=/d/${plain.slug}`,
+    ]);
     expect((await get("/redirect", { redirect: "manual" })).headers.get("location")).toBe(
       `/d/${plain.slug}/query?x=1`,
     );

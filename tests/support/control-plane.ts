@@ -41,6 +41,7 @@ export type ControlPlaneServerOptions = {
   edition?: "self-hosted" | "cloud";
   allowPrivateAddresses?: boolean;
   agentAuthRequired?: boolean;
+  deploymentsUrl?: string;
   runtime?: Runtime;
   walls?: Walls;
   logLevel?: string;
@@ -74,6 +75,8 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     folder: options.folder,
     publicUrl: () => server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),
+    isPlatformCredential: workspaces.isCredential,
+    deploymentsUrl: () => options.deploymentsUrl ?? `http://{slug}.localhost:${server?.port ?? 0}`,
     buildEnvironment: environments.build,
     serverEnvironment: environments.server,
   });
@@ -84,6 +87,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     logger,
     metrics: createMetrics({ processMetrics: false }),
     corsOrigins: [],
+    cors: { neverTrusted: plane.isDeploymentOrigin },
     documents: [],
     validateResponses: true,
     idempotency: createIdempotencyStore({

@@ -4,6 +4,7 @@ import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts"
 import type { Logger } from "../../platform/logger.ts";
 import type { LoadedAuth } from "../graphs/graph-loader.ts";
 import { statedFailure } from "./auth-failure.ts";
+import { isOperator as isNamedOperator } from "./instance-guard.ts";
 import { studioPrincipal, toPrincipal } from "./principal.ts";
 
 export type ProjectAuthenticatorOptions = {
@@ -13,6 +14,8 @@ export type ProjectAuthenticatorOptions = {
   own: Authenticator;
   /** Whether the server asks for its own credential at all; open ones let the studio in as it is. */
   ownRequired: boolean;
+  /** A gateway stands before it and alone says who is the studio. */
+  behindGateway?: boolean;
 };
 
 /** The project's own `authenticate` in the place of the server's keys. */
@@ -49,6 +52,7 @@ export function createProjectAuthenticator(options: ProjectAuthenticatorOptions)
 
   /** Anybody can write that header, so it needs the server's own key, or a request that names this machine. */
   async function isOperator(headers: Headers, request: Request | undefined): Promise<boolean> {
+    if (options.behindGateway) return isNamedOperator(headers);
     if (options.ownRequired) return (await own.authenticate(headers, request)) !== null;
     const host = headers.get("host") ?? (request ? new URL(request.url).host : "");
     const hostname = hostnameOf(host);

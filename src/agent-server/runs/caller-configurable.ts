@@ -5,6 +5,8 @@ const withheld = new Set([
   "x-service-key",
   "x-request-id",
   "x-auth-scheme",
+  "x-treadle-caller",
+  "x-treadle-instance-secret",
   "authorization",
   "cookie",
 ]);

@@ -1,42 +1,109 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
 import { type Authorize, checkDemand } from "../../platform/http/access.ts";
 import type { Caller } from "../../platform/http/caller.ts";
+import { withoutPlatformCookies } from "./platform-cookies.ts";
+import { allCredentials, type CallerFacts } from "./request-headers.ts";
 import type { Target } from "./target.ts";
 import type { Targets } from "./targets.ts";
 
 /** Searches are reads although they are posted. */
 const reading = /\/(search|count|history|batch\/get|list)$/;
 
+export type Admission = CallerFacts & { target: Target };
+
+export type AdmissionRequest = {
+  slug: string;
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** Where the deployment has one and was asked by it. */
+  ownOrigin: string | null;
+  peer?: string | undefined;
+};
+
+export type AdmissionOptions = {
+  targets: Targets;
+  authorize: Authorize;
+  /** Whether a text is a key, a session or another token of the platform, valid or not. */
+  isPlatformCredential(text: string): Promise<boolean>;
+};
+
 /**
  * A project with its own authentication decides for itself. For the others the platform's keys hold, as they do for
  * the built-in agent server.
  */
-export async function admit(
-  input: {
-    slug: string;
-    method: string;
-    path: string;
-    headers: () => Headers;
-    urlHost: string;
-    peer?: string | undefined;
-  },
-  targets: Targets,
-  authorize: Authorize,
-): Promise<Target> {
-  const target = await targets.find(input.slug);
-  if (target?.usesOwnAuth) return target;
+export async function admit(request: AdmissionRequest, options: AdmissionOptions): Promise<Admission> {
+  const target = await options.targets.find(request.slug);
+  if (target?.usesOwnAuth) return admitToOwnAuth(request, target, options);
   // Asked before it is said whether there is such a deployment.
-  const caller = await authorize(
+  const caller = await authorizeWith(request, options.authorize);
+  if (!target || !mayEnter(caller, target)) throw notFound(request.slug);
+  requireRole(caller!, request);
+  return { target, usesOwnAuth: false, operator: false, platformCredentials: allCredentials };
+}
+
+/** The platform's credentials stop here; those of the project itself go on to it. */
+async function admitToOwnAuth(
+  request: AdmissionRequest,
+  target: Target,
+  options: AdmissionOptions,
+): Promise<Admission> {
+  const { headers } = request;
+  const platformCredentials = new Set(["x-service-key"]);
+  for (const name of ["x-api-key", "authorization"]) {
+    const value = headers[name];
+    const text = typeof value === "string" ? value.replace(/^bearer\s+/i, "").trim() : "";
+    if (text !== "" && (await options.isPlatformCredential(text))) platformCredentials.add(name);
+  }
+  const tenant = String(headers["x-tenant-id"] ?? "").toLowerCase();
+  if (platformCredentials.size > 1 || tenant === target.workspaceId) platformCredentials.add("x-tenant-id");
+  const operator =
+    headers["x-auth-scheme"] !== undefined && (await isOperator(request, target, options.authorize));
+  return { target, usesOwnAuth: true, operator, platformCredentials };
+}
+
+/** Only with a credential of the deployment's workspace: to be on this machine proves nothing here. */
+async function isOperator(request: AdmissionRequest, target: Target, authorize: Authorize): Promise<boolean> {
+  let caller: Caller | null;
+  try {
+    caller = await authorizeWith(request, authorize);
+  } catch (error) {
+    // The project's own authentication answers those who are nobody here.
+    if (error instanceof AppError && (error.kind === "unauthenticated" || error.kind === "forbidden"))
+      return false;
+    throw error;
+  }
+  if (caller === null || caller.via === "loopback" || !mayEnter(caller, target)) return false;
+  requireRole(caller, request);
+  return true;
+}
+
+function authorizeWith(request: AdmissionRequest, authorize: Authorize): Promise<Caller | null> {
+  const { host } = request.headers;
+  return authorize(
     { kind: "agent", role: "viewer", scope: ["read", "runs"], gateway: true },
-    input.headers(),
-    input.urlHost,
+    admissionHeaders(request),
+    host ?? "127.0.0.1",
     undefined,
-    input.peer,
+    request.peer,
   );
-  if (!target || !mayEnter(caller, target)) throw notFound(input.slug);
-  const isRead = input.method === "GET" || input.method === "HEAD" || reading.test(input.path);
-  if (!isRead) checkDemand(caller!, { role: "editor", scope: "runs" });
-  return target;
+}
+
+/** On an origin of its own a deployment's page is at home, and the platform's cookies are not. */
+function admissionHeaders({ headers: given, ownOrigin }: AdmissionRequest): Headers {
+  const headers = toHeaders(given);
+  if (ownOrigin === null) return headers;
+  const cookies = withoutPlatformCookies(headers.get("cookie") ?? "");
+  if (cookies === "") headers.delete("cookie");
+  else headers.set("cookie", cookies);
+  if (headers.get("origin")?.toLowerCase() === ownOrigin) headers.delete("origin");
+  return headers;
+}
+
+function requireRole(caller: Caller, { method, path }: AdmissionRequest): void {
+  const isRead = method === "GET" || method === "HEAD" || reading.test(path);
+  if (!isRead) checkDemand(caller, { role: "editor", scope: "runs" });
 }
 
 /** The keyless caller of this machine may use every workspace's deployments: the machine is theirs. */
@@ -44,6 +111,15 @@ function mayEnter(caller: Caller | null, target: Target): boolean {
   // A token for one deployment opens that one.
   if (caller?.deploymentId !== undefined && caller.deploymentId !== target.deploymentId) return false;
   return caller !== null && (caller.via === "loopback" || caller.workspaceId === target.workspaceId);
+}
+
+export function toHeaders(given: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const name in given) {
+    const value = given[name];
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  return headers;
 }
 
 export function notFound(slug: string): AppError {
@@ -60,5 +136,14 @@ export function notServing(target: Target): AppError {
     kind: "unavailable",
     message: target.reason,
     headers: { "retry-after": "2" },
+  });
+}
+
+export function pathRefused(): AppError {
+  return new AppError({
+    code: "gateway.path_refused",
+    kind: "invalid",
+    message:
+      "This path cannot be passed on as it is: leave out dot segments, backslashes and fragments, and send it over HTTP.",
   });
 }

@@ -1,39 +1,49 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import type { Authorize } from "../../platform/http/access.ts";
+import { statusOf } from "../../platform/http/error-response.ts";
 import type { BeginRaw, RawExchange } from "../../platform/http/raw-exchange.ts";
 import type { OnRequest } from "../../platform/http/server.ts";
-import { requestHead, requestHeaders, responseHeaders } from "./forward-headers.ts";
-import { admit, notServing } from "./gateway-access.ts";
+import type { DeploymentOrigins } from "./deployment-origins.ts";
+import { type Admission, type AdmissionOptions, admit, notServing, pathRefused } from "./gateway-access.ts";
 import { type GatewayPath, parseGatewayPath } from "./gateway-path.ts";
-import { type RequestProxy, tooLarge } from "./proxy.ts";
-import type { Target } from "./target.ts";
-import type { Targets } from "./targets.ts";
+import type { RequestProxy } from "./proxy.ts";
+import { framingOf } from "./request-body.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { responseHeaders } from "./response-headers.ts";
 
-export type GatewayOptions = {
-  targets: Targets;
+export type GatewayOptions = AdmissionOptions & {
   proxy: RequestProxy;
-  authorize: Authorize;
+  origins: DeploymentOrigins;
   /** Counts what was answered. */
   onServed(deploymentId: string, status: number, ms: number): void;
 };
 
 export const gatewayRoute = "/d/{slug}/{rest*}";
-const maxBodyBytes = 25 * 1024 * 1024;
+export const maxBodyBytes = 25 * 1024 * 1024;
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** `/d/{slug}/…` on the wire: most of a gateway's time is spent turning requests into objects nobody looks at. */
-export function createGatewayListener(options: GatewayOptions & { begin: BeginRaw }): OnRequest {
+type ListenerOptions = GatewayOptions & { begin: BeginRaw };
+
+/**
+ * `/d/{slug}/…`, and hosts of deployments, on the wire: most of a gateway's time is spent turning requests into
+ * objects nobody looks at, and what a path means is decided before anybody normalises it.
+ */
+export function createGatewayListener(options: ListenerOptions): OnRequest {
   return (incoming, outgoing, next) => {
-    const way = parseGatewayPath(incoming.url);
-    if (!way) return null;
-    if (incoming.method === "OPTIONS") {
-      void answerOptions(incoming, outgoing, way, options, next);
-      return gatewayRoute;
-    }
-    if (!methods.has(incoming.method ?? "")) return null;
+    const hostSlug = options.origins.slugOf(incoming.headers.host);
+    const way = parseGatewayPath(incoming.url, hostSlug);
+    if (way === null) return null;
+    const method = incoming.method ?? "GET";
+    // The routes know what to say to other methods, but not on the host of a deployment.
+    if (way !== "refused" && way.prefix !== "" && method !== "OPTIONS" && !methods.has(method)) return null;
     const exchange = options.begin(incoming, outgoing);
-    serve(incoming, outgoing, way, exchange, options).catch((error: unknown) => exchange.fail(error));
+    const work =
+      way === "refused"
+        ? Promise.reject(pathRefused())
+        : method === "OPTIONS"
+          ? answerOptions(incoming, outgoing, way, exchange, options, next)
+          : serve(incoming, outgoing, way, exchange, options);
+    work.catch((error: unknown) => exchange.fail(error));
     return gatewayRoute;
   };
 }
@@ -43,15 +53,15 @@ async function answerOptions(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   way: GatewayPath,
-  options: GatewayOptions & { begin: BeginRaw },
+  exchange: RawExchange,
+  options: ListenerOptions,
   next: () => void,
 ): Promise<void> {
   const target = await options.targets.find(way.slug).catch(() => null);
-  if (!target?.usesOwnAuth) return next();
-  const exchange = options.begin(incoming, outgoing);
-  await pass(incoming, outgoing, way, target, exchange, options).catch((error: unknown) =>
-    exchange.fail(error),
-  );
+  if (target?.usesOwnAuth) return serve(incoming, outgoing, way, exchange, options);
+  if (way.prefix !== "" || incoming.headers["access-control-request-method"] !== undefined) return next();
+  exchange.begin(204, ["allow", [...methods, "OPTIONS"].join(", ")]);
+  outgoing.end();
 }
 
 async function serve(
@@ -61,79 +71,95 @@ async function serve(
   exchange: RawExchange,
   options: GatewayOptions,
 ): Promise<void> {
-  const target = await admit(
+  const method = incoming.method ?? "GET";
+  if (!methods.has(method) && method !== "OPTIONS") throw methodRefused(method);
+  if (way.prefix !== "") refuseServiceWorker(incoming);
+  const framing = framingOf(incoming);
+  const admission = await admit(
     {
       slug: way.slug,
-      method: incoming.method ?? "GET",
+      method,
       path: way.path,
-      headers: () => toHeaders(incoming.headers),
-      urlHost: incoming.headers.host ?? "127.0.0.1",
+      headers: incoming.headers,
+      ownOrigin: way.prefix === "" ? options.origins.urlOf(way.slug) : null,
       peer: incoming.socket.remoteAddress,
     },
-    options.targets,
-    options.authorize,
+    options,
   );
-  if (Number(incoming.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
-  await pass(incoming, outgoing, way, target, exchange, options);
+  await pass(incoming, outgoing, { way, admission, framing, exchange }, options);
 }
+
+type Passage = {
+  way: GatewayPath;
+  admission: Admission;
+  framing: ReturnType<typeof framingOf>;
+  exchange: RawExchange;
+};
 
 async function pass(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { prefix, target: path }: GatewayPath,
-  target: Target,
-  exchange: RawExchange,
-  { proxy, onServed }: GatewayOptions,
+  { way, admission, framing, exchange }: Passage,
+  { proxy, origins, onServed }: GatewayOptions,
 ): Promise<void> {
-  const { instance, usesOwnAuth, deploymentId } = target;
-  if (!instance) throw notServing(target);
-  const method = incoming.method ?? "GET";
-  const startedMs = performance.now();
+  const { instance, deploymentId } = admission.target;
+  if (!instance) throw notServing(admission.target);
+  const { port, secret } = instance;
+  const { prefix } = way;
+  const ownCors = admission.usesOwnAuth;
   const facts = {
-    port: instance.port,
-    host: incoming.headers.host ?? "127.0.0.1",
-    protocol: "http",
+    port,
+    secret,
     prefix,
+    host: incoming.headers.host ?? "127.0.0.1",
+    protocol: prefix === "" ? origins.protocol() : "http",
     remote: incoming.socket.remoteAddress ?? "127.0.0.1",
   };
-  const body = bodyOf(incoming.headers);
-  const headers = requestHeaders(incoming.headers, facts, { usesOwnAuth });
-  if (body === "chunked") headers["transfer-encoding"] = "chunked";
+  const startedMs = performance.now();
   let answered = 503;
   try {
     await proxy.forward({
       instance,
-      method,
-      head: requestHead(method, path, headers),
-      body,
+      method: incoming.method ?? "GET",
+      path: way.target,
+      headers: requestHeaders(incoming.headers, facts, admission),
+      framing,
       maxBodyBytes,
       incoming,
       outgoing,
       onHead(status, given) {
-        answered = status;
-        exchange.begin(status, responseHeaders(given, { status, prefix, ownCors: usesOwnAuth }), {
-          ownCors: usesOwnAuth,
+        exchange.begin(status, responseHeaders(given, { prefix, port, ownCors }), {
+          ownCors,
+          ownOrigin: prefix === "",
         });
+        answered = status;
       },
     });
   } catch (error) {
-    if (error instanceof AppError && error.kind === "too_large") answered = 413;
+    if (error instanceof AppError) answered = statusOf(error.kind);
     throw error;
   } finally {
     onServed(deploymentId, answered, performance.now() - startedMs);
   }
 }
 
-function bodyOf(headers: IncomingHttpHeaders): "none" | "sized" | "chunked" {
-  if (headers["transfer-encoding"] !== undefined) return "chunked";
-  return (headers["content-length"] ?? "0") === "0" ? "none" : "sized";
+/** One registered here would sit at the platform's origin, between the platform and its people. */
+function refuseServiceWorker({ headers }: IncomingMessage): void {
+  if (headers["service-worker"] === undefined) return;
+  throw new AppError({
+    code: "gateway.service_worker_refused",
+    kind: "forbidden",
+    message:
+      "A service worker cannot be registered under /d: it would sit at the platform's own origin. Use the page_url of the deployment.",
+  });
 }
 
-export function toHeaders(given: IncomingHttpHeaders): Headers {
-  const headers = new Headers();
-  for (const name in given) {
-    const value = given[name];
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  }
-  return headers;
+function methodRefused(method: string): AppError {
+  const allowed = [...methods, "OPTIONS"].join(", ");
+  return new AppError({
+    code: "request.method_not_allowed",
+    kind: "method_not_allowed",
+    message: `A deployment does not take ${method.slice(0, 20)}. It takes ${allowed}.`,
+    headers: { allow: allowed },
+  });
 }

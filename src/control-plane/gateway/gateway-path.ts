@@ -1,5 +1,6 @@
 export type GatewayPath = {
   slug: string;
+  /** `/d/{slug}`; empty where the host says whose it is. */
   prefix: string;
   /** Path and query as the server behind sees them. */
   target: string;
@@ -8,15 +9,40 @@ export type GatewayPath = {
 };
 
 const pattern = /^\/d\/([A-Za-z0-9_-]{1,128})(\/[^?#\\]*)?(\?[^#]*)?$/;
+const rootPattern = /^(\/[^?#\\]*)(\?[^#]*)?$/;
 /** Parts that mean another path than they say, however they are written. */
-const dots = /\/(?:\.|%2e){1,2}(?=[/?]|$)/i;
-
-/** Whether a request is for a deployment, and for what of it; null for paths that could be read in two ways. */
-export function parseGatewayPath(url: string | undefined): GatewayPath | null {
-  if (url === undefined || !url.startsWith("/d/")) return null;
+const dots = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?=\/|%2f|%5c|$)/i;
+/** For what of which deployment a request is; "refused" when that could be read in two ways, null when it is for none. */
+export function parseGatewayPath(
+  url: string | undefined,
+  hostSlug: string | null = null,
+): GatewayPath | "refused" | null {
+  if (url === undefined) return null;
+  if (hostSlug !== null) return parseRoot(url, hostSlug);
+  if (!url.startsWith("/d/")) return isClaimed(url) ? "refused" : null;
   const match = pattern.exec(url);
-  if (!match) return null;
+  if (!match) return url === "/d/" ? null : "refused";
   const [, slug, path = "/", query = ""] = match;
-  if (path.includes(".") || path.includes("%")) if (dots.test(path)) return null;
-  return { slug: slug!, prefix: `/d/${slug}`, target: `${path}${query}`, path };
+  if (isTwofold(path)) return "refused";
+  const prefix = `/d/${slug}`;
+  // Clients put a Location behind the address they know, and a Location carries the prefix already.
+  const cut = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
+  return { slug: slug!, prefix, target: `${cut}${query}`, path: cut };
+}
+
+function parseRoot(url: string, slug: string): GatewayPath | "refused" {
+  const match = rootPattern.exec(url);
+  if (!match || isTwofold(match[1]!)) return "refused";
+  const [, path = "/", query = ""] = match;
+  return { slug, prefix: "", target: `${path}${query}`, path };
+}
+
+function isTwofold(path: string): boolean {
+  return (path.includes(".") || path.includes("%")) && dots.test(path);
+}
+
+/** `//d/…`, `\d\…` and absolute forms become paths of the gateway, or of the API, once they are normalised. */
+function isClaimed(url: string): boolean {
+  const path = url.split(/[?#]/, 1)[0]!.replace(/^[a-z][a-z0-9+.-]*:[/\\]{2}[^/\\]*/i, "");
+  return /^[/\\]+d[/\\]/.test(path);
 }

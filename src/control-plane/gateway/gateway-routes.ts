@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { AppError } from "../../platform/errors.ts";
 import { type Route, type RouteSpec, route } from "../../platform/http/route.ts";
-import { admit, notServing } from "./gateway-access.ts";
-import { type GatewayOptions, gatewayRoute } from "./gateway-listener.ts";
+import { type AdmissionOptions, admit, notServing, pathRefused } from "./gateway-access.ts";
+import { gatewayRoute } from "./gateway-listener.ts";
 
 const params = z.object({ slug: z.string(), rest: z.string() });
 /** Whatever the server behind it answers. */
@@ -11,13 +10,10 @@ const anyStatus: RouteSpec["responses"] = Object.fromEntries(
 );
 
 /**
- * What the listener on the wire leaves: paths that could be read in two ways, and requests that never were on a wire.
- * Open here, because a project with its own authentication asks for itself.
+ * What the listener on the wire leaves: paths that only became the gateway's when they were normalised, and requests
+ * that never were on a wire. Open here, because a project with its own authentication asks for itself.
  */
-export function gatewayRoutes({
-  targets,
-  authorize,
-}: Pick<GatewayOptions, "targets" | "authorize">): Route[] {
+export function gatewayRoutes(options: AdmissionOptions): Route[] {
   return (["get", "post", "put", "patch", "delete"] as const).map((method) =>
     route(
       {
@@ -34,18 +30,18 @@ export function gatewayRoutes({
       async ({ params: { slug }, c }) => {
         const { headers, url, method } = c.req.raw;
         const { pathname, host } = new URL(url);
-        const target = await admit(
-          { slug, method, path: pathname, headers: () => headers, urlHost: host },
-          targets,
-          authorize,
+        const { target } = await admit(
+          {
+            slug,
+            method,
+            path: pathname,
+            headers: { host, ...Object.fromEntries(headers) },
+            ownOrigin: null,
+          },
+          options,
         );
         if (!target.instance) throw notServing(target);
-        throw new AppError({
-          code: "gateway.path_refused",
-          kind: "invalid",
-          message:
-            "This path cannot be passed on as it is: leave out dot segments, backslashes and fragments, and send it over HTTP.",
-        });
+        throw pathRefused();
       },
     ),
   );

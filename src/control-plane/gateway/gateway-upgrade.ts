@@ -4,114 +4,151 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
 import type { OnUpgrade } from "../../platform/http/server.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { requestHeaders } from "./forward-headers.ts";
-import { admit, notServing } from "./gateway-access.ts";
-import { type GatewayOptions, toHeaders } from "./gateway-listener.ts";
+import type { DeploymentOrigins } from "./deployment-origins.ts";
+import { admit, notServing, pathRefused } from "./gateway-access.ts";
+import type { GatewayOptions } from "./gateway-listener.ts";
+import { parseGatewayPath } from "./gateway-path.ts";
+import { badAnswer, unreachable } from "./proxy.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { responseHeaders } from "./response-headers.ts";
 
-const pattern = /^\/d\/([^/?]+)(\/[^?]*)?(\?.*)?$/;
+type UpgradeOptions = GatewayOptions & { logger: Logger };
+type Client = { request: IncomingMessage; socket: Duplex; head: Buffer; shutdown: AbortSignal };
 
 /** Whether this connection is for a deployment; others belong to somebody else. */
-export function isGatewayPath(url: string | undefined): boolean {
-  return pattern.test(url ?? "");
+export function isForGateway({ url, headers }: IncomingMessage, origins: DeploymentOrigins): boolean {
+  return parseGatewayPath(url, origins.slugOf(headers.host)) !== null;
 }
 
 /** Hands a WebSocket over to the deployed server: from then on bytes pass untouched both ways. */
-export function createGatewayUpgrade(options: GatewayOptions & { logger: Logger }): OnUpgrade {
+export function createGatewayUpgrade(options: UpgradeOptions): OnUpgrade {
   return (request, socket, head, shutdown) => {
-    connect(request, socket, head, shutdown, options).catch((error: unknown) => {
+    connect({ request, socket, head, shutdown }, options).catch((error: unknown) => {
       const known = error instanceof AppError;
       if (!known) options.logger.error({ err: error }, "a WebSocket could not be passed on");
-      refuse(socket, known ? statusOf(error.kind) : 500, known ? error.message : "Internal error.");
+      const status = known ? statusOf(error.kind) : 500;
+      refuse(socket, status, known ? error.message : "Internal error.", known ? error.headers : undefined);
     });
   };
 }
 
-async function connect(
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-  shutdown: AbortSignal,
-  options: GatewayOptions & { logger: Logger },
-): Promise<void> {
-  const [, slug = "", path = "/", query = ""] = pattern.exec(request.url ?? "") ?? [];
-  const host = request.headers.host ?? "127.0.0.1";
-  const target = await admit(
-    {
-      slug,
-      method: "POST",
-      path,
-      headers: () => toHeaders(request.headers),
-      urlHost: host,
-      peer: request.socket.remoteAddress,
-    },
-    options.targets,
-    options.authorize,
-  );
-  if (!target.instance) throw notServing(target);
-  const { instance } = target;
-  const done = options.proxy.begin(instance.id);
+async function connect(client: Client, options: UpgradeOptions): Promise<void> {
+  const { request, socket } = client;
+  const { headers } = request;
+  const way = parseGatewayPath(request.url, options.origins.slugOf(headers.host));
+  if (way === null || way === "refused") throw pathRefused();
+  refuseOtherProtocols(request);
+  const { remoteAddress: peer } = request.socket;
+  const ownOrigin = way.prefix === "" ? options.origins.urlOf(way.slug) : null;
+  const asked = { slug: way.slug, method: "POST", path: way.path, headers, ownOrigin, peer };
+  const admission = await admit(asked, options);
+  const { instance } = admission.target;
+  if (!instance) throw notServing(admission.target);
+  // It left while we asked.
+  if (socket.destroyed) return;
   const facts = {
-    port: instance.port,
-    host,
-    protocol: "http",
-    prefix: `/d/${slug}`,
-    remote: request.socket.remoteAddress ?? "127.0.0.1",
+    ...instance,
+    host: headers.host ?? "127.0.0.1",
+    protocol: way.prefix === "" ? options.origins.protocol() : "http",
+    prefix: way.prefix,
+    remote: peer ?? "127.0.0.1",
   };
+  const passed = [
+    ...requestHeaders(headers, facts, admission),
+    "connection",
+    "Upgrade",
+    "upgrade",
+    "websocket",
+  ];
+  const place = { prefix: way.prefix, port: instance.port, ownCors: admission.usesOwnAuth };
+  const done = options.proxy.begin(instance.id);
+  join(client, { port: instance.port, path: way.target, headers: passed, place, done }, options.logger);
+}
+
+type Far = {
+  port: number;
+  path: string;
+  headers: string[];
+  place: Parameters<typeof responseHeaders>[1];
+  done(): void;
+};
+
+/** Whatever ends on either side ends the other, and is counted once. */
+function join({ socket, head, shutdown }: Client, far: Far, logger: Logger): void {
   const outgoing = httpRequest({
     host: "127.0.0.1",
-    port: instance.port,
-    path: `${path}${query}`,
-    headers: requestHeaders(request.headers, facts, { usesOwnAuth: target.usesOwnAuth, upgrade: true }),
+    port: far.port,
+    path: far.path,
+    headers: far.headers as never,
     agent: false,
+    setHost: false,
   });
+  let farSocket: Duplex | undefined;
   const end = () => {
-    done();
+    shutdown.removeEventListener("abort", end);
+    far.done();
+    farSocket?.destroy();
     outgoing.destroy();
     socket.destroy();
   };
   shutdown.addEventListener("abort", end, { once: true });
   socket.once("close", end);
-  outgoing.once("close", () => shutdown.removeEventListener("abort", end));
-  outgoing.once("error", (error) => {
-    options.logger.debug({ reason: errorMessage(error) }, "a WebSocket to a deployed server failed");
-    if (socket.writable)
-      refuse(socket, 503, "The deployed server does not answer. Connect again in a moment.");
-    done();
+  outgoing.once("error", (error: NodeJS.ErrnoException) => {
+    if (farSocket !== undefined || !socket.writable) return end();
+    logger.debug({ reason: errorMessage(error) }, "a WebSocket to a deployed server failed");
+    const failure = error.code?.startsWith("HPE_") ? badAnswer(error) : unreachable(error);
+    refuse(socket, statusOf(failure.kind), failure.message, failure.headers);
   });
   outgoing.once("response", (response) => {
-    // It does not want to: the refusal is passed on as it is.
-    socket.write(
-      `HTTP/1.1 ${response.statusCode} ${response.statusMessage}\r\n${lines(response)}Connection: close\r\n\r\n`,
-    );
+    // It does not want to: the refusal is passed on.
+    response.once("error", end);
+    socket.write(headOf(response, far.place, ["connection", "close"]), "latin1");
     response.pipe(socket);
-    response.once("close", done);
   });
-  outgoing.once("upgrade", (response, far, farHead) => {
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines(response)}\r\n`);
+  outgoing.once("upgrade", (response, opened, farHead) => {
+    farSocket = opened;
+    opened.on("error", end);
+    opened.once("close", end);
+    if (socket.destroyed) return end();
+    socket.write(headOf(response, far.place, ["connection", "Upgrade", "upgrade", "websocket"]), "latin1");
     if (farHead.length > 0) socket.write(farHead);
-    if (head.length > 0) far.write(head);
-    far.on("error", end);
-    far.once("close", () => socket.destroy());
-    far.pipe(socket);
-    socket.pipe(far);
+    if (head.length > 0) opened.write(head);
+    opened.pipe(socket);
+    socket.pipe(opened);
   });
   outgoing.end();
 }
 
-function lines(response: IncomingMessage): string {
-  const { rawHeaders } = response;
-  let text = "";
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!;
-    if (response.statusCode !== 101 && /^(connection|transfer-encoding|keep-alive)$/i.test(name)) continue;
-    text += `${name}: ${rawHeaders[i + 1]}\r\n`;
-  }
-  return text;
+function headOf(response: IncomingMessage, place: Far["place"], more: string[]): string {
+  const given = response.rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
+  const headers = [...responseHeaders(given, place), ...more];
+  let text = `HTTP/1.1 ${response.statusCode} ${response.statusMessage}\r\n`;
+  for (let index = 0; index < headers.length; index += 2)
+    text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return `${text}\r\n`;
 }
 
-function refuse(socket: Duplex, status: number, detail: string): void {
+/** A body, or another protocol, would be bytes that nobody has looked at. */
+function refuseOtherProtocols({ method, headers }: IncomingMessage): void {
+  const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+  if (method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBody) return;
+  throw new AppError({
+    code: "gateway.upgrade_refused",
+    kind: "invalid",
+    message: "The only protocol a connection can change to is websocket, by a GET without a body.",
+  });
+}
+
+function refuse(
+  socket: Duplex,
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const body = JSON.stringify({ detail });
+  const more = Object.entries(headers).filter(([name]) => name !== "connection");
+  const lines = more.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${lines}Connection: close\r\n\r\n${body}`,
   );
 }

@@ -1,13 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Dispatcher, errors, Pool } from "undici";
 import { AppError } from "../../platform/errors.ts";
-import { createUpstreams, type Instance, type UpstreamConnection } from "./upstream-connection.ts";
+import { ClientLeft, type Framing, openBody, type SentBody } from "./request-body.ts";
+
+export type Instance = { id: string; port: number };
 
 export type ProxyRequest = {
   instance: Instance;
   method: string;
-  /** The request line and the headers, as they go out. */
-  head: string;
-  body: "none" | "sized" | "chunked";
+  /** Path and query. */
+  path: string;
+  /** Names in lower case and values, one after the other; framing is not among them. */
+  headers: string[];
+  framing: Framing;
   maxBodyBytes: number;
   incoming: IncomingMessage;
   outgoing: ServerResponse;
@@ -15,9 +20,14 @@ export type ProxyRequest = {
   onHead(status: number, headers: string[]): void;
 };
 
+const repeatable = new Set(["GET", "HEAD", "OPTIONS"]);
+const idlePoolMs = 60_000;
+
+type Kept = { pool: Pool; usedMs: number };
+
 /** Passes requests on and their answers back, as they come, and counts what is under way to each server. */
 export function createProxy() {
-  const upstreams = createUpstreams();
+  const pools = new Map<string, Kept>();
   const counts = new Map<string, number>();
 
   function begin(instanceId: string): () => void {
@@ -32,70 +42,47 @@ export function createProxy() {
     };
   }
 
-  async function send(request: ProxyRequest): Promise<void> {
-    const connection = upstreams.take(request.instance);
-    try {
-      await exchange(request, connection);
-    } catch (error) {
-      // The server had just closed this connection; a request without a body can simply be sent again.
-      const stale = error instanceof ConnectionLost && connection.reused && !connection.heard;
-      if (!stale || request.body !== "none") throw error;
-      await exchange(request, upstreams.open(request.instance));
+  function poolOf({ id, port }: Instance): Pool {
+    const usedMs = performance.now();
+    const known = pools.get(id);
+    if (known) {
+      known.usedMs = usedMs;
+      return known.pool;
     }
+    // Connections close by themselves when nobody uses them; what is left of servers that went is dropped here.
+    for (const [other, kept] of pools) {
+      if (counts.has(other) || usedMs - kept.usedMs < idlePoolMs) continue;
+      pools.delete(other);
+      void kept.pool.destroy();
+    }
+    const pool = new Pool(`http://127.0.0.1:${port}`, {
+      // One request at a time on a connection: an answer can only belong to the one that was asked.
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: 64 * 1024,
+      // A run may take hours before it says something.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 4_000,
+      keepAliveMaxTimeout: 60_000,
+      connect: { timeout: 5_000 },
+    });
+    pools.set(id, { pool, usedMs });
+    return pool;
   }
 
-  function exchange(request: ProxyRequest, connection: UpstreamConnection): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const { outgoing } = request;
-      let begun = false;
-      let over = false;
-      const settle = (error?: Error) => {
-        if (over) return;
-        over = true;
-        outgoing.off("close", onClosed);
-        stopSending();
-        if (error) reject(error);
-        else resolve();
-      };
-      const fail = (error: Error) => {
-        connection.abandon();
-        if (begun) outgoing.destroy();
-        settle(begun ? undefined : error);
-      };
-      // The client left; the server behind hears of it.
-      const onClosed = () => {
-        connection.abandon();
-        settle();
-      };
-      outgoing.on("close", onClosed);
-      let ended = false;
-      connection.begin(request.method, {
-        onHead(status, headers) {
-          begun = true;
-          request.onHead(status, headers);
-        },
-        onBody(chunk, last) {
-          if (last) {
-            ended = true;
-            outgoing.end(chunk);
-          } else if (!outgoing.write(chunk) && !outgoing.destroyed && !connection.socket.isPaused()) {
-            connection.socket.pause();
-            outgoing.once("drain", () => connection.socket.resume());
-          }
-        },
-        onPause() {
-          if (begun) outgoing.flushHeaders();
-        },
-        onEnd() {
-          if (!ended) outgoing.end();
-          settle();
-          // In its own time: the reader is still in the middle of the bytes.
-          queueMicrotask(() => upstreams.giveBack(request.instance, connection));
-        },
-        onLost: (error) => fail(new ConnectionLost(error)),
-      });
-      const stopSending = sendRequest(request, connection, { fail, left: onClosed });
-    });
+  async function send(request: ProxyRequest): Promise<void> {
+    const body = await openBody(request.incoming, request.framing, request.maxBodyBytes);
+    try {
+      await exchange(poolOf(request.instance), request, body);
+    } catch (error) {
+      // The server had just closed this connection; a request that changes nothing can simply be sent again.
+      const again = error instanceof NoAnswer && error.connected && body.body === null;
+      if (!again || !repeatable.has(request.method)) throw error;
+      await exchange(poolOf(request.instance), request, body);
+    } finally {
+      body.stop();
+    }
   }
 
   return {
@@ -107,84 +94,149 @@ export function createProxy() {
       try {
         await send(request);
       } catch (error) {
-        throw error instanceof ConnectionLost ? unreachable(error) : error;
+        if (error instanceof ClientLeft) request.outgoing.destroy();
+        else throw error instanceof NoAnswer ? unreachable(error) : error;
       } finally {
         done();
       }
     },
-    close: () => upstreams.close(),
+    close(): void {
+      for (const { pool } of pools.values()) void pool.destroy();
+      pools.clear();
+    },
   };
 }
 
 export type RequestProxy = ReturnType<typeof createProxy>;
 
-class ConnectionLost extends Error {
-  constructor(cause: Error) {
+/** One request and its answer. */
+function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { outgoing } = request;
+    let controller: Dispatcher.DispatchController | undefined;
+    let heard = false;
+    let begun = false;
+    /** What is still to come of an answer that said how long it is. */
+    let left = Number.NaN;
+    const settle = (error?: Error) => {
+      outgoing.off("close", onClosed);
+      outgoing.off("drain", onDrain);
+      if (error) reject(error);
+      else resolve();
+    };
+    // The client left; the server behind hears of it.
+    const onClosed = () => controller?.abort(new ClientLeft());
+    const onDrain = () => controller?.resume();
+    outgoing.on("close", onClosed);
+    outgoing.on("drain", onDrain);
+    const headers = bytes === null ? request.headers : [...request.headers, "content-length", String(bytes)];
+    pool.dispatch(
+      { path: request.path, method: request.method, headers, body },
+      {
+        onRequestStart(given) {
+          controller = given;
+          if (outgoing.destroyed) given.abort(new ClientLeft());
+        },
+        onResponseStarted() {
+          heard = true;
+        },
+        onResponseStart(_given, status, answered) {
+          // Interim answers are about the connection; the real one follows.
+          if (status >= 100 && status < 200) return;
+          if (status < 100) throw badAnswer(new Error(`its status is ${status}`));
+          // Nothing follows, whatever it says.
+          if (status === 204) delete answered["content-length"];
+          const list = pairsOf(answered);
+          left = bodyBytesOf(request.method, status, answered["content-length"]);
+          request.onHead(status, list);
+          begun = true;
+          // Once what arrived with it has been handed over: a stream's head goes out before its first event.
+          queueMicrotask(() => {
+            if (!outgoing.writableEnded && !outgoing.destroyed) outgoing.flushHeaders();
+          });
+        },
+        onResponseData(given, chunk) {
+          left -= chunk.length;
+          if (left === 0) outgoing.end(chunk);
+          else if (!outgoing.write(chunk) && !outgoing.destroyed) given.pause();
+        },
+        onResponseEnd() {
+          if (!outgoing.writableEnded) outgoing.end();
+          settle();
+        },
+        onResponseError(_given, error) {
+          if (begun) {
+            // Half an answer must not look like a whole one.
+            if (!outgoing.writableFinished) outgoing.destroy();
+            settle();
+          } else settle(failureOf(error, heard, controller !== undefined));
+        },
+      },
+    );
+  });
+}
+
+function pairsOf(headers: Record<string, string | string[] | undefined>): string[] {
+  const pairs: string[] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) for (const item of value) pairs.push(name, item);
+    else if (value !== undefined) pairs.push(name, value);
+  }
+  return pairs;
+}
+
+function bodyBytesOf(method: string, status: number, length: string | string[] | undefined): number {
+  if (method === "HEAD" || status === 204 || status === 304 || typeof length !== "string") return Number.NaN;
+  return Number(length);
+}
+
+class NoAnswer extends Error {
+  /** Whether the request was on its way; a server that is not there does not come back by asking twice. */
+  readonly connected: boolean;
+
+  constructor(cause: Error, connected: boolean) {
     super(cause.message, { cause });
+    this.connected = connected;
   }
 }
 
-/** Writes the request, no faster than the server takes it. The result stops it. */
-function sendRequest(
-  { head, body, incoming, maxBodyBytes }: ProxyRequest,
-  connection: UpstreamConnection,
-  on: { fail(error: Error): void; left(): void },
-): () => void {
-  const { socket } = connection;
-  socket.write(head, "latin1");
-  connection.sent = body === "none";
-  if (body === "none") return () => undefined;
-  const chunked = body === "chunked";
-  let seen = 0;
-  const resume = () => incoming.resume();
-  const onData = (chunk: Buffer) => {
-    seen += chunk.length;
-    if (seen > maxBodyBytes) {
-      on.fail(tooLarge(maxBodyBytes));
-      return;
-    }
-    if (chunked) socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
-    let taken = socket.write(chunk);
-    if (chunked) taken = socket.write("\r\n", "latin1");
-    if (!taken) {
-      incoming.pause();
-      socket.once("drain", resume);
-    }
-  };
-  const onEnd = () => {
-    if (chunked) socket.write("0\r\n\r\n", "latin1");
-    connection.sent = true;
-  };
-  // A client that stops in the middle must not look like one that finished.
-  incoming.on("data", onData);
-  incoming.on("end", onEnd);
-  incoming.on("error", on.left);
-  return () => {
-    incoming.off("data", onData);
-    incoming.off("end", onEnd);
-    incoming.off("error", on.left);
-    socket.off("drain", resume);
-    // What is left of it is read and dropped.
-    incoming.on("error", () => undefined);
-    incoming.resume();
-  };
+/** Dead, or alive and not speaking HTTP: the one is asked again in a moment, the other has to be mended. */
+function failureOf(error: Error, heard: boolean, connected: boolean): Error {
+  if (error instanceof AppError || error instanceof ClientLeft) return error;
+  if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
+    return new AppError({
+      code: "gateway.request_refused",
+      kind: "invalid",
+      message: `The request cannot be passed on: ${error.message}.`,
+      cause: error,
+    });
+  }
+  const isBad = heard || error instanceof errors.HTTPParserError || isHeaderError(error);
+  return isBad ? badAnswer(error) : new NoAnswer(error, connected);
 }
 
-function unreachable(cause: Error): AppError {
+/** Node's own check of what is about to be written to the client. */
+function isHeaderError(error: Error): boolean {
+  return "code" in error && typeof error.code === "string" && error.code.startsWith("ERR_");
+}
+
+export function badAnswer(cause: Error): AppError {
+  return new AppError({
+    code: "gateway.bad_answer",
+    kind: "bad_gateway",
+    message: "The deployed server answered with something that is not HTTP. Its log may say more.",
+    detail: { reason: cause.message },
+    cause,
+  });
+}
+
+export function unreachable(cause: Error): AppError {
   return new AppError({
     code: "gateway.unreachable",
     kind: "unavailable",
     message: "The deployed server does not answer: it ended, or is being replaced. Ask again in a moment.",
     headers: { "retry-after": "1" },
     cause,
-  });
-}
-
-export function tooLarge(maxBytes: number): AppError {
-  return new AppError({
-    code: "request.too_large",
-    kind: "too_large",
-    message: `The request body is larger than ${maxBytes} bytes, the most a deployment takes. Send less at a time.`,
-    headers: { connection: "close" },
   });
 }

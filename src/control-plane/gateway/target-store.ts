@@ -9,6 +9,7 @@ export type TargetRow = {
   active_number: number | null;
   instance_id: string | null;
   port: number | null;
+  secret_sealed: string | null;
   instance_state: string | null;
   latest_number: number | null;
   latest_status: string | null;
@@ -20,13 +21,13 @@ export type TargetRow = {
 export async function findTarget(sql: Sql, slug: string): Promise<TargetRow | undefined> {
   const { rows } = await raw<TargetRow>`
     select d.id as deployment_id, d.workspace_id, d.name, a.uses_own_auth, a.number as active_number,
-      i.id as instance_id, i.port, i.state as instance_state, i.exit_reason, i.attempt,
+      i.id as instance_id, i.port, i.secret_sealed, i.state as instance_state, i.exit_reason, i.attempt,
       l.number as latest_number, l.status as latest_status
     from deployments d
     left join revisions a on a.id = d.active_revision_id
     left join revisions l on l.id = d.latest_revision_id
     left join lateral (
-      select id, port, state, exit_reason, attempt from deployment_instances
+      select id, port, secret_sealed, state, exit_reason, attempt from deployment_instances
       where revision_id = d.active_revision_id
       order by (state = 'ready') desc, (state = 'draining') desc, started_at desc limit 1) i on true
     where d.slug = ${slug} and d.deleted_at is null`.execute(sql);

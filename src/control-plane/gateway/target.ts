@@ -6,17 +6,25 @@ export type Target = {
   workspaceId: string;
   usesOwnAuth: boolean;
   /** Null with the reason when nothing serves. */
-  instance: { id: string; port: number } | null;
+  instance: { id: string; port: number; secret: string | null } | null;
   reason: string;
 };
 
-export function targetOf(row: TargetRow): Target {
+export type OpenSecret = (instanceId: string, sealed: string) => string;
+
+export function targetOf(row: TargetRow, openSecret: OpenSecret): Target {
   const serves = row.instance_state === "ready" || row.instance_state === "draining";
+  const { secret_sealed: sealed } = row;
+  const instanceOf = (id: string, port: number) => ({
+    id,
+    port,
+    secret: sealed === null ? null : openSecret(id, sealed),
+  });
   return {
     deploymentId: row.deployment_id,
     workspaceId: row.workspace_id,
     usesOwnAuth: row.uses_own_auth ?? false,
-    instance: serves && row.instance_id && row.port ? { id: row.instance_id, port: row.port } : null,
+    instance: serves && row.instance_id && row.port ? instanceOf(row.instance_id, row.port) : null,
     reason: reasonOf(row),
   };
 }

@@ -1,6 +1,6 @@
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { deploymentChannel } from "../revisions/revision-store.ts";
-import { type Target, targetOf } from "./target.ts";
+import { type OpenSecret, type Target, targetOf } from "./target.ts";
 import { findTarget } from "./target-store.ts";
 
 /** Where nothing serves, the answer may change without a word (a restart), so it is not kept for long. */
@@ -11,7 +11,7 @@ const maxKept = 10_000;
 type Kept = { target: Target | null; until: number };
 
 /** Who serves which address. Kept in memory until something about the deployment changes. */
-export function createTargets(database: Database) {
+export function createTargets({ database, openSecret }: { database: Database; openSecret: OpenSecret }) {
   const kept = new Map<string, Kept>();
   const slugs = new Map<string, string>();
   let unlisten: Unlisten | undefined;
@@ -44,7 +44,7 @@ export function createTargets(database: Database) {
       if (known && known.until > performance.now()) return known.target;
       const before = changes;
       const row = await findTarget(database.sql, slug);
-      const target = row ? targetOf(row) : null;
+      const target = row ? targetOf(row, openSecret) : null;
       if (before === changes && target !== null) {
         if (kept.size >= maxKept) forgetAll();
         const keepFor = target.instance ? keepMs : keepIdleMs;

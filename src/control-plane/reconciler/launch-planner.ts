@@ -61,7 +61,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
       databaseUrl,
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: hidden(deployment, secrets, tracing),
-      environment: (port, home) =>
+      environment: (port, home, instanceSecret) =>
         agentEnvironment(options.environment, secrets, {
           deploymentId: deployment.id,
           deploymentName: deployment.name,
@@ -69,6 +69,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
           revisionId: revision.id,
           port,
           home,
+          instanceSecret,
           url: options.urlOf(deployment),
           databaseUrl,
           repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,

@@ -14,6 +14,7 @@ const facts: AgentFacts = {
   commitSha: null,
   tracing: { endpoint: "http://127.0.0.1:8124/api/v1", apiKey: "platform-key" },
   home: "/home/x",
+  instanceSecret: "only-the-gateway-says-this",
 };
 const tracingOf = (secrets: Record<string, string>, tracing = facts.tracing) => {
   const given = Object.entries(secrets).map(([name, value]) => ({ name, value }));

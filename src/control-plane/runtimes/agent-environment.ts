@@ -15,6 +15,8 @@ export type AgentFacts = {
   /** Where traces go and with what; null when this deployment is not traced. */
   tracing: { endpoint: string; apiKey: string } | null;
   home: string;
+  /** The server refuses whoever does not say it. */
+  instanceSecret: string;
 };
 
 /** The whole environment of a deployed server: a few harmless names of the machine, its secrets, and what the platform says. */
@@ -35,7 +37,8 @@ export function agentEnvironment(
     PORT: String(facts.port),
     TREADLE_PORT: String(facts.port),
     TREADLE_HOST: "127.0.0.1",
-    // Only this machine can reach the port, and the gateway has asked for credentials already.
+    // The gateway has asked for credentials already, and only the gateway knows this secret.
+    TREADLE_INSTANCE_SECRET: facts.instanceSecret,
     TREADLE_AGENT_AUTH: "open",
     TREADLE_PUBLIC_URL: facts.url,
     DATABASE_URL: facts.databaseUrl,

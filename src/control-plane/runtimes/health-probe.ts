@@ -1,27 +1,37 @@
 import { get } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { instanceSecretHeader } from "../instance-secret.ts";
 
 const intervalMs = 75;
 const timeoutMs = 5_000;
 
 /** Asks `/ok` until it says yes; the last answer that was not yes is told along the way. */
 export async function untilHealthy(
-  port: number,
+  server: { port: number; secret: string | null },
   signal: AbortSignal,
   onRefusal: (what: string) => void,
 ): Promise<void> {
   for (;;) {
-    const answer = await ask(port, signal);
+    const answer = await ask(server, signal);
     if (answer === "ok") return;
     onRefusal(answer);
     await delay(intervalMs, undefined, { signal });
   }
 }
 
-function ask(port: number, signal: AbortSignal): Promise<string> {
+function ask(server: { port: number; secret: string | null }, signal: AbortSignal): Promise<string> {
+  const { port, secret } = server;
   return new Promise((resolve, reject) => {
     const request = get(
-      { host: "127.0.0.1", port, path: "/ok", agent: false, timeout: timeoutMs, signal },
+      {
+        host: "127.0.0.1",
+        port,
+        path: "/ok",
+        headers: secret === null ? {} : { [instanceSecretHeader]: secret },
+        agent: false,
+        timeout: timeoutMs,
+        signal,
+      },
       (response) => {
         response.resume();
         response.once("end", () =>

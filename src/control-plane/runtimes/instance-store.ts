@@ -15,14 +15,16 @@ export async function insertInstance(
     | "log_path"
     | "database_hash"
     | "tracing_key_id"
+    | "secret_sealed"
   >,
   now: Date,
 ): Promise<void> {
   await raw`
     insert into deployment_instances (id, deployment_id, revision_id, runtime, state, attempt, port, log_path,
-      database_hash, tracing_key_id, started_at)
+      database_hash, tracing_key_id, secret_sealed, started_at)
     values (${row.id}, ${row.deployment_id}, ${row.revision_id}, ${row.runtime}, 'starting', ${row.attempt},
-      ${row.port}, ${row.log_path}, ${row.database_hash}, ${row.tracing_key_id}, ${now})`.execute(tx);
+      ${row.port}, ${row.log_path}, ${row.database_hash}, ${row.tracing_key_id},
+      ${row.secret_sealed}, ${now})`.execute(tx);
 }
 
 export async function saveHandle(sql: Sql, id: string, handle: Record<string, unknown>): Promise<void> {

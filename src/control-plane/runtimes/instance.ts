@@ -16,6 +16,7 @@ export type Instance = {
   log_offset: number;
   database_hash: string;
   tracing_key_id: string | null;
+  secret_sealed: string | null;
   announced: Announced | null;
   started_at: Date;
   ready_at: Date | null;

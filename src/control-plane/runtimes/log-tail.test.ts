@@ -47,7 +47,12 @@ async function newInstance(): Promise<Instance> {
   const id = randomUUID();
   const row = {
     ...{ id, deployment_id: deploymentId, revision_id: revisionId, runtime: "process", attempt: 1, port: 1 },
-    ...{ log_path: join(folder.path, `${id}.log`), database_hash: "", tracing_key_id: null },
+    ...{
+      log_path: join(folder.path, `${id}.log`),
+      database_hash: "",
+      tracing_key_id: null,
+      secret_sealed: null,
+    },
   };
   await insertInstance(test.database.sql, row, new Date());
   return (await readInstance(test.database.sql, id))!;

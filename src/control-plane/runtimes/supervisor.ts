@@ -5,9 +5,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
-import { newId } from "../../platform/ids.ts";
+import { newId, newSecret } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
 import { insertLogs } from "../logs/log-store.ts";
+import { instanceSecretContext } from "../sealed-columns.ts";
 import { findFreePort } from "./free-port.ts";
 import { untilHealthy } from "./health-probe.ts";
 import { type Announced, type Instance, stoppedByUs } from "./instance.ts";
@@ -35,7 +37,7 @@ export type LaunchSpec = {
   databaseUrl: string;
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
-  environment(port: number, home: string): Record<string, string>;
+  environment(port: number, home: string, instanceSecret: string): Record<string, string>;
   /** Cut out of what the server prints. */
   secrets: readonly string[];
 };
@@ -45,6 +47,7 @@ export type SupervisorOptions = {
   clock: Clock;
   logger: Logger;
   runtime: Runtime;
+  secretBox: SecretBox;
   /** Logs and homes of servers. */
   folder: string;
   /** A server became ready, said something about its graphs, or ended. */
@@ -66,10 +69,15 @@ const anyLive = ["starting", "ready", "draining", "stopping"] as const;
 
 /** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
 export function createSupervisor(options: SupervisorOptions) {
-  const { database, clock, logger, runtime } = options;
+  const { database, clock, logger, runtime, secretBox } = options;
   const watched = new Map<string, Watched>();
 
-  function watch(instance: Instance, handle: Record<string, unknown>, secrets: readonly string[]): void {
+  const secretOf = ({ id, secret_sealed: sealed }: Instance) =>
+    sealed === null ? null : secretBox.open(sealed, instanceSecretContext(id));
+
+  function watch(instance: Instance, handle: Record<string, unknown>, known: readonly string[]): void {
+    const secret = secretOf(instance);
+    const secrets = secret === null ? known : [...known, secret];
     const stop = new AbortController();
     const changed = () => options.onChange(instance.deployment_id);
     const failed = (what: string) => (error: unknown) => {
@@ -107,7 +115,7 @@ export function createSupervisor(options: SupervisorOptions) {
     }
     const entry: Watched = { instance, tail, stop, probe: "", done: Promise.resolve() };
     if (instance.state === "starting") {
-      untilHealthy(instance.port, stop.signal, (what) => {
+      untilHealthy({ port: instance.port, secret }, stop.signal, (what) => {
         entry.probe = what;
       })
         .then(() => {
@@ -160,6 +168,7 @@ export function createSupervisor(options: SupervisorOptions) {
     const home = join(options.folder, "homes", spec.deploymentId);
     const port = await findFreePort();
     const logPath = join(options.folder, "logs", spec.deploymentId, `${id}.log`);
+    const secret = newSecret();
     const row = {
       id,
       deployment_id: spec.deploymentId,
@@ -170,6 +179,7 @@ export function createSupervisor(options: SupervisorOptions) {
       log_path: logPath,
       database_hash: hashOf(spec.databaseUrl),
       tracing_key_id: spec.tracingKeyId,
+      secret_sealed: secretBox.seal(secret, instanceSecretContext(id)),
     };
     // Written down first: a server nobody knows of could never be stopped.
     await insertInstance(database.sql, row, clock.now());
@@ -184,7 +194,7 @@ export function createSupervisor(options: SupervisorOptions) {
         folder: spec.folder,
         configPath: spec.configPath,
         image: spec.image,
-        environment: spec.environment(port, home),
+        environment: spec.environment(port, home, secret),
         logPath,
         resources: spec.resources,
       });

@@ -354,6 +354,7 @@ export interface DeploymentInstancesTable {
   exited_at: Timestamp | null;
   exit_reason: string | null;
   tracing_key_id: string | null;
+  secret_sealed: string | null;
 }
 
 export interface DeploymentLogsTable {

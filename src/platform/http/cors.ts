@@ -5,6 +5,8 @@ export type CorsRules = {
   origins: string[];
   /** While the server is open on loopback, pages on this machine may call it. */
   allowLoopback: boolean;
+  /** Strangers in any case, also on this machine. */
+  neverTrusted?: (origin: string) => boolean;
   /** Further origins, as a whole. */
   originPattern?: RegExp;
   /** Request headers a page may send besides the usual ones; `*` admits all. */
@@ -50,7 +52,7 @@ export function createCors(rules: CorsRules): Cors {
   const isTrusted = (origin: string) =>
     origins.has(origin.toLowerCase()) ||
     rules.originPattern?.test(origin) === true ||
-    (rules.allowLoopback && isLoopbackOrigin(origin));
+    (rules.allowLoopback && isLoopbackOrigin(origin) && rules.neverTrusted?.(origin) !== true);
   const exposedHeaders = [exposed, ...(rules.exposed ?? [])].join(", ");
   const methods = [allowedMethods, ...(rules.methods ?? []).filter((name) => name !== "*")].join(", ");
   const allowedOrigin = (origin: string) => (isTrusted(origin) ? origin : anyOrigin ? "*" : null);

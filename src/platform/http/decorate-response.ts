@@ -25,6 +25,12 @@ export function decorate(
 
 export type AnswerHeaders = Pick<Headers, "has" | "get" | "set" | "append">;
 
+/** What is not negotiable for anybody's answers. */
+export function decorateForeign(headers: AnswerHeaders, requestId: string): void {
+  headers.set("x-request-id", requestId);
+  headers.set("x-content-type-options", "nosniff");
+}
+
 export function decorateHeaders(
   headers: AnswerHeaders,
   origin: string | null,

@@ -1,14 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { decorateHeaders } from "./decorate-response.ts";
+import { decorateForeign, decorateHeaders } from "./decorate-response.ts";
 import { errorResponse } from "./error-response.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { requestIdOf } from "./request-id.ts";
+
+export type AnswerRights = {
+  /** Whoever answers says itself what pages of other sites may read. */
+  ownCors?: boolean;
+  /** The answer is not from the platform's origin, so how its pages may behave is not for the platform to say. */
+  ownOrigin?: boolean;
+};
 
 /** A request that is answered on the wire, without becoming a web Request: for what only passes through. */
 export type RawExchange = {
   requestId: string;
   /** Begins the answer. `headers` are names in lower case and values, one after the other. */
-  begin(status: number, headers: string[], options?: { ownCors?: boolean }): void;
+  begin(status: number, headers: string[], options?: AnswerRights): void;
   /** Answers with the error, or cuts the answer off where it has begun. */
   fail(error: unknown): Promise<void>;
 };
@@ -26,11 +33,14 @@ export function createRawExchanges(pipeline: Pipeline, route: string): BeginRaw 
     const requestId = requestIdOf(typeof given === "string" ? given : null);
     const origin = incoming.headers.origin ?? null;
 
-    const begin: RawExchange["begin"] = (status, headers, { ownCors = false } = {}) => {
+    const begin: RawExchange["begin"] = (status, headers, { ownCors = false, ownOrigin = false } = {}) => {
       const pairs = new HeaderPairs(headers);
-      decorateHeaders(pairs, ownCors ? null : origin, requestId, cors, true);
-      finish({ method, route, requestId, workspaceId: undefined, status, startedMs }, { incoming, outgoing });
+      if (ownOrigin) decorateForeign(pairs, requestId);
+      else decorateHeaders(pairs, null, requestId, cors, true);
+      if (origin && !ownCors) cors.decorate(pairs, origin);
+      // It throws on headers that cannot be sent; only an answer that began is counted as one.
       outgoing.writeHead(status, pairs.list);
+      finish({ method, route, requestId, workspaceId: undefined, status, startedMs }, { incoming, outgoing });
     };
     return {
       requestId,

@@ -56,6 +56,13 @@ type InFlight = { method: string; route: string; isStream(): boolean };
 const keepAliveMs = 75_000;
 /** For streams that have just come to their end, to say so. */
 const lastWordsMs = 250;
+/** Node's own defaults but for the first; written out, because more than comfort depends on them. */
+const parsing = {
+  keepAliveTimeout: keepAliveMs,
+  insecureHTTPParser: false,
+  requireHostHeader: true,
+  joinDuplicateHeaders: false,
+} as const;
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
@@ -95,7 +102,7 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
     { errorHandler: (error) => unreadableRequest(error, logger) },
   );
 
-  const server = createServer({ keepAliveTimeout: keepAliveMs }, (incoming, outgoing) => {
+  const server = createServer(parsing, (incoming, outgoing) => {
     if (draining) {
       refuse(outgoing);
       return;

@@ -1,0 +1,65 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { OnRequest, OnUpgrade } from "../../platform/http/server.ts";
+
+const header = "x-treadle-instance-secret";
+const callerHeader = "x-treadle-caller";
+const refusal = JSON.stringify({
+  detail: "This server belongs to a deployment and is reached at the deployment's address, not at its port.",
+});
+
+/** Said by the gateway of a caller who holds a credential of the deployment's workspace. */
+export function isOperator(headers: Headers): boolean {
+  return headers.get(callerHeader) === "operator";
+}
+
+export type InstanceGuard = { onRequest: OnRequest; onUpgrade(next: OnUpgrade): OnUpgrade };
+
+/**
+ * The front door of a server that a gateway stands before: any process of the machine can reach its port, so only who
+ * says the secret gets in, and nothing behind this door sees it.
+ */
+export function createInstanceGuard(secret: string): InstanceGuard {
+  const expected = digest(secret);
+  const isKnown = (incoming: IncomingMessage) => {
+    const given = incoming.headers[header];
+    return typeof given === "string" && timingSafeEqual(digest(given), expected);
+  };
+  return {
+    onRequest(incoming, outgoing) {
+      if (isKnown(incoming)) {
+        removeHeader(incoming);
+        return null;
+      }
+      outgoing.writeHead(403, { "content-type": "application/json", connection: "close" });
+      outgoing.end(incoming.method === "HEAD" ? undefined : refusal);
+      return "(refused)";
+    },
+    onUpgrade(next) {
+      return (incoming, socket, ...rest) => {
+        if (isKnown(incoming)) {
+          removeHeader(incoming);
+          next(incoming, socket, ...rest);
+          return;
+        }
+        socket.end(
+          `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(refusal)}\r\nConnection: close\r\n\r\n${refusal}`,
+        );
+      };
+    },
+  };
+}
+
+/** Web requests are made from the raw list. */
+function removeHeader(incoming: IncomingMessage): void {
+  delete incoming.headers[header];
+  const { rawHeaders } = incoming;
+  for (let index = rawHeaders.length - 2; index >= 0; index -= 2) {
+    if (rawHeaders[index]!.toLowerCase() === header) rawHeaders.splice(index, 2);
+  }
+}
+
+/** Hashed first, so that the time taken tells nothing, not even the length. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

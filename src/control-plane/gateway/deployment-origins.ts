@@ -1,0 +1,70 @@
+import { hostnameOf } from "../../platform/http/loopback.ts";
+
+/** Where a deployment's pages have an origin of their own, for example `https://{slug}.agents.example.com`. */
+export type DeploymentOrigins = {
+  /** Whose host this is: null for the platform's, an empty slug for one that can be nobody's. */
+  slugOf(host: string | undefined): string | null;
+  /** Null where deployments have no origin of their own. */
+  urlOf(slug: string): string | null;
+  /** Pages of a deployment are strangers to the platform, also on the platform's own machine. */
+  isDeploymentOrigin(origin: string): boolean;
+  protocol(): "http" | "https";
+};
+
+const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const place = "{slug}";
+
+export function createDeploymentOrigins(options: {
+  /** The pattern, or null where there is none. */
+  pattern(): string | null;
+  /** The platform's own address; its host is never a deployment's. */
+  platformUrl(): string;
+}): DeploymentOrigins {
+  let known: { pattern: string | null; platformUrl: string; rule: Rule | null } | undefined;
+  const ruleOf = (): Rule | null => {
+    const pattern = options.pattern();
+    const platformUrl = options.platformUrl();
+    if (known?.pattern !== pattern || known?.platformUrl !== platformUrl) {
+      known = { pattern, platformUrl, rule: pattern === null ? null : readRule(pattern, platformUrl) };
+    }
+    return known.rule;
+  };
+  return {
+    slugOf(host) {
+      const rule = ruleOf();
+      return rule === null || host === undefined ? null : slugIn(host, rule);
+    },
+    urlOf(slug) {
+      const rule = ruleOf();
+      return rule !== null && slugPattern.test(slug) && `${slug}`.length <= rule.maxSlug
+        ? rule.url.replace(place, slug)
+        : null;
+    },
+    isDeploymentOrigin(origin) {
+      const rule = ruleOf();
+      const host = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
+      return rule !== null && host !== undefined && slugIn(host, rule) !== null;
+    },
+    protocol: () => (ruleOf()?.url.startsWith("https:") ? "https" : "http"),
+  };
+}
+
+type Rule = { url: string; before: string; after: string; platformHost: string; maxSlug: number };
+
+function readRule(pattern: string, platformUrl: string): Rule {
+  const url = pattern.replace(/\/+$/, "");
+  const host = url.replace(/^https?:\/\//i, "").replace(/:\d+$/, "");
+  const [before = "", after = ""] = host.toLowerCase().split(place);
+  const label = before.length + after.indexOf(".");
+  return { url, before, after, platformHost: new URL(platformUrl).hostname, maxSlug: 63 - label };
+}
+
+function slugIn(host: string, rule: Rule): string | null {
+  const hostname = hostnameOf(host)?.toLowerCase().replace(/\.$/, "");
+  if (hostname === undefined || !hostname.endsWith(rule.after) || !hostname.startsWith(rule.before))
+    return null;
+  if (hostname === rule.platformHost || hostname.length <= rule.before.length + rule.after.length)
+    return null;
+  const slug = hostname.slice(rule.before.length, hostname.length - rule.after.length);
+  return slugPattern.test(slug) ? slug : "";
+}

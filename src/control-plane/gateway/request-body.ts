@@ -1,0 +1,109 @@
+import type { IncomingMessage } from "node:http";
+import { PassThrough, type Readable } from "node:stream";
+import { AppError } from "../../platform/errors.ts";
+
+/** How much of the body a client announced; from here on only what really arrives counts. */
+export type Framing = { kind: "none" } | { kind: "sized"; bytes: number } | { kind: "chunked" };
+
+/** Smaller ones are gathered before anything is sent: one write, and a slow client holds no server. */
+const gatherBytes = 64 * 1024;
+
+/** Node's parser has refused what is framed in two ways; what it takes but a server behind could read otherwise goes too. */
+export function framingOf({
+  headers,
+  httpVersionMinor,
+}: Pick<IncomingMessage, "headers" | "httpVersionMinor">): Framing {
+  const encoding = headers["transfer-encoding"];
+  if (encoding !== undefined) {
+    if (encoding.trim().toLowerCase() !== "chunked" || httpVersionMinor === 0) {
+      throw badFraming(
+        "The only Transfer-Encoding this server takes is chunked, in HTTP/1.1. Send the body with a Content-Length.",
+      );
+    }
+    return { kind: "chunked" };
+  }
+  const bytes = Number(headers["content-length"] ?? 0);
+  if (!Number.isSafeInteger(bytes)) throw badFraming("The Content-Length is no number of bytes.");
+  return bytes === 0 ? { kind: "none" } : { kind: "sized", bytes };
+}
+
+export type SentBody = { body: Buffer | Readable | null; bytes: number | null; stop(): void };
+
+/**
+ * The body as it is passed on, or null where there is none; `left` is called when the client goes in the middle, which
+ * must not look like the end.
+ */
+export async function openBody(
+  incoming: IncomingMessage,
+  framing: Framing,
+  maxBytes: number,
+): Promise<SentBody> {
+  if (framing.kind === "none") return { body: null, bytes: null, stop: () => undefined };
+  if (framing.kind === "sized" && framing.bytes > maxBytes) throw tooLarge(maxBytes);
+  if (framing.kind === "sized" && framing.bytes <= gatherBytes) {
+    return { body: await gather(incoming), bytes: null, stop: () => undefined };
+  }
+  const body = new PassThrough();
+  let seen = 0;
+  const onData = (chunk: Buffer) => {
+    seen += chunk.length;
+    if (seen > maxBytes) body.destroy(tooLarge(maxBytes));
+  };
+  const onGone = () => {
+    if (!incoming.complete) body.destroy(new ClientLeft());
+  };
+  incoming.on("data", onData);
+  incoming.once("error", onGone);
+  incoming.once("close", onGone);
+  // Whoever takes the body hears of it; when nobody does any more, it matters to nobody.
+  body.on("error", () => undefined);
+  incoming.pipe(body);
+  return {
+    body,
+    bytes: framing.kind === "sized" ? framing.bytes : null,
+    stop() {
+      incoming.unpipe(body);
+      incoming.off("data", onData);
+      incoming.off("close", onGone);
+      body.destroy();
+      // What is left of it is read and dropped.
+      incoming.resume();
+    },
+  };
+}
+
+function gather(incoming: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    const left = () => reject(new ClientLeft());
+    incoming.on("data", (chunk: Buffer) => parts.push(chunk));
+    incoming.once("end", () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    incoming.once("error", left);
+    incoming.once("close", left);
+  });
+}
+
+/** Nobody is there any more to be told anything. */
+export class ClientLeft extends Error {
+  constructor() {
+    super("The client left in the middle of its request.");
+  }
+}
+
+export function tooLarge(maxBytes: number): AppError {
+  return new AppError({
+    code: "request.too_large",
+    kind: "too_large",
+    message: `The request body is larger than ${maxBytes} bytes, the most a deployment takes. Send less at a time.`,
+    headers: { connection: "close" },
+  });
+}
+
+function badFraming(message: string): AppError {
+  return new AppError({
+    code: "gateway.bad_framing",
+    kind: "invalid",
+    message,
+    headers: { connection: "close" },
+  });
+}
