@@ -11,8 +11,10 @@ const gatherBytes = 64 * 1024;
 /** Node's parser has refused what is framed in two ways; what it takes but a server behind could read otherwise goes too. */
 export function framingOf({
   headers,
+  httpVersionMajor,
   httpVersionMinor,
-}: Pick<IncomingMessage, "headers" | "httpVersionMinor">): Framing {
+}: Pick<IncomingMessage, "headers" | "httpVersionMajor" | "httpVersionMinor">): Framing {
+  if (httpVersionMajor !== 1) throw badFraming("This server speaks HTTP/1.1 here.");
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined) {
     if (encoding.trim().toLowerCase() !== "chunked" || httpVersionMinor === 0) {

@@ -1,0 +1,112 @@
+import { connect } from "node:net";
+import { createDeploymentOrigins } from "../../src/control-plane/gateway/deployment-origins.ts";
+import {
+  createGatewayListener,
+  type GatewayOptions,
+  gatewayRoute,
+} from "../../src/control-plane/gateway/gateway-listener.ts";
+import { createGatewayUpgrade, isForGateway } from "../../src/control-plane/gateway/gateway-upgrade.ts";
+import { createProxy } from "../../src/control-plane/gateway/proxy.ts";
+import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { listen } from "../../src/platform/http/server.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { caller } from "./http-app-fixture.ts";
+
+/** The gateway as the platform listens with it, before one server: for what is on the wire, and not for who may enter. */
+export async function startRawGateway(upstreamPort: number) {
+  const logger = createLogger({ level: "silent" });
+  const served: { status: number }[] = [];
+  /** What it passed on, by its path. */
+  const forwarded: string[] = [];
+  const http = createHttpApp({
+    routes: [],
+    authenticator: {
+      authenticate: async () => null,
+      loopbackCaller: async () => ({ ...caller("admin"), via: "loopback" }),
+    },
+    agentAuthRequired: false,
+    logger,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    documents: [],
+    validateResponses: false,
+  });
+  const proxy = createProxy();
+  const target = {
+    deploymentId: "d",
+    workspaceId: "w",
+    usesOwnAuth: false,
+    instance: { id: "i", port: upstreamPort, secret: "only-the-gateway-says-this" },
+    reason: "",
+  };
+  const options: GatewayOptions = {
+    targets: { find: async () => target } as unknown as GatewayOptions["targets"],
+    proxy: {
+      ...proxy,
+      forward(request) {
+        forwarded.push(`${request.method} ${request.path}`);
+        return proxy.forward(request);
+      },
+    },
+    origins: createDeploymentOrigins({ pattern: () => null, platformUrl: () => "http://127.0.0.1" }),
+    authorize: http.authorize,
+    isPlatformCredential: async () => false,
+    onServed: (_id, status) => served.push({ status }),
+  };
+  const own = createGatewayUpgrade({ ...options, logger });
+  const server = await listen(http, {
+    ...{ host: "127.0.0.1", port: 0, logger },
+    onRequest: createGatewayListener({ ...options, begin: http.raw(gatewayRoute) }),
+    onUpgrade: (request, socket, ...rest) =>
+      isForGateway(request, options.origins) ? own(request, socket, ...rest) : socket.destroy(),
+  });
+  return {
+    port: server.port,
+    served,
+    forwarded,
+    inFlight: () => proxy.inFlight("i"),
+    async close() {
+      await server.close({ graceMs: 0 });
+      proxy.close();
+    },
+  };
+}
+
+export type RawGateway = Awaited<ReturnType<typeof startRawGateway>>;
+
+/** Sends bytes as they are and reads until the other side closes, or until `enough` says so. */
+export function exchangeRaw(
+  port: number,
+  bytes: string | Buffer,
+  enough: (answer: string) => boolean = () => false,
+  timeoutMs = 5_000,
+): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect({ host: "127.0.0.1", port });
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket.setEncoding("latin1");
+    socket.on("connect", () =>
+      socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes),
+    );
+    socket.on("data", (text: string) => {
+      answer += text;
+      if (enough(answer)) socket.destroy();
+    });
+    // A reset is one way to say no.
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+  });
+}
+
+/** Whether a whole answer with a length is there. */
+export function isWhole(answer: string): boolean {
+  const end = answer.indexOf("\r\n\r\n");
+  if (end === -1) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(answer.slice(0, end))?.[1];
+  return length !== undefined && answer.length >= end + 4 + Number(length);
+}
