@@ -1000,6 +1000,14 @@ CREATE INDEX trace_projects_by_start ON public.trace_projects USING btree (works
 CREATE UNIQUE INDEX trace_projects_name ON public.trace_projects USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
 CREATE INDEX trace_projects_of_dataset ON public.trace_projects USING btree (reference_dataset_id) WHERE (reference_dataset_id IS NOT NULL);
 
+create table trace_run_ids (
+  id uuid not null,
+  workspace_id uuid not null,
+  start_time timestamp with time zone not null,
+  constraint trace_run_ids_pkey PRIMARY KEY (id, workspace_id)
+);
+CREATE INDEX trace_run_ids_by_time ON public.trace_run_ids USING brin (start_time);
+
 create table trace_runs (
   id uuid not null,
   workspace_id uuid not null,

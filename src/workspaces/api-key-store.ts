@@ -18,11 +18,11 @@ const identityColumns = `
     ) end, '[]'::jsonb) as memberships
   from api_keys k
   where k.revoked_at is null`;
-const identityByHash: Statement = {
+export const identityByHash: Statement = {
   name: "key_identity_by_hash_v2",
   text: `${identityColumns} and k.hash = $1`,
 };
-const identityById: Statement = { name: "key_identity_by_id_v2", text: `${identityColumns} and k.id = $1` };
+export const identityById: Statement = { name: "key_identity_by_id_v2", text: `${identityColumns} and k.id = $1` };
 
 export async function findIdentityByHash(database: Database, hash: string): Promise<KeyIdentity | undefined> {
   const [row] = await database.query<KeyIdentity>(identityByHash, [hash]);
@@ -140,7 +140,7 @@ export async function workspacesWithAdminKey(sql: Sql, organizationId: string, n
   return rows.map((row) => row.id);
 }
 
-const touchStatement: Statement = {
+export const touchStatement: Statement = {
   name: "touch_api_key_v1",
   text: `update api_keys set last_used_at = $2
     where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`,

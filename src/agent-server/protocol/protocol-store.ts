@@ -86,7 +86,7 @@ export async function readLifecycle(sql: Sql, threadId: string, runId: string): 
   return rows.map((row) => row.data);
 }
 
-const countMissed: Statement = {
+export const countMissed: Statement = {
   name: "protocol_count_missed_1",
   text: `select count(*)::int as count from thread_events
     where thread_id = $1 and run_id = $2 and seq > $3 and family = 'protocol'`,

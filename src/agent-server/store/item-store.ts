@@ -29,7 +29,7 @@ export function toItem(row: ItemRow): Item {
   };
 }
 
-const findStatement: Statement = {
+export const findStatement: Statement = {
   name: "store_items_find_v1",
   text: `select i.namespace, i.key, i.value, i.ttl_minutes, i.created_at, i.updated_at
     from store_items i

@@ -42,7 +42,7 @@ const appendAgainStatement: Statement = {
   ),
 };
 
-const readAfter: Statement = {
+export const readAfter: Statement = {
   name: "thread_events_read_1",
   text: `select seq, run_id, family, name, namespace, data from thread_events
     where thread_id = $1 and seq > $2 order by seq limit $3`,
@@ -98,7 +98,7 @@ export async function readEvents(
   }));
 }
 
-const lastSeq: Statement = {
+export const lastSeq: Statement = {
   name: "thread_events_last_1",
   text: `select greatest(
       coalesce((select max(seq) from thread_events where thread_id = $1), 0),

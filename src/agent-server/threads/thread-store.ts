@@ -15,7 +15,7 @@ export type NewThread = {
   ttl: ThreadTtl | null;
 };
 
-const insertThreads: Statement = {
+export const insertThreads: Statement = {
   name: "threads_insert_1",
   text: `with made as (
       insert into threads (thread_id, workspace_id, metadata, ttl_minutes, ttl_strategy, expires_at)
@@ -30,7 +30,7 @@ const insertThreads: Statement = {
     left join made m on m.thread_id = q.thread_id order by q.ordinal`,
 };
 
-const findThread: Statement = {
+export const findThread: Statement = {
   name: "threads_find_1",
   text: `select ${columnText} from threads where thread_id = $1 and workspace_id = $2`,
 };

@@ -9,7 +9,7 @@ const columnNames = `p.id, p.organization_id, p.workspace_id, p.provider_id, p.n
   p.created_at, p.updated_at`;
 const columns = raw.raw(columnNames);
 
-const resolveStatement: Statement = {
+export const resolveStatement: Statement = {
   name: "auth_provider_resolve_v1",
   text: `select ${columnNames} from auth_providers p
     where p.provider_id = $2 and p.deleted_at is null

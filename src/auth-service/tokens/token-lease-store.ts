@@ -5,7 +5,7 @@ import type { Lifetime } from "./token.ts";
 /** Tells other processes that a token's lease ended, one way or another. */
 export const tokenChannel = "treadle_auth_token";
 
-const claimStatement: Statement = {
+export const claimStatement: Statement = {
   name: "auth_token_claim_v2",
   // Database time, because processes on several machines compare it.
   text: `update auth_tokens set lease_token = $2, lease_expires_at = now() + $3 * interval '1 millisecond'
@@ -30,7 +30,7 @@ export async function claimToken(
 
 export type TokenState = SeenToken & { leased: boolean };
 
-const stateStatement: Statement = {
+export const stateStatement: Statement = {
   name: "auth_token_state_v1",
   text: `select version, refresh_failures, coalesce(lease_expires_at >= now(), false) as leased from auth_tokens where id = $1`,
 };
@@ -103,7 +103,7 @@ export async function announceToken(sql: Sql, id: string): Promise<void> {
 
 export type DueToken = { id: string; provider: string };
 
-const dueStatement: Statement = {
+export const dueStatement: Statement = {
   name: "auth_tokens_due_v1",
   text: `select id, provider from auth_tokens
     where status = 'active' and refresh_at is not null and refresh_at <= $1 and provider <> all($2::uuid[])

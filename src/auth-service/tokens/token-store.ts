@@ -8,7 +8,7 @@ const columnNames = `t.id, t.workspace_id, t.provider, p.provider_id, t.owner_id
 const columns = raw.raw(columnNames);
 const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider");
 
-const candidatesStatement: Statement = {
+export const candidatesStatement: Statement = {
   name: "auth_token_candidates_v1",
   // One round trip for the most frequent question of all. The provider is the workspace's own, else the platform's;
   // granted to this very agent comes first, then linked to it, then granted to no agent.
@@ -54,7 +54,7 @@ export function findCandidates(database: Database, question: TokenQuestion): Pro
   return database.query<Token>(candidatesStatement, values);
 }
 
-const byIdStatement: Statement = {
+export const byIdStatement: Statement = {
   name: "auth_token_by_id_v1",
   text: `select ${columnNames} from auth_tokens t join auth_providers p on p.id = t.provider where t.id = $1`,
 };

@@ -24,7 +24,7 @@ export type OpenDatabaseOptions = {
 };
 
 // Bounded, because health checks ask: a cut network may leave a connection that never answers.
-const pingStatement: Statement & { query_timeout: number } = {
+export const pingStatement: Statement & { query_timeout: number } = {
   name: "ping_v1",
   text: "select 1",
   query_timeout: 5_000,
@@ -39,7 +39,7 @@ const fillerText =
 const settingsText = `select pg_backend_pid() as pid, set_config('TimeZone', 'UTC', false),
   set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false)`;
-const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
+export const notifyStatement: Statement = { name: "notify_v1", text: "select pg_notify($1, $2)" };
 
 /** Opens no connection yet; the first statement does. Heals by itself when the database returns. */
 export function openDatabase(options: OpenDatabaseOptions): Database {

@@ -754,6 +754,12 @@ export interface TraceProjectsTable {
   deleted_at: Timestamp | null;
 }
 
+export interface TraceRunIdsTable {
+  id: string;
+  workspace_id: string;
+  start_time: Timestamp;
+}
+
 export interface TraceRunsTable {
   id: string;
   workspace_id: string;
@@ -882,6 +888,7 @@ export interface Tables {
   trace_parked_patches: TraceParkedPatchesTable;
   trace_parked_usage: TraceParkedUsageTable;
   trace_projects: TraceProjectsTable;
+  trace_run_ids: TraceRunIdsTable;
   trace_runs: TraceRunsTable;
   trace_settings: TraceSettingsTable;
   user_logins: UserLoginsTable;

@@ -8,32 +8,12 @@ import { addUsage, isNoUsage } from "./usage-vector.ts";
 /** Everything that waits to be written for one run, oldest first. */
 export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };
 
-/**
- * Where to look for the runs of a flush. Times that came with them keep the search to a partition or two; a
- * run without a post may stand elsewhere, because the times of a patch are not its own word.
- */
-export function searchesFor(rows: readonly QueuedRun[]): { hinted: RunSearch[]; everywhere: RunSearch[] } {
-  const hinted: RunSearch[] = [];
-  const everywhere: RunSearch[] = [];
-  for (const row of rows) {
-    const key = { id: row.id, workspaceId: row.workspaceId };
-    const times = row.changes.flatMap(({ fields }) => [fields.path?.at(-1)?.time, fields.start_time]);
-    const around = windowOf(times.filter((time) => time !== undefined));
-    if (around) hinted.push({ ...key, ...around });
-    if (!around || row.changes.every((change) => change.kind === "patch")) everywhere.push(key);
-  }
-  return { hinted, everywhere };
-}
-
-/** The earliest and the latest; the statements that search leave a day on either side. */
-function windowOf(times: readonly string[]): { since: string; until: string } | undefined {
-  let [since, until] = [times[0], times[0]];
-  if (since === undefined || until === undefined) return undefined;
-  for (const time of times) {
-    if (time < since) since = time;
-    if (time > until) until = time;
-  }
-  return { since, until };
+/** What to look up before a flush. A run that is new claims its id for the time it begins at. */
+export function searchesFor(rows: readonly QueuedRun[]): RunSearch[] {
+  return rows.map((row) => {
+    const claim = startOf(row.changes);
+    return { id: row.id, workspaceId: row.workspaceId, ...(claim !== undefined && { claim }) };
+  });
 }
 
 export type FlushPlan = RunWrites & {
@@ -64,6 +44,7 @@ export function planFlush(
     park: [] as { id: string; workspaceId: string; patch: string }[],
     unpark: [] as { id: string; workspaceId: string; lastSeq: number }[],
     missingParents: [] as RunSearch[],
+    moved: [] as { id: string; workspaceId: string; startTime: string }[],
   };
   const merged = new Map<string, MergedRun>();
   const refused = new Set<RunChange>();
@@ -106,10 +87,14 @@ export function planFlush(
       priceOf,
     });
     merged.set(key, run);
+    const claimed = existing?.stands_at ?? startOf(row.changes);
+    if (claimed !== run.start_time)
+      plan.moved.push({ id: row.id, workspaceId: row.workspaceId, startTime: run.start_time });
   }
   const ancestors = raiseAncestors(merged);
   const runs = [...merged.values()];
-  const insertsOnly = !touchesStored && ancestors.length === 0 && plan.park.length === 0;
+  const insertsOnly =
+    !touchesStored && ancestors.length === 0 && plan.park.length === 0 && plan.moved.length === 0;
   return { ...plan, runs, ancestors, insertsOnly, refused };
 }
 
@@ -141,10 +126,7 @@ function raiseAncestors(merged: ReadonlyMap<string, MergedRun>): AncestorUsage[]
         known.usage = addUsage(known.usage, run.ownDelta);
         continue;
       }
-      const time = run.path.find((segment) => segment.id === id)?.time;
-      const around = time ? windowOf([time]) : undefined;
-      const { since, until } = around ?? { since: "-infinity", until: "infinity" };
-      above.set(key, { id, workspaceId: run.workspace_id, since, until, usage: run.ownDelta });
+      above.set(key, { id, workspaceId: run.workspace_id, usage: run.ownDelta });
     }
   }
   return [...above.values()].sort((one, other) => (one.id < other.id ? -1 : 1));

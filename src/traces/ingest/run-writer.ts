@@ -2,7 +2,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import type { Partitions } from "../runs/partition-service.ts";
-import { findStoredRuns, insertNewRuns, type RunSearch, writeRunChanges } from "../runs/run-store.ts";
+import { findStoredRuns, insertNewRuns, writeRunChanges } from "../runs/run-store.ts";
 import { planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
 import type { PriceOf } from "./model-prices.ts";
 import type { RunChange } from "./run-change.ts";
@@ -52,7 +52,7 @@ export function createRunWriter(options: {
   });
 
   async function writeFlush(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>> {
-    const found = await lookUp(searchesFor(rows));
+    const found = await findStoredRuns(database, searchesFor(rows));
     const plan = planFlush(rows, found, priceOf);
     // Only runs without a dotted order need their parent's.
     if (plan.missingParents.length > 0) {
@@ -63,14 +63,6 @@ export function createRunWriter(options: {
     }
     await execute(plan);
     return plan.refused;
-  }
-
-  async function lookUp(searches: { hinted: RunSearch[]; everywhere: RunSearch[] }) {
-    const hinted = searches.hinted.length > 0 ? await findStoredRuns(database, searches.hinted) : [];
-    const seen = new Set(hinted.filter((row) => row.run).map((row) => `${row.workspace_id}${row.id}`));
-    const rest = searches.everywhere.filter((each) => !seen.has(`${each.workspaceId}${each.id}`));
-    const others = rest.length > 0 ? await findStoredRuns(database, rest) : [];
-    return [...hinted, ...others];
   }
 
   async function execute(plan: ReturnType<typeof planFlush>): Promise<void> {

@@ -5,7 +5,7 @@ const projectsAtMost = 100;
 const runsPerProject = 10;
 
 /** Prepared: with many partitions, planning it costs far more than running it. */
-const statement: Statement = {
+export const statement: Statement = {
   name: "traces_mark_1",
   text: `
     select concat_ws(' ', count(distinct p.id), max(p.created_at), max(r.start_time), max(r.end_time),

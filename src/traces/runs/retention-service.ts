@@ -27,10 +27,11 @@ export async function applyRetention(
   const prepared = new Set(monthsToPrepare(now).map((month) => month.name));
   for (const name of await listPartitions(database.sql)) {
     signal.throwIfAborted();
-    if (!monthOfName(name) || prepared.has(name)) continue;
+    const month = monthOfName(name);
+    if (!month || prepared.has(name)) continue;
     if (!isPartitionExpired(name, await listPartitionProjects(database.sql, name), byProject, now)) continue;
     await database.transaction(async (tx) => {
-      await deletePartitionCompanions(tx, name);
+      await deletePartitionCompanions(tx, month);
       await dropPartition(tx, name);
     });
     partitions.forget();

@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { Month } from "./partition.ts";
 
 /** Deletes up to `limit` runs of a project, with their attachments and feedback; says how many went. */
 export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number): Promise<number> {
@@ -39,6 +40,8 @@ async function deleteRuns(sql: Sql, which: ReturnType<typeof raw>): Promise<numb
     gone as (
       delete from trace_runs r using doomed d
       where r.id = any (array[d.id]) and r.start_time = any (array[d.start_time]) and r.workspace_id = d.workspace_id
+    ), ids as (
+      delete from trace_run_ids k using doomed d where k.id = any (array[d.id]) and k.workspace_id = d.workspace_id
     ), attachments as (
       delete from trace_attachments a using doomed d where a.run_id = d.id and a.workspace_id = d.workspace_id
     ), feedback as (
@@ -77,8 +80,9 @@ export async function listPartitionProjects(sql: Sql, name: string): Promise<str
 }
 
 /** What hangs on the runs of a partition goes before the partition does. */
-export async function deletePartitionCompanions(sql: Sql, name: string): Promise<void> {
+export async function deletePartitionCompanions(sql: Sql, { name, from, to }: Month): Promise<void> {
   const table = raw.id(name);
+  await raw`delete from trace_run_ids where start_time >= ${from} and start_time < ${to}`.execute(sql);
   await raw`delete from trace_attachments a using ${table} r where a.run_id = r.id and a.workspace_id = r.workspace_id`.execute(
     sql,
   );

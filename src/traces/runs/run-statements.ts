@@ -59,6 +59,11 @@ function plus(current: string, added: string, name: string): string {
 
 const next = inputColumns.length + 2;
 
+/** The time under which an id was stored, as a subquery: each row looks into one index, whatever the planner believes. */
+function standsAt(alias: string): string {
+  return `(select k.start_time from trace_run_ids k where k.id = ${alias}.id and k.workspace_id = ${alias}.workspace_id)`;
+}
+
 /**
  * Everything one flush changes, in one statement: new runs, stored ones, their ancestors, and what waited for
  * them. Planned anew each time: a plan kept from an empty table would scan a full one. Ids are compared with
@@ -104,10 +109,14 @@ export const writeRuns: Statement = {
       from used u
       where u.stored_start is not null
         and r.id = any (array[u.id]) and r.start_time = any (array[u.stored_start]) and r.workspace_id = u.workspace_id
+    ), moved as (
+      update trace_run_ids k set start_time = m.start_time
+      from unnest($${next + 6}::uuid[], $${next + 7}::uuid[], $${next + 8}::timestamptz[]) as m (id, workspace_id, start_time)
+      where k.id = any (array[m.id]) and k.workspace_id = m.workspace_id
     ), a as materialized (
-      select * from unnest($${next + 6}::uuid[], $${next + 7}::uuid[], $${next + 8}::timestamptz[],
-        $${next + 9}::timestamptz[], ${usageColumns.map(([, type], index) => `$${next + 10 + index}::${type}[]`).join(", ")})
-        as a (id, workspace_id, since, until, ${usageNames.join(", ")})
+      select a.*, ${standsAt("a")} as start_time
+      from unnest($${next + 9}::uuid[], $${next + 10}::uuid[], ${usageColumns.map(([, type], index) => `$${next + 11 + index}::${type}[]`).join(", ")})
+        as a (id, workspace_id, ${usageNames.join(", ")})
     ), raised as (
       update trace_runs r set ${usageNames
         .map(
@@ -117,7 +126,7 @@ export const writeRuns: Statement = {
         )
         .join(", ")}
       from a
-      where r.id = any (array[a.id]) and r.workspace_id = a.workspace_id and r.start_time between a.since - interval '1 day' and a.until + interval '1 day'
+      where r.id = any (array[a.id]) and r.start_time = any (array[a.start_time]) and r.workspace_id = a.workspace_id
       returning r.id, r.workspace_id
     )
     insert into trace_parked_usage as p (run_id, workspace_id, usage)
@@ -128,11 +137,23 @@ export const writeRuns: Statement = {
       .join(", ")}]`,
 };
 
-/** Runs by id between two times, and what was kept for them until they come. */
+/**
+ * Runs by id, and what was kept for them until they come. An id that comes with a time is claimed for it, unless it
+ * stands elsewhere already: the same id never makes a second run, however far apart its times are.
+ */
 export const findRuns: Statement = {
   name: "",
-  text: `select i.id, i.workspace_id, r.run, p.patches, p.last_seq, u.run_id is not null as has_usage
-    from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) as i (id, workspace_id, since, until)
+  text: `with i as materialized (
+      select i.*, ${standsAt("i")} as stands_at
+      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as i (id, workspace_id, claim)
+    ), claimed as (
+      insert into trace_run_ids (id, workspace_id, start_time)
+      select id, workspace_id, claim from i where claim is not null and stands_at is null order by id
+      on conflict do nothing
+    )
+    select i.id, i.workspace_id, ${timeTextSql("i.stands_at")} as stands_at, r.run, p.patches, p.last_seq,
+      u.run_id is not null as has_usage
+    from i
     left join lateral (
       select jsonb_build_object(
           'project_id', project_id, 'trace_id', trace_id, 'parent_run_id', parent_run_id,
@@ -147,13 +168,15 @@ export const findRuns: Statement = {
             case when extra is not null then 'extra' end, case when events is not null then 'events' end,
             case when serialized is not null then 'serialized' end], null)) as run
       from trace_runs
-      where id = i.id and workspace_id = i.workspace_id and start_time between i.since - interval '1 day' and i.until + interval '1 day'
+      where id = i.id and start_time = i.stands_at and workspace_id = i.workspace_id
       limit 1
     ) r on true
     left join lateral (
       select array_agg(patch order by seq) as patches, max(seq) as last_seq from trace_parked_patches
       where run_id = i.id and workspace_id = i.workspace_id
     ) p on true
-    left join trace_parked_usage u on u.run_id = i.id and u.workspace_id = i.workspace_id
-    where r.run is not null or p.patches is not null or u.run_id is not null`,
+    left join lateral (
+      select run_id from trace_parked_usage where run_id = i.id and workspace_id = i.workspace_id limit 1
+    ) u on true
+    where i.stands_at is not null or p.patches is not null or u.run_id is not null`,
 };

@@ -9,12 +9,14 @@ import { searchedTexts } from "./searched-texts.ts";
 import { trigramsOf } from "./trigrams.ts";
 
 export type RunKey = { id: string; workspaceId: string };
-/** A run is looked for between two times; without them in every partition. */
-export type RunSearch = RunKey & { since?: string; until?: string };
+/** `claim`: when the run begins, if it is new. */
+export type RunSearch = RunKey & { claim?: string };
 
 export type FoundRun = {
   id: string;
   workspace_id: string;
+  /** Where the id was stored before this search; there may be no run any more, or not yet. */
+  stands_at: string | null;
   run: StoredRun | null;
   /** JSON, oldest first. */
   patches: string[] | null;
@@ -31,8 +33,7 @@ export async function findStoredRuns(
   >(findRuns, [
     arrayLiteral(searches.map((each) => each.id)),
     arrayLiteral(searches.map((each) => each.workspaceId)),
-    arrayLiteral(searches.map((each) => each.since ?? "-infinity")),
-    arrayLiteral(searches.map((each) => each.until ?? "infinity")),
+    arrayLiteral(searches.map((each) => each.claim ?? null)),
   ]);
   return rows.map((row) => ({
     ...row,
@@ -58,7 +59,7 @@ export async function insertNewRuns(
 /** Of the usual flush; larger buffers are not kept for later ones. */
 const maxKeptBytes = 16_000_000;
 
-export type AncestorUsage = RunKey & { since: string; until: string; usage: UsageVector };
+export type AncestorUsage = RunKey & { usage: UsageVector };
 
 export type RunWrites = {
   runs: readonly MergedRun[];
@@ -67,10 +68,12 @@ export type RunWrites = {
   park: readonly (RunKey & { patch: string })[];
   /** Kept patches that `runs` now contain. */
   unpark: readonly (RunKey & { lastSeq: number })[];
+  /** Runs that begin at another time than their id was stored under. */
+  moved: readonly (RunKey & { startTime: string })[];
 };
 
 export async function writeRunChanges(database: Database, writes: RunWrites): Promise<void> {
-  const { runs, ancestors, park, unpark } = writes;
+  const { runs, ancestors, park, unpark, moved } = writes;
   await database.query(writeRuns, [
     ...runValues(runs),
     arrayLiteral(unpark.map((each) => each.id)),
@@ -79,10 +82,11 @@ export async function writeRunChanges(database: Database, writes: RunWrites): Pr
     arrayLiteral(park.map((each) => each.id)),
     arrayLiteral(park.map((each) => each.workspaceId)),
     textArrayLiteral(park.map((each) => each.patch)),
+    arrayLiteral(moved.map((each) => each.id)),
+    arrayLiteral(moved.map((each) => each.workspaceId)),
+    arrayLiteral(moved.map((each) => each.startTime)),
     arrayLiteral(ancestors.map((each) => each.id)),
     arrayLiteral(ancestors.map((each) => each.workspaceId)),
-    arrayLiteral(ancestors.map((each) => each.since)),
-    arrayLiteral(ancestors.map((each) => each.until)),
     ...usageValues(ancestors.map((each) => each.usage)),
   ]);
 }
