@@ -8,11 +8,13 @@ import { formatTable, percentile } from "./load.ts";
 
 /**
  * How many runs a second does ingestion keep up with? Runs of about 2.75 KB in batches of 100, as the JavaScript
- * client sends them (chunked multipart), 8 batches at once; server, database and this process on one machine.
- * Arguments: batches, clients, a folder for the server's processor profile.
+ * client sends them (chunked multipart), 8 batches at once; server, database and this process on one machine. Asked
+ * again each time so many runs are stored and PostgreSQL has vacuumed and analyzed them.
+ * Arguments: batches, clients, stored amounts, a folder for the server's processor profile.
  */
-const batches = Number(process.argv[2] ?? 400);
+const batches = Number(process.argv[2] ?? 200);
 const clients = Number(process.argv[3] ?? 8);
+const stages = (process.argv[4] ?? "0,20000,100000,200000").split(",").map(Number);
 const runsPerBatch = 100;
 
 const words =
@@ -77,7 +79,7 @@ function makeBatch(boundary: string): Buffer {
 const server = spawn(
   process.execPath,
   [
-    ...(process.argv[4] ? ["--cpu-prof", `--cpu-prof-dir=${process.argv[4]}`] : []),
+    ...(process.argv[5] ? ["--cpu-prof", `--cpu-prof-dir=${process.argv[5]}`] : []),
     fileURLToPath(new URL("./fixtures/traces-server.ts", import.meta.url)),
   ],
   {
@@ -92,8 +94,6 @@ const ready = JSON.parse((await lines.next()).value as string) as {
 };
 
 const boundary = "----bench-boundary";
-const bodies = Array.from({ length: batches }, () => makeBatch(boundary));
-const bytes = bodies.reduce((sum, body) => sum + body.byteLength, 0);
 const agent = new Agent({ keepAlive: true, maxSockets: clients });
 
 function send(body: Buffer): Promise<void> {
@@ -138,47 +138,58 @@ function cpuSeconds(pid: number, withChildren: boolean): number {
   return ticks / 100;
 }
 
-for (const body of Array.from({ length: 10 }, () => makeBatch(boundary))) await send(body);
-const before = { node: cpuSeconds(server.pid!, false), postgres: cpuSeconds(ready.postgresPid, true) };
-const times: number[] = [];
-let next = 0;
-const started = performance.now();
-await Promise.all(
-  Array.from({ length: clients }, async () => {
-    for (let body = bodies[next++]; body; body = bodies[next++]) {
-      const at = performance.now();
-      await send(body);
-      times.push(performance.now() - at);
-    }
-  }),
-);
-const seconds = (performance.now() - started) / 1000;
-const runs = batches * runsPerBatch;
-const cpu = (after: number, from: number) => ((after - from) / runs) * 1e6;
-const node = cpu(cpuSeconds(server.pid!, false), before.node);
-const postgres = cpu(cpuSeconds(ready.postgresPid, true), before.postgres);
-const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
-server.stdin.write("size\n");
-const { tableBytes, stored } = JSON.parse((await lines.next()).value as string) as {
-  tableBytes: number;
-  stored: number;
-};
-times.sort((a, b) => a - b);
-console.log(
-  formatTable([
-    {
-      "runs/s": runs / seconds,
-      "MB/s": bytes / seconds / 1e6,
-      "KB/run sent": bytes / runs / 1000,
-      "p50 ms": percentile(times, 50),
-      "p99 ms": percentile(times, 99),
-      "server CPU us/run": node,
-      "Postgres CPU us/run": postgres,
-      "server RSS MB": rss,
-      "stored bytes/run": tableBytes / stored,
-    },
-  ]),
-);
-if (stored !== runs + 1_000) console.error(`${runs + 1_000} runs were acknowledged, ${stored} are stored.`);
+async function command(line: string): Promise<{ tableBytes: number; stored: number }> {
+  server.stdin.write(`${line}\n`);
+  return JSON.parse((await lines.next()).value as string);
+}
+
+async function measure(): Promise<Record<string, number>> {
+  const bodies = Array.from({ length: batches }, () => makeBatch(boundary));
+  const bytes = bodies.reduce((sum, body) => sum + body.byteLength, 0);
+  const before = { node: cpuSeconds(server.pid!, false), postgres: cpuSeconds(ready.postgresPid, true) };
+  const stored = (await command("size")).stored;
+  const times: number[] = [];
+  let next = 0;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let body = bodies[next++]; body; body = bodies[next++]) {
+        const at = performance.now();
+        await send(body);
+        times.push(performance.now() - at);
+      }
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  const runs = batches * runsPerBatch;
+  const cpu = (after: number, from: number) => ((after - from) / runs) * 1e6;
+  const node = cpu(cpuSeconds(server.pid!, false), before.node);
+  const postgres = cpu(cpuSeconds(ready.postgresPid, true), before.postgres);
+  const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
+  const size = await command("size");
+  if (size.stored !== stored + runs)
+    console.error(`${runs} runs were acknowledged, ${size.stored - stored} are stored.`);
+  times.sort((a, b) => a - b);
+  return {
+    "stored before": stored,
+    "runs/s": runs / seconds,
+    "MB/s": bytes / seconds / 1e6,
+    "p50 ms": percentile(times, 50),
+    "p99 ms": percentile(times, 99),
+    "server CPU us/run": node,
+    "Postgres CPU us/run": postgres,
+    "server RSS MB": rss,
+    "stored bytes/run": size.tableBytes / size.stored,
+  };
+}
+
+for (const body of Array.from({ length: 50 }, () => makeBatch(boundary))) await send(body);
+const rows: Record<string, number>[] = [];
+for (const stage of stages) {
+  await command(`fill ${stage}`);
+  rows.push(await measure());
+  console.log(formatTable(rows.slice(-1)));
+}
+console.log(formatTable(rows));
 server.stdin.end();
 agent.destroy();

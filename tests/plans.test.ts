@@ -12,6 +12,12 @@ import { complaintsAbout, listLarge, planOf, readIndexes } from "./support/state
 
 const statements = await listHotStatements();
 
+/**
+ * These read a thousand rows at once, because that is quicker than to look for a hundred. They are planned anew as soon
+ * as PostgreSQL has counted more, and `TableGrowth` tells it to; so are statements without a name, each time.
+ */
+const plannedAnewWhenSmall = new Set(["runs_finish_3", "jobs_claim_v1", "jobs_reclaim_v1"]);
+
 async function debianDatabase(): Promise<TestDatabase> {
   const server = await startDebianPostgres();
   const logger = createLogger({ level: "error" });
@@ -55,18 +61,23 @@ describe.each([
       await fillTables(sql, tables, { from: filled, to: rows });
       filled = rows;
       const indexes = await readIndexes(sql);
-      const large = await listLarge(sql, rows / 20);
-      const grownFar = rows > 1_000 ? large : new Set<string>();
+      const limits = {
+        large: await listLarge(sql, rows / 20),
+        indexes,
+        // A trace, a thread, a page: what one request may look at does not grow.
+        maxEntries: Math.min(2_000, rows / 5),
+      };
+      const planned = { ...limits, large: rows > 1_000 ? limits.large : new Set<string>() };
       const found: string[] = [];
       for (const { key, statement } of statements) {
         const plan = await planOf(sql, statement);
-        // A statement without a name is planned anew each time, by the size its tables have then.
-        const grown = statement.name === "" ? grownFar : large;
-        for (const complaint of complaintsAbout(plan, grown, indexes)) found.push(`${key} ${complaint}`);
+        const isPlannedAnew = statement.name === "" || plannedAnewWhenSmall.has(statement.name);
+        for (const complaint of complaintsAbout(plan, isPlannedAnew ? planned : limits))
+          found.push(`${key} ${complaint}`);
       }
       for (const { key, statement, values } of await recordIngestion(test.database)) {
         const plan = await planOf(sql, statement, values);
-        for (const complaint of complaintsAbout(plan, grownFar, indexes)) found.push(`${key} ${complaint}`);
+        for (const complaint of complaintsAbout(plan, planned)) found.push(`${key} ${complaint}`);
       }
       expect(found).toEqual([]);
     },

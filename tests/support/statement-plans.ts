@@ -12,9 +12,6 @@ type PlanNode = {
 
 export type IndexFacts = Map<string, { leading: string; rows: number }>;
 
-/** How many entries an index scan may be expected to look at, whatever the size of its table. */
-const maxEntries = 2_000;
-
 /** Of every index: its first column, and how many entries it has. */
 export async function readIndexes(sql: Sql): Promise<IndexFacts> {
   const { rows } = await raw<{ name: string; leading: string; rows: number }>`
@@ -61,8 +58,16 @@ function literal(value: string | null): string {
   return value === null ? "null" : `'${value.replaceAll("'", "''")}'`;
 }
 
+export type PlanLimits = {
+  /** Tables that must not be read whole. */
+  large: ReadonlySet<string>;
+  indexes: IndexFacts;
+  /** How many entries of an index a scan may be expected to look at. */
+  maxEntries: number;
+};
+
 /** What in a plan grows with its tables: whole tables read, indexes walked without their first column. */
-export function complaintsAbout(plan: PlanNode, large: ReadonlySet<string>, indexes: IndexFacts): string[] {
+export function complaintsAbout(plan: PlanNode, { large, indexes, maxEntries }: PlanLimits): string[] {
   const complaints: string[] = [];
   // Below a limit an index in the wanted order is left early, unless something must see all rows first.
   const visit = (node: PlanNode, limited: boolean) => {

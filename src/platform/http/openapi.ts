@@ -182,6 +182,7 @@ const failureWords: Record<number, string> = {
   500: "Internal error",
   502: "A service behind this one failed",
   503: "Not available at the moment",
+  507: "No room left to store it; send it again later",
 };
 
 function compare(a: string, b: string): number {

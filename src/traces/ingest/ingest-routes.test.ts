@@ -260,3 +260,20 @@ describe("POST /api/v1/runs/multipart 4xx", () => {
     expect(answer.status).toBe(403);
   });
 });
+
+describe("trouble of the storage", () => {
+  test("503 and when to come again, never 202 or 422, whatever the trouble is", async () => {
+    const { sql } = subject.testDatabase.database;
+    await raw`alter table trace_run_ids rename to trace_run_ids_away`.execute(sql);
+    const post = samplePost();
+    const answer = await subject.app.call("POST", "/api/v1/runs/batch", {
+      body: { post: [post, { id: "wrong" }] },
+    });
+    await raw`alter table trace_run_ids_away rename to trace_run_ids`.execute(sql);
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await subject.app.call("POST", "/api/v1/runs/batch", { body: { post: [post] } })).status).toBe(
+      202,
+    );
+  });
+});

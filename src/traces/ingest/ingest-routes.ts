@@ -24,7 +24,7 @@ const ingestion = {
   rawBody: true,
   maxBodyBytes: maxSentBytes,
   responses,
-  errors: [400, 413, 415, 429, 503],
+  errors: [400, 413, 415, 429, 503, 507],
 };
 
 export function ingestRoutes(service: IngestService): Route[] {

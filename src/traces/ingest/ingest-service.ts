@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
+import { AppError, type ErrorKind } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Feedback } from "../feedback/feedback.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
@@ -151,16 +152,23 @@ export function createIngestService(options: IngestOptions) {
     }
   }
 
-  /** A part that cannot be kept is named; a database that is away fails the request, so that it is sent again. */
+  /**
+   * A part that is wrong in itself is named. Anything else is trouble of ours and fails the request, so that it is
+   * sent again: what is not stored is never acknowledged.
+   */
   function refusal(part: string, error: unknown): PartError {
     if (error instanceof ForbiddenPart) return { part, error: error.message, forbidden: true };
     if (error instanceof RefusedPart) return { part, error: error.message };
-    if (error instanceof AppError) {
-      if (error.retryable) throw error;
-      return { part, error: error.message };
-    }
+    if (error instanceof AppError && partsOwn.has(error.kind)) return { part, error: error.message };
+    if (error instanceof AppError) throw error;
     logger.error({ err: error, part }, "a trace part could not be written");
-    return { part, error: "It could not be stored; the server's log says why." };
+    if (isOfItsContent(error)) return { part, error: "It could not be stored; the server's log says why." };
+    throw new AppError({
+      code: "traces.not_stored",
+      kind: "unavailable",
+      message: "The traces could not be stored. Send them again; the server's log says why.",
+      cause: error,
+    });
   }
 
   async function keepAll<T>(
@@ -213,6 +221,20 @@ export function createIngestService(options: IngestOptions) {
     },
     waitingBytes: () => waitingBytes,
   };
+}
+
+/** Kinds of errors that sending the part again cannot mend. */
+const partsOwn: ReadonlySet<ErrorKind> = new Set([
+  "invalid",
+  "unprocessable",
+  "not_found",
+  "conflict",
+  "too_large",
+]);
+
+/** PostgreSQL refused the values: data exceptions, broken constraints, limits of a row. */
+function isOfItsContent(error: unknown): boolean {
+  return /^(22|23|54)/.test(sqlState(error) ?? "");
 }
 
 function microTime(date: Date): string {

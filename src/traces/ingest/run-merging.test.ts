@@ -185,4 +185,16 @@ describe("time", () => {
     });
     expect(await subject.run(id)).toMatchObject({ start_time: "2026-04-01T00:00:00.000000Z", outputs: {} });
   });
+
+  test("an id sent again with a time of months later is still one run", async () => {
+    const post = samplePost();
+    await subject.app.call("POST", "/api/v1/runs", { body: post });
+    const again = samplePost({ id: post.id, start_time: "2026-12-24T10:00:00.000000Z", name: "again" });
+    await subject.app.call("POST", "/api/v1/runs", { body: again });
+    await subject.app.call("PATCH", `/api/v1/runs/${post.id}`, { body: { outputs: { ok: 1 } } });
+    const { rows } = await raw`select name, outputs from trace_runs where id = ${post.id}`.execute(
+      subject.testDatabase.database.sql,
+    );
+    expect(rows).toEqual([{ name: "again", outputs: '{"ok":1}' }]);
+  });
 });

@@ -34,7 +34,7 @@ export function otlpRoutes(service: OtlpService): Route[] {
             contentType: "application/json",
           },
         },
-        errors: [400, 413, 415, 429, 503],
+        errors: [400, 413, 415, 429, 503, 507],
       },
       async ({ c, caller }) => {
         const { headers } = c.req.raw;
