@@ -109,14 +109,26 @@ export async function fillTables(
       const own = { ...told["*"], ...told[table] };
       const filled = columns.filter((each) => each.table === table && (each.filled || own[each.name]));
       const values = filled.map((each) => own[each.name] ?? byType[each.type]!(each.name));
+      const indexes = await dropIndexes(connection, table);
       await raw
         .raw(
           `insert into ${table} (${filled.map((each) => `"${each.name}"`).join(", ")})
             select ${values.join(", ")} from generate_series(${at(table, from)}::bigint, ${at(table, to) - 1}) i on conflict do nothing`,
         )
         .execute(connection);
+      for (const definition of indexes) await raw.raw(definition).execute(connection);
       await raw.raw(`analyze ${table}`).execute(connection);
     }
     await raw`reset session_replication_role`.execute(connection);
   });
+}
+
+/** Built afterwards, all at once: that is several times quicker. */
+async function dropIndexes(sql: Sql, table: string): Promise<string[]> {
+  const { rows } = await raw<{ name: string; definition: string }>`
+    select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
+    from pg_index i left join pg_constraint c on c.conindid = i.indexrelid
+    where i.indrelid = ${table}::regclass and c.oid is null`.execute(sql);
+  for (const { name } of rows) await raw`drop index ${raw.id(name)}`.execute(sql);
+  return rows.map(({ definition }) => definition.replace(" ON ONLY ", " ON "));
 }
