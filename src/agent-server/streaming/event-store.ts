@@ -31,7 +31,7 @@ export const appendStatement: Statement = { name: "thread_events_append_2", text
  * The same for rows of which some are there already: a commit nobody heard of. Where somebody else's event has the
  * number, the writer is not the one who gives out numbers.
  */
-const appendAgainStatement: Statement = {
+export const appendAgainStatement: Statement = {
   name: "thread_events_append_again_1",
   text: appendText(
     "on conflict (thread_id, seq) do nothing returning thread_id, seq",

@@ -5,7 +5,7 @@ import type { Database, Statement } from "./database.ts";
 
 const sampleEveryMs = 60_000;
 
-const timeStatement: Statement = {
+export const timeStatement: Statement = {
   name: "clock_sample_1",
   text: "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
 };

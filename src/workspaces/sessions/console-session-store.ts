@@ -7,11 +7,11 @@ const columnNames = `id, organization_id, user_id, workspace_id, api_key_id, met
   last_seen_at, idle_expires_at, expires_at`;
 const columns = raw.raw(columnNames);
 
-const byHash: Statement = {
+export const byHash: Statement = {
   name: "console_session_by_hash_v1",
   text: `select ${columnNames} from console_sessions where hash = $1 and revoked_at is null`,
 };
-const byId: Statement = {
+export const byId: Statement = {
   name: "console_session_by_id_v1",
   text: `select ${columnNames} from console_sessions where id = $1 and revoked_at is null`,
 };
@@ -102,7 +102,7 @@ export async function saveSessionWorkspace(sql: Sql, id: string, workspaceId: st
   await raw`update console_sessions set workspace_id = ${workspaceId} where id = ${id}`.execute(sql);
 }
 
-const touchStatement: Statement = {
+export const touchStatement: Statement = {
   name: "touch_console_session_v1",
   text: `update console_sessions set last_seen_at = $2, idle_expires_at = least($3::timestamptz, expires_at)
     where id = $1 and revoked_at is null and last_seen_at < $2::timestamptz - interval '1 minute'`,
@@ -124,7 +124,7 @@ export async function deleteEnded(sql: Sql, before: Date): Promise<number> {
   return rows.length;
 }
 
-const personStatement: Statement = {
+export const personStatement: Statement = {
   name: "person_identity_v1",
   text: `select u.id as user_id, u.organization_id,
     coalesce((
