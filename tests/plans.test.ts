@@ -53,7 +53,7 @@ describe.each([
   });
   afterAll(() => test?.drop());
 
-  it.each([1_000, 100_000])(
+  it.each([1_000, 50_000])(
     "stay at indexes with %i rows in every table",
     { timeout: 120_000 },
     async (rows) => {

@@ -29,15 +29,16 @@ export const appendStatement: Statement = { name: "thread_events_append_2", text
 
 /**
  * The same for rows of which some are there already: a commit nobody heard of. Where somebody else's event has the
- * number, the writer is not the one who gives out numbers.
+ * number, the writer is not the one who gives out numbers. `= any (array[…])` cannot be hashed: a small table would be
+ * read whole otherwise, and so would the large one it becomes.
  */
 export const appendAgainStatement: Statement = {
-  name: "thread_events_append_again_1",
+  name: "thread_events_append_again_2",
   text: appendText(
     "on conflict (thread_id, seq) do nothing returning thread_id, seq",
     `
     or (not exists (select 1 from written w where w.thread_id = q.thread_id and w.seq = q.seq)
-      and not exists (select 1 from thread_events e where e.thread_id = q.thread_id and e.seq = q.seq
+      and not exists (select 1 from thread_events e where e.thread_id = any (array[q.thread_id]) and e.seq = q.seq
         and e.run_id = q.run_id and e.name = q.name and e.data = q.data))`,
   ),
 };
