@@ -22,7 +22,10 @@ export const identityByHash: Statement = {
   name: "key_identity_by_hash_v2",
   text: `${identityColumns} and k.hash = $1`,
 };
-export const identityById: Statement = { name: "key_identity_by_id_v2", text: `${identityColumns} and k.id = $1` };
+export const identityById: Statement = {
+  name: "key_identity_by_id_v2",
+  text: `${identityColumns} and k.id = $1`,
+};
 
 export async function findIdentityByHash(database: Database, hash: string): Promise<KeyIdentity | undefined> {
   const [row] = await database.query<KeyIdentity>(identityByHash, [hash]);
