@@ -4,10 +4,12 @@ import type { Caller } from "../../platform/http/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sends } from "../access.ts";
 import type { Ingested, IngestService } from "./ingest-service.ts";
-import { parseObjectPart } from "./json-text.ts";
+import { parseExactly, parseObjectPart } from "./json-text.ts";
 import { boundaryOf, parseMultipart } from "./multipart.ts";
+import type { SentRun } from "./read-run.ts";
 import { otherProject, RefusedPart } from "./refused-part.ts";
 import { maxSentBytes, readIngestBody } from "./request-body.ts";
+import { payloadFields } from "./run-change.ts";
 import { readParts, type SentParts } from "./sent-parts.ts";
 
 const tag = "Tracing";
@@ -60,7 +62,7 @@ export function ingestRoutes(service: IngestService): Route[] {
           "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
       },
       async ({ c, caller }) => {
-        const body = await readObject(c.req.raw);
+        const { value: body, exact } = await readObject(c.req.raw);
         const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
         for (const kind of ["post", "patch"] as const) {
           const list = body[kind] ?? [];
@@ -68,7 +70,8 @@ export function ingestRoutes(service: IngestService): Route[] {
             throw invalid([{ loc: ["body", kind], msg: "must be a list of runs", type: "list_type" }]);
           for (const [index, record] of list.entries()) {
             const part = `${kind}.${index}`;
-            if (isObject(record)) sent.runs.push({ part, sent: { kind, record, payloads: {} } });
+            const payloads = exactPayloads(exact?.[kind], index, record);
+            if (isObject(record)) sent.runs.push({ part, sent: { kind, record, payloads } });
             else sent.errors.push({ part, error: "It must be a JSON object." });
           }
         }
@@ -84,8 +87,8 @@ export function ingestRoutes(service: IngestService): Route[] {
         summary: "Send one run",
       },
       async ({ c, caller }) => {
-        const record = await readObject(c.req.raw);
-        return keep(caller, single("post", record));
+        const read = await readObject(c.req.raw);
+        return keep(caller, single("post", read));
       },
     ),
     route(
@@ -99,16 +102,29 @@ export function ingestRoutes(service: IngestService): Route[] {
         params: z.object({ run_id: z.string() }),
       },
       async ({ c, caller, params }) => {
-        const record = await readObject(c.req.raw);
-        return keep(caller, single("patch", record, params.run_id));
+        const read = await readObject(c.req.raw);
+        return keep(caller, single("patch", read, params.run_id));
       },
     ),
   ];
 }
 
-function single(kind: "post" | "patch", record: Record<string, unknown>, id?: string): SentParts {
-  const sent = { kind, record, payloads: {}, ...(id === undefined ? {} : { id }) };
+function single(kind: "post" | "patch", { value: record, exact }: ReadObject, id?: string): SentParts {
+  const payloads = exactPayloads([exact], 0, record);
+  const sent = { kind, record, payloads, ...(id === undefined ? {} : { id }) };
   return { runs: [{ part: "run", sent }], attachments: [], feedback: [], errors: [] };
+}
+
+/** Payloads as they were written, where parsing them would round a number. */
+function exactPayloads(list: unknown, index: number, record: unknown): SentRun["payloads"] {
+  const exact = Array.isArray(list) ? (list[index] as unknown) : undefined;
+  const payloads: SentRun["payloads"] = {};
+  if (!isObject(exact) || !isObject(record)) return payloads;
+  for (const field of payloadFields) {
+    if (exact[field] === undefined || exact[field] === null) continue;
+    payloads[field] = { bytes: Buffer.from(JSON.stringify(exact[field])), value: record[field] };
+  }
+  return payloads;
 }
 
 function answer(result: Ingested): Response {
@@ -128,10 +144,14 @@ export function refuseForbidden({ errors }: Ingested): void {
   if (errors.length > 0 && errors.every((each) => each.forbidden)) throw otherProject(errors[0]!.error);
 }
 
-async function readObject(request: Request): Promise<Record<string, unknown>> {
+/** `exact` is there when the text holds numbers that would be rounded. */
+type ReadObject = { value: Record<string, unknown>; exact?: Record<string, unknown> | undefined };
+
+async function readObject(request: Request): Promise<ReadObject> {
   const bytes = await readIngestBody(request);
   try {
-    return parseObjectPart(bytes);
+    const value = parseObjectPart(bytes);
+    return { value, exact: parseExactly(bytes) as ReadObject["exact"] };
   } catch (error) {
     if (error instanceof RefusedPart)
       throw invalid([{ loc: ["body"], msg: error.message, type: "json_invalid" }]);

@@ -23,6 +23,29 @@ export function parsePart(bytes: Buffer): unknown {
   return value;
 }
 
+type RawNumbers = { rawJSON(text: string): unknown };
+
+/** The value with numbers as they were written, for writing it out again: parsed, a long one would be rounded. */
+export function parseExactText(text: string): unknown {
+  if (!hasLongNumber(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
+    typeof value === "number" && context?.source !== undefined && String(value) !== context.source
+      ? (JSON as unknown as RawNumbers).rawJSON(context.source)
+      : value,
+  );
+}
+
+/** The same for the text of a part; undefined where no number of it can be rounded. */
+export function parseExactly(bytes: Buffer): unknown {
+  const text = utf8.decode(bytes);
+  return hasLongNumber(text) ? parseExactText(text) : undefined;
+}
+
+/** Numbers of up to fifteen digits are kept by parsing; longer ones may not be. */
+function hasLongNumber(text: string): boolean {
+  return /[\d.]{16}/.test(text);
+}
+
 export function parseObjectPart(bytes: Buffer): Record<string, unknown> {
   const value = parsePart(bytes);
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -1,5 +1,6 @@
 import { type RunStatus, statusOf } from "../runs/run.ts";
 import { dottedSegment } from "./dotted-order.ts";
+import { mergeExtra, mergeMetadata } from "./merge-extra.ts";
 import type { PriceOf } from "./model-prices.ts";
 import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
 import { countsUsage, type RunUsage, readModel, withCosts } from "./usage.ts";
@@ -56,8 +57,8 @@ export type MergeContext = {
 };
 
 /**
- * A run after its changes, in order. A patch's fields win, its nulls included. A post after a patch fills only
- * what is still open: it was sent before the patch, whatever order the network made of it.
+ * A run after its changes, in order. A patch's fields win, its nulls included; only `extra` is merged. A post after
+ * a patch fills what is still open: it was sent before the patch, whatever order the network made of it.
  */
 export function mergeRun(
   stored: StoredRun | null,
@@ -90,17 +91,24 @@ export function mergeRun(
     if (fields.tags && !(fillOnly && run.tags.length > 0)) run.tags = fields.tags;
     if (fields.execution_order !== undefined) run.execution_order = fields.execution_order;
     if (fields.trace_tier !== undefined) run.trace_tier = fields.trace_tier;
-    const keepsExtra = fillOnly && present.has("extra");
     for (const field of payloadFields) {
       const content = change.payloads[field];
       if (content === undefined || (content === null && change.kind === "post")) continue;
+      // What is said of `extra` adds to what is known; it takes nothing away.
+      if (field === "extra" && present.has(field)) {
+        if (content === null) continue;
+        const known = payloads.extra ?? Buffer.from(stored?.extra ?? "null");
+        payloads.extra = fillOnly ? mergeExtra(content, known) : mergeExtra(known, content);
+        continue;
+      }
       if (fillOnly && present.has(field)) continue;
       payloads[field] = content ?? jsonNull;
       present.add(field);
     }
-    if (!keepsExtra && facts.metadata !== undefined) {
-      run.metadata = facts.metadata;
-      run.thread_id = facts.threadId ?? null;
+    if (facts.metadata !== undefined) {
+      const [earlier, later] = fillOnly ? [facts.metadata, run.metadata] : [run.metadata, facts.metadata];
+      run.metadata = mergeMetadata(earlier, later);
+      run.thread_id = (fillOnly ? run.thread_id : null) ?? facts.threadId ?? run.thread_id;
     }
     model = facts.model ?? model;
     if (facts.usage && !(fillOnly && (usage ?? run.usage))) usage = facts.usage;

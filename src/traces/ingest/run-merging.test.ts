@@ -198,3 +198,67 @@ describe("time", () => {
     expect(rows).toEqual([{ name: "again", outputs: '{"ok":1}' }]);
   });
 });
+
+describe("what a patch may not take away", () => {
+  test("its `extra` comes on top of the stored one; null changes nothing", async () => {
+    const post = samplePost({ extra: { metadata: { a: 1, b: 1 }, runtime: { sdk: "x" } } });
+    await subject.app.call("POST", "/api/v1/runs", { body: post });
+    const path = `/api/v1/runs/${post.id}`;
+    await subject.app.call("PATCH", path, { body: { extra: { metadata: { b: 2, thread_id: "t" } } } });
+    await subject.app.call("PATCH", path, { body: { extra: { metadata: { c: 3 }, runtime: null } } });
+    await subject.app.call("PATCH", path, { body: { extra: null } });
+    const metadata = { a: 1, b: 2, c: 3, thread_id: "t" };
+    expect(await subject.run(post.id)).toMatchObject({
+      extra: { metadata, runtime: { sdk: "x" } },
+      thread_id: "t",
+    });
+    const { rows } = await raw`select metadata from trace_runs where id = ${post.id}`.execute(
+      subject.testDatabase.database.sql,
+    );
+    expect(rows).toEqual([{ metadata }]);
+  });
+
+  test("a post that comes after its patch adds its `extra` below", async () => {
+    const post = samplePost({ extra: { metadata: { a: 1, b: 1 }, runtime: { sdk: "x" } } });
+    await subject.app.call("PATCH", `/api/v1/runs/${post.id}`, { body: { extra: { metadata: { b: 2 } } } });
+    await subject.app.call("POST", "/api/v1/runs", { body: post });
+    expect((await subject.run(post.id))?.extra).toEqual({
+      metadata: { a: 1, b: 2 },
+      runtime: { sdk: "x" },
+    });
+  });
+
+  test("merging keeps numbers and keys as they were written", async () => {
+    const { id, ...rest } = samplePost();
+    const withExtra = (extra: string) => JSON.stringify({ id, ...rest }).replace(/}$/, `,"extra":${extra}}`);
+    const first = withExtra('{"big":9007199254740993,"own":{"__proto__":1}}');
+    expect(await sendText("POST", "/api/v1/runs", first)).toBe(202);
+    const patch = '{"extra":{"big":9007199254740995,"more":-12345678901234567890}}';
+    expect(await sendText("PATCH", `/api/v1/runs/${id}`, patch)).toBe(202);
+    const { rows } = await raw`select extra from trace_runs where id = ${id}`.execute(
+      subject.testDatabase.database.sql,
+    );
+    expect(rows).toEqual([
+      { extra: '{"big":9007199254740995,"own":{"__proto__":1},"more":-12345678901234567890}' },
+    ]);
+  });
+
+  test.each([
+    ["/api/v1/runs", (run: string) => run],
+    ["/api/v1/runs/batch", (run: string) => `{"post":[${run}]}`],
+  ])("numbers that JavaScript would round are stored by %s as they were written", async (way, bodyOf) => {
+    const post = samplePost();
+    const text = JSON.stringify(post).replace(/}$/, ',"inputs":{"big":9007199254740993}}');
+    expect(await sendText("POST", way, bodyOf(text))).toBe(202);
+    const { rows } = await raw`select inputs from trace_runs where id = ${post.id}`.execute(
+      subject.testDatabase.database.sql,
+    );
+    expect(rows).toEqual([{ inputs: '{"big":9007199254740993}' }]);
+  });
+});
+
+async function sendText(method: string, path: string, text: string): Promise<number> {
+  const headers = { "x-api-key": subject.app.apiKey, "content-type": "application/json" };
+  const request = new Request(`http://127.0.0.1${path}`, { method, headers, body: text });
+  return (await subject.app.fetch(request)).status;
+}

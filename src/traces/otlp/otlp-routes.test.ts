@@ -231,6 +231,27 @@ describe.each([
     });
   });
 
+  test("a parent stated as a padded span id is the run of that span, in one request and in several", async () => {
+    for (const together of [true, false]) {
+      const root = sample({ name: "root" });
+      const between = hex(8);
+      const child = sample({
+        traceId: root.traceId,
+        // What the client does not export stands between them.
+        parentSpanId: between,
+        name: "child",
+        attributes: { "langsmith.span.parent_id": uuid(root.spanId) },
+      });
+      for (const spans of together ? [[child, root]] : [[child], [root]])
+        expect((await send(encode(spans), { "content-type": type })).status).toBe(200);
+      const traceId = uuid(root.traceId);
+      expect(await subject.run(uuid(child.spanId))).toMatchObject({
+        parent_run_id: traceId,
+        parent_run_ids: [traceId],
+      });
+    }
+  });
+
   test("a trace in pieces, children first, is put together", async () => {
     const root = sample({ name: "root" });
     const middle = sample({ traceId: root.traceId, parentSpanId: root.spanId, name: "middle" });

@@ -61,9 +61,9 @@ export function spanToRun(
   const traceId = traceIdOf(span);
   const parentId =
     parentOf(span, tree) ??
-    (span.parentSpanId === ""
+    (parentSpanOf(span) === ""
       ? null
-      : (parentIds(traceId, span.parentSpanId) ?? spanUuid(span.parentSpanId)));
+      : (parentIds(traceId, parentSpanOf(span)) ?? spanUuid(parentSpanOf(span))));
   const order =
     (span.attributes["langsmith.span.dotted_order"] as string | undefined) ?? dottedOrderOf(span, tree);
   const start = timeOf(span.startNanos);
@@ -108,7 +108,16 @@ export function spanToRun(
 
 function parentOf(span: OtlpSpan, tree: SpanTree): string | undefined {
   const stated = idAttribute(span, "langsmith.span.parent_id");
-  return stated ?? tree.runIds.get(keyOf(span.traceId, span.parentSpanId));
+  if (stated !== undefined && !paddedSpanId.test(stated)) return stated;
+  return tree.runIds.get(keyOf(span.traceId, parentSpanOf(span)));
+}
+
+/** The JavaScript client states its parent as a span id padded to a uuid; the run of a root has another id. */
+const paddedSpanId = /^00000000-0000-0000-([0-9a-f]{4})-([0-9a-f]{12})$/;
+
+function parentSpanOf(span: OtlpSpan): string {
+  const stated = paddedSpanId.exec(idAttribute(span, "langsmith.span.parent_id") ?? "");
+  return stated ? `${stated[1]}${stated[2]}` : span.parentSpanId;
 }
 
 /** Only when the whole way to the root came in the same request. */
@@ -120,8 +129,8 @@ function dottedOrderOf(span: OtlpSpan, tree: SpanTree): string | undefined {
     if (time === null || seen.has(current.spanId)) return undefined;
     seen.add(current.spanId);
     segments.unshift(dottedSegment(time, runIdOf(current)));
-    if (current.parentSpanId === "") return segments.join(".");
-    current = tree.byKey.get(keyOf(current.traceId, current.parentSpanId));
+    if (parentSpanOf(current) === "") return segments.join(".");
+    current = tree.byKey.get(keyOf(current.traceId, parentSpanOf(current)));
     if (!current) return undefined;
   }
 }
