@@ -178,6 +178,30 @@ test("every file has the same fixed types, also where all values are null, and s
   await files.remove();
 });
 
+test("half a surrogate in a payload keeps no reader of JSON from the others", async () => {
+  const projectId = await app.newProject();
+  const broken = '{"half":"\\ud83d","whole":"\\ud83d\\ude00"}';
+  await storeRuns(app.database.sql, place(projectId), [
+    storedRun("2024-02-29T01:00:00.000001Z", {
+      inputs: broken,
+      outputs: broken,
+      extra: broken,
+      events: `[${broken}]`,
+    }),
+  ]);
+  const { files } = await exportAll({ session_id: projectId });
+  const texts = [
+    "inputs->>'half'",
+    "outputs->>'half'",
+    "extra->>'half'",
+    "events->0->>'half'",
+    "inputs->>'whole'",
+  ];
+  const [row] = await files.query((table) => `select [${texts.join(", ")}] as texts from ${table}`);
+  expect(row).toEqual({ texts: ["\ufffd", "\ufffd", "\ufffd", "\ufffd", "\u{1f600}"] });
+  await files.remove();
+});
+
 test("feedback is summed up with breakdowns of texts only, and listed when asked for", async () => {
   const projectId = await app.newProject();
   const run = storedRun("2024-02-29T10:00:00.000000Z");

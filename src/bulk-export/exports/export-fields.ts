@@ -42,6 +42,8 @@ export const constantFields = ["tenant_id", "session_id"] as const;
 export type ConstantField = (typeof constantFields)[number];
 
 const dictionaryFields = new Set<string>(["name", "run_type", "status", "trace_tier"]);
+/** As clients sent them. */
+const jsonFields = new Set<string>(["inputs", "outputs", "extra", "events"]);
 
 /** In the fixed order, whatever the order they were asked for in. */
 export function orderedFields(asked: readonly string[] | null): ExportField[] {
@@ -59,6 +61,6 @@ export function columnsOf(
       return { name, kind: "text", constant: constants[name] };
     const kind = kinds.get(name);
     if (kind === undefined) throw new Error(`No kind is known for the field ${name}.`);
-    return { name, kind, dictionary: dictionaryFields.has(name) };
+    return { name, kind, dictionary: dictionaryFields.has(name), json: jsonFields.has(name) };
   });
 }

@@ -18,6 +18,8 @@ export type ColumnSpec = {
   kind: ColumnKind;
   /** Few different values are expected: they are kept once per row group. */
   dictionary?: boolean;
+  /** Its text is JSON: what readers of JSON refuse is replaced. */
+  json?: boolean;
   /** The same text in every row; nothing is read for it. */
   constant?: string;
 };

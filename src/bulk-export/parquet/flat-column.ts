@@ -8,6 +8,7 @@ import {
   type Page,
 } from "./column.ts";
 import { Levels } from "./levels.ts";
+import { replaceLoneSurrogates } from "./lone-surrogates.ts";
 import { levelsRoom } from "./page-memory.ts";
 import { uuidText, uuidTextBytes } from "./uuid-text.ts";
 import { BoolRange, DoubleRange, Int64Range, type Range, TextRange } from "./value-range.ts";
@@ -41,7 +42,7 @@ export class FlatColumn implements Column {
     this.#options = options;
     this.#values = new ByteBuffer(levelsRoom + 4096);
     this.#values.length = levelsRoom;
-    this.#write = valueWriter(spec.kind, this.#values);
+    this.#write = spec.json ? jsonWriter(this.#values) : valueWriter(spec.kind, this.#values);
   }
 
   append(source: Buffer, start: number, length: number): void {
@@ -147,6 +148,17 @@ function textWriter(out: ByteBuffer): ValueWriter {
     range: () => range,
     reset() {
       range = new TextRange();
+    },
+  };
+}
+
+function jsonWriter(out: ByteBuffer): ValueWriter {
+  const writer = textWriter(out);
+  return {
+    ...writer,
+    append(source, start, length) {
+      replaceLoneSurrogates(source, start, start + length);
+      writer.append(source, start, length);
     },
   };
 }
