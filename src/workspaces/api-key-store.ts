@@ -37,7 +37,10 @@ export async function findIdentityById(database: Database, id: string): Promise<
   return row;
 }
 
-const hashKnown: Statement = { name: "key_hash_known_v1", text: "select 1 from api_keys where hash = $1" };
+export const hashKnown: Statement = {
+  name: "key_hash_known_v1",
+  text: "select 1 from api_keys where hash = $1",
+};
 
 /** Also of keys that were revoked. */
 export async function isKnownHash(database: Database, hash: string): Promise<boolean> {
