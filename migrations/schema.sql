@@ -1060,7 +1060,7 @@ CREATE INDEX trace_runs_by_name ON ONLY public.trace_runs USING btree (project_i
 CREATE INDEX trace_runs_by_project ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) INCLUDE (workspace_id, trace_id, end_time, status, run_type, name, is_root, total_tokens, total_cost, first_token_time, usage);
 CREATE INDEX trace_runs_errors ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE (status = 'error'::text);
 CREATE INDEX trace_runs_of_example ON ONLY public.trace_runs USING btree (reference_example_id) WHERE (reference_example_id IS NOT NULL);
-CREATE INDEX trace_runs_of_thread ON ONLY public.trace_runs USING btree (thread_id) WHERE ((thread_id IS NOT NULL) AND is_root);
+CREATE INDEX trace_runs_of_thread ON ONLY public.trace_runs USING btree (thread_id) WHERE (thread_id IS NOT NULL);
 CREATE INDEX trace_runs_of_trace ON ONLY public.trace_runs USING btree (trace_id);
 CREATE INDEX trace_runs_roots ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE is_root;
 CREATE INDEX trace_runs_terms ON ONLY public.trace_runs USING gin (terms);
