@@ -1,7 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmod, copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createWalls } from "../../src/control-plane/sandbox/walls.ts";
+import { raw } from "../../src/platform/db/raw.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
@@ -14,10 +16,13 @@ import net from "node:net";
 import { Hono } from "hono";
 const attempt = (work) => { try { return { got: work() ?? null }; } catch (error) { return { refused: error.code ?? error.message }; } };
 const pids = () => fs.readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name));
+// PTRACE_SEIZE by number: no program for it need be installed.
+const traceCall = process.arch === "arm64" ? 117 : 101;
+const trace = (pid) => spawnSync("perl", ["-e", "print syscall(" + traceCall + ", 0x4206, " + pid + ", 0, 0) < 0 ? 'refused' : 'traced'"], { encoding: "utf8" }).stdout;
 export const app = new Hono();
 app.get("/version", (c) => c.json({ answer: "hostile" }));
 app.post("/attack", async (c) => {
-  const { dataFolder, secretFile, platformPid } = await c.req.json();
+  const { dataFolder, secretFile, platformPid, bystanderPid, otherArtifact } = await c.req.json();
   fs.rmSync(process.env.HOME + "/link", { force: true });
   const docker = await new Promise((resolve) => {
     const socket = net.connect("/var/run/docker.sock", () => resolve({ got: "docker" }));
@@ -35,6 +40,17 @@ app.post("/attack", async (c) => {
     dataFolder: attempt(() => fs.readdirSync(dataFolder)),
     artifacts: attempt(() => fs.readdirSync(dataFolder + "/artifacts")),
     linked: attempt(() => { fs.symlinkSync(secretFile, process.env.HOME + "/link"); return fs.readFileSync(process.env.HOME + "/link", "utf8"); }),
+    otherArtifact: attempt(() => fs.readdirSync(otherArtifact)),
+    otherCode: attempt(() => fs.readFileSync(otherArtifact + "/graph.js", "utf8")),
+    linksRead: ["/tmp", "/run/treadle", process.env.HOME].flatMap((folder) => [secretFile, otherArtifact + "/graph.js"].map((target) => attempt(() => {
+      fs.rmSync(folder + "/door", { force: true });
+      fs.symlinkSync(target, folder + "/door");
+      return fs.readFileSync(folder + "/door", "utf8");
+    }))),
+    bystanderMemory: attempt(() => fs.openSync("/proc/" + bystanderPid + "/mem", "r+")),
+    traceBystander: trace(bystanderPid),
+    traceItself: trace(process.pid),
+    setuidProgram: attempt(() => execFileSync("/srv/project/setuid-id", ["-u"], { encoding: "utf8" }).trim()),
     writeOwn: attempt(() => fs.writeFileSync("graph.js", "// mine")),
     writeTreadle: attempt(() => fs.writeFileSync(process.argv[1], "// mine")),
     kill: attempt(() => process.kill(platformPid, 0)),
@@ -65,15 +81,34 @@ type Report = Record<string, Attempt> & {
   unshare: number | null;
   core: string;
   passwd: string;
+  linksRead: Attempt[];
+  traceBystander: string;
+  traceItself: string;
 };
 
 let site: DeploymentSite;
+/** Another process of the platform's user. */
+let bystander: ChildProcess;
 
 beforeAll(async () => {
   await ensureBubblewrap();
+  // What the platform's own environment and those of its processes hold.
+  process.env.PLATFORM_ONLY = "the platform's";
+  bystander = spawn("sleep", ["600"], { stdio: "ignore" });
   site = await startDeploymentSite("isolation", { settings: { isolation: "required", bakeMs: 0 } });
 });
-afterAll(() => site?.stop());
+afterAll(async () => {
+  delete process.env.PLATFORM_ONLY;
+  bystander?.kill();
+  await site?.stop();
+});
+
+async function artifactPaths(): Promise<string[]> {
+  const { rows } = await raw<{ path: string }>`select path from build_artifacts order by created_at`.execute(
+    site.database.database.sql,
+  );
+  return rows.map(({ path }) => path);
+}
 
 async function quick(name: string, more = {}) {
   const repository = await site.git.createRepository(name, quickProject(name, more));
@@ -86,12 +121,22 @@ describe("a hostile deployment in a sandbox", () => {
     const { body } = await quick("hostile", { "app.js": attacks });
     const { deployment, revision } = await deploy(site.plane, body);
     expect(revision.status, revision.status_message ?? "").toBe("DEPLOYED");
+    const [own] = await artifactPaths();
+    // Where Treadle is root, a program that makes root of whoever starts it, if the walls let it.
+    await copyFile("/usr/bin/id", join(own!, "setuid-id"));
+    await chmod(join(own!, "setuid-id"), 0o4755);
+    const victim = await quick("victim");
+    expect((await deploy(site.plane, victim.body)).revision.status).toBe("DEPLOYED");
+    const otherArtifact = (await artifactPaths()).find((path) => path !== own)!;
     const secretFile = join(site.folder.path, "secret.key");
     await writeFile(secretFile, "the platform's", { mode: 0o644 });
     const answer = await fetch(`${site.plane.url}/d/${deployment.slug}/attack`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": site.plane.apiKey },
-      body: JSON.stringify({ dataFolder: site.folder.path, secretFile, platformPid: process.pid }),
+      body: JSON.stringify({
+        ...{ dataFolder: site.folder.path, secretFile, otherArtifact },
+        ...{ platformPid: process.pid, bystanderPid: bystander.pid },
+      }),
     });
     const report = (await answer.json()) as Report;
     if (process.getuid?.() === 0) expect(report.uid).toBeGreaterThanOrEqual(300_000);
@@ -108,10 +153,16 @@ describe("a hostile deployment in a sandbox", () => {
       "dataFolder",
       "artifacts",
       "linked",
+      "otherArtifact",
+      "otherCode",
+      "bystanderMemory",
     ]) {
       expect([name, report[name]?.refused]).toEqual([name, expect.stringMatching(/^(ENOENT|EACCES|ELOOP)$/)]);
     }
     expect(report.otherRoots).toEqual([]);
+    expect(report.linksRead.filter(({ refused }) => refused !== "ENOENT")).toEqual([]);
+    expect(report).toMatchObject({ traceBystander: "refused", traceItself: "refused" });
+    expect(report.setuidProgram).toEqual({ got: String(report.uid) });
     for (const name of ["writeOwn", "writeTreadle"]) {
       expect([name, report[name]?.refused]).toEqual([name, expect.stringMatching(/^(EROFS|EACCES)$/)]);
     }

@@ -14,6 +14,7 @@ import {
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Deployment, useDeployments, useLatestRevisions } from "./deployment-api.ts";
+import { IsolationNotice } from "./isolation-notice.tsx";
 import { SourceText } from "./source-text.tsx";
 import { DeploymentBadge } from "./state-badge.tsx";
 
@@ -36,6 +37,7 @@ export function ListPage() {
         description="Agents built from a git repository and served at an address of their own."
         actions={create}
       />
+      <IsolationNotice />
       {(rows.length > 0 || search !== "") && (
         <SearchInput
           label="Search by name"
