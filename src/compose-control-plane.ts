@@ -7,6 +7,7 @@ import {
   type ControlPlaneOptions,
   createControlPlane,
 } from "./control-plane/control-plane.ts";
+import type { Reach } from "./control-plane/runtimes/docker-environment.ts";
 import { createDockerRuntime } from "./control-plane/runtimes/docker-runtime.ts";
 import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "./control-plane/runtimes/runtime.ts";
@@ -58,7 +59,10 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
     checkProject,
     tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
     walls,
-    runtime: chooseRuntime(config, walls, ground.logger),
+    runtime: chooseRuntime(config, walls, ground.logger, {
+      databaseUrl: ground.databaseUrl,
+      platformUrl: internalUrl,
+    }),
     settings: {
       ...config.deployments,
       edition: config.edition,
@@ -105,10 +109,12 @@ function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "
   };
 }
 
-function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger): Runtime {
+function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger, reach: Reach): Runtime {
   if (deployments.runtime === "docker") {
     const { dockerSocket: socketPath, dockerImage: baseImage } = deployments;
-    return createDockerRuntime({ socketPath, baseImage, command: ["treadle"], logger });
+    const { dockerSubnets: subnets, dockerAllowRoot: allowRoot } = deployments;
+    const command = ["treadle"];
+    return createDockerRuntime({ socketPath, baseImage, command, subnets, allowRoot, reach, logger });
   }
   // Half of what Node takes by default: many servers share one machine.
   const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;

@@ -1,5 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { z } from "zod";
+import { isSubnetRange } from "./control-plane/runtimes/docker-network.ts";
 import { type IsolationSetting, isolationSettings } from "./control-plane/sandbox/isolation.ts";
 import { flag } from "./settings.ts";
 
@@ -38,6 +39,19 @@ export const deploymentSettings = {
     .describe(
       "Address at which each deployment has an origin of its own, for pages; default: http://{slug}.localhost while everything is loopback, else none.",
     ),
+  TREADLE_DOCKER_SUBNETS: z
+    .string()
+    .refine(isSubnetRange, "must be a range of addresses such as 10.231.0.0/16, from /8 to /24")
+    .default("10.231.0.0/16")
+    .describe("Range from which each deployment's container network is taken, under TREADLE_RUNTIME=docker."),
+  TREADLE_DOCKER_ALLOW_ROOT: flag
+    .optional()
+    .describe(
+      "Let images (image_uri) run as the user they name, also as root; default: as a user without rights.",
+    ),
+  TREADLE_AGENT_MEMORY_MB: whole(0, 1_000_000)
+    .default(2_048)
+    .describe("Most memory of a deployed server whose resource_spec says nothing about memory; 0: no limit."),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
@@ -74,6 +88,10 @@ export type DeploymentConfig = {
   dockerImage: string;
   /** `https://{slug}.agents.example.com`. */
   url: string | undefined;
+  dockerSubnets: string;
+  dockerAllowRoot: boolean;
+  /** Of a server whose resource specification says nothing; null for no limit. */
+  defaultMemoryBytes: number | null;
   allowLocalRepositories: boolean;
   buildTimeoutMs: number;
   buildMaxBytes: number;
@@ -99,6 +117,9 @@ export function deploymentConfigOf(
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
     dockerImage: env.TREADLE_DOCKER_IMAGE,
     url: env.TREADLE_DEPLOYMENTS_URL?.replace(/\/+$/, ""),
+    dockerSubnets: env.TREADLE_DOCKER_SUBNETS,
+    dockerAllowRoot: env.TREADLE_DOCKER_ALLOW_ROOT ?? false,
+    defaultMemoryBytes: env.TREADLE_AGENT_MEMORY_MB === 0 ? null : env.TREADLE_AGENT_MEMORY_MB * 1024 * 1024,
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,

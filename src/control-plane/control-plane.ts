@@ -65,6 +65,7 @@ export type ControlPlaneSettings = Limits & {
   buildTimeoutMs: number;
   buildMaxBytes: number;
   buildConcurrency: number;
+  defaultMemoryBytes: number | null;
   gitPollMs: number;
   purgeAfterMs: number;
 };
@@ -222,6 +223,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...{ database, clock, secretBox, urlOf },
     databaseUrl: options.databaseUrl,
     environment: options.serverEnvironment,
+    defaultMemoryBytes: settings.defaultMemoryBytes,
     tracing,
   });
   const executor = createExecutor({

@@ -26,7 +26,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const logger = createLogger({ level: "silent" });
 const never = new AbortController().signal;
 
-type Ground = { create(): Runtime; stop(): Promise<void> };
+type Ground = { create(databaseUrl: string): Runtime; stop(): Promise<void> };
 
 function processes(walls: Walls): Ground {
   const command = [process.execPath, join(root, "bin/treadle.js")] as const;
@@ -54,7 +54,12 @@ const implementations: Record<string, () => Promise<Ground>> = {
     const binds = [`${root}:${root}:ro`];
     const command = ["node", join(root, "bin/treadle.js")];
     return {
-      create: () => createDockerRuntime({ socketPath: docker.socketPath, baseImage, command, binds, logger }),
+      create: (databaseUrl) =>
+        createDockerRuntime({
+          ...{ socketPath: docker.socketPath, baseImage, command, binds, logger },
+          ...{ subnets: docker.subnets, allowRoot: false },
+          reach: { databaseUrl, platformUrl: () => "http://127.0.0.1:9" },
+        }),
       stop: docker.stop,
     };
   },
@@ -72,7 +77,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     await chmod(folder.path, 0o711);
     await makeProject("project", quickProject("conformance"));
     ground = await implementations[name]!();
-    runtime = ground.create();
+    runtime = ground.create(database.url);
   }, 240_000);
 
   afterAll(async () => {
@@ -161,7 +166,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     const spec = await specification();
     const handle = JSON.parse(JSON.stringify(await runtime.start(spec))) as Handle;
     await served(spec);
-    const next = ground.create();
+    const next = ground.create(database.url);
     expect(await next.isRunning(handle)).toBe(true);
     const ended = next.ended(handle, never);
     await next.kill(handle);
@@ -199,6 +204,6 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     const ended = runtime.ended(handle, never);
     await served(spec);
     await fetch(`http://127.0.0.1:${spec.port}/grow`, { method: "POST" }).catch(() => undefined);
-    expect(await ended).toMatch(/^(signal SIGKILL|exit code 137)$/);
+    expect(await ended).toMatch(/^out of memory: its limit is 400 MB/);
   });
 });

@@ -21,13 +21,17 @@ let folder: TempFolder;
 let database: TestDatabase;
 
 /** An image that is no Treadle: a few lines of Node that answer `/ok` on the port they are given. */
-async function buildServer(tag: string, answer: string): Promise<string> {
-  const context = join(folder.path, tag.replace(/\W/g, "-"));
-  await mkdir(context);
+function buildServer(tag: string, answer: string): Promise<string> {
   const code = `require("node:http").createServer((request, response) => {
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify(request.url === "/ok" ? { ok: true } : { answer: ${JSON.stringify(answer)}, secret: process.env.TOLD }));
-}).listen(Number(process.env.PORT), "127.0.0.1", () => console.log("image ${answer} listens"));`;
+}).listen(Number(process.env.PORT), "0.0.0.0", () => console.log("image ${answer} listens"));`;
+  return buildImage(tag, code);
+}
+
+async function buildImage(tag: string, code: string): Promise<string> {
+  const context = join(folder.path, tag.replace(/\W/g, "-"));
+  await mkdir(context);
   await writeFile(join(context, "server.cjs"), code);
   await writeFile(
     join(context, "Dockerfile"),
@@ -53,7 +57,8 @@ beforeAll(async () => {
       baseImage,
       command,
       binds: [`${root}:${root}:ro`],
-      logger,
+      ...{ subnets: docker.subnets, allowRoot: false, logger },
+      reach: { databaseUrl: database.url, platformUrl: () => plane.url },
     }),
   });
 }, 240_000);
@@ -104,6 +109,60 @@ describe("deployments as containers", () => {
     expect(await answer()).toMatchObject({ answer: "two" });
     expect((await plane.call("DELETE", path)).status).toBe(204);
     await expect.poll(() => docker.run(["ps", "--all", "--quiet"]), { timeout: 30_000 }).toBe("");
+  });
+
+  it("lets deployed code reach the platform's API, nothing that is open on loopback, and nobody else's doors", {
+    timeout: 180_000,
+  }, async () => {
+    const asking = `const { createServer } = require("node:http");
+createServer(async (request, response) => {
+  const { target, key, host } = Object.fromEntries(new URL(request.url, "http://x").searchParams);
+  if (!target) return response.end('{"ok":true}');
+  const headers = { ...(key && { "x-api-key": key }), ...(host && { host }) };
+  const said = await new Promise((resolve) => require("node:http").request(target.replace("PLATFORM", process.env.PLATFORM), { method: "POST", headers, agent: false, timeout: 3000 },
+    (answer) => { answer.resume(); resolve(answer.statusCode); }).on("timeout", function () { this.destroy(new Error("nothing")); }).on("error", (error) => resolve(error.code ?? error.message)).end());
+  response.end(JSON.stringify({ said, platform: process.env.PLATFORM }));
+}).listen(Number(process.env.PORT), "0.0.0.0");`;
+    const image = await buildImage("asking:one", asking);
+    const start = async (name: string) =>
+      (
+        await deploy(plane, {
+          ...{
+            name,
+            source: "external_docker",
+            source_config: {},
+            source_revision_config: { image_uri: image },
+          },
+          secrets: [{ name: "PLATFORM", value: plane.url }],
+        })
+      ).deployment;
+    const [one, two] = [await start("asking-one"), await start("asking-two")];
+    const ask = async ({ url }: { url: string | null }, target: string, more: Record<string, string> = {}) =>
+      (await (await fetch(`${url}/?${new URLSearchParams({ target, ...more })}`)).json()) as {
+        said: unknown;
+        platform: string;
+      };
+    const keyed = { key: plane.apiKey };
+    const { said, platform } = await ask(one, "PLATFORM/v2/auth/sessions", keyed);
+    expect([said, platform]).toEqual([
+      expect.any(Number),
+      expect.stringMatching(/^http:\/\/10\.[\d.]+:18124$/),
+    ]);
+    expect(said).toBeLessThan(300);
+    expect((await ask(one, "PLATFORM/v2/deployments")).said).toBe(401);
+    // Open to everybody on this machine's loopback, and so to whoever says that this is where he stands.
+    const there = { host: new URL(plane.url).host };
+    expect((await ask(one, `PLATFORM/d/${new URL(two.url!).pathname.split("/")[2]}/x`, there)).said).toBe(
+      404,
+    );
+    expect((await ask(one, `http://127.0.0.1:${new URL(plane.url).port}/ok`)).said).toBe("ECONNREFUSED");
+    const neighbour = (await ask(two, "PLATFORM/v2/auth/sessions", keyed)).platform;
+    expect(neighbour).not.toBe(platform);
+    expect((await ask(one, `${neighbour}/v2/auth/sessions`, keyed)).said).toBe("ECONNRESET");
+    for (const { id } of [one, two]) await plane.call("DELETE", `/v2/deployments/${id}`);
+    await expect
+      .poll(() => docker.run(["network", "ls", "--quiet", "--filter", "name=treadle-"]), { timeout: 30_000 })
+      .toBe("");
   });
 
   it("runs what was built from a repository", { timeout: 180_000 }, async () => {

@@ -21,6 +21,8 @@ export type LaunchPlannerOptions = {
   databaseUrl: string;
   /** What of the machine's environment a server may see. */
   environment: Record<string, string>;
+  /** For servers whose resource specification says nothing; null for no limit. */
+  defaultMemoryBytes: number | null;
   urlOf(deployment: Deployment): string;
   tracing: Pick<DeploymentTracing, "target">;
 };
@@ -57,7 +59,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
       folder: isBuilt(revision.source) ? await folderOf(revision) : null,
       configPath: config.graph_config_path ?? "langgraph.json",
       image: isBuilt(revision.source) ? null : config.image_uri,
-      resources: resourcesOf(revision.build_config.resource_spec),
+      resources: resourcesOf(revision.build_config.resource_spec, options.defaultMemoryBytes),
       databaseUrl,
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: hidden(deployment, secrets, tracing),

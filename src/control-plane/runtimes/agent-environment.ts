@@ -78,15 +78,21 @@ export function takesPlatformKey(secrets: readonly Secret[]): boolean {
   return wantsTracing(own) && !own.LANGSMITH_API_KEY && !own.LANGSMITH_ENDPOINT;
 }
 
-/** Limits from a resource specification; twice the request where only that is given. */
-export function resourcesOf(spec: Record<string, unknown> | null): Resources {
+/** Limits from a resource specification; twice the request where only that is given, the default where nothing is. */
+export function resourcesOf(
+  spec: Record<string, unknown> | null,
+  defaultMemoryBytes: number | null = null,
+): Resources {
   const number = (name: string) => {
     const value = spec?.[name];
     return typeof value === "number" && value > 0 ? value : null;
   };
   const memoryMb = number("memory_limit_mb") ?? twice(number("memory_mb"));
   const cpus = number("cpu_limit") ?? twice(number("cpu"));
-  return { memoryBytes: memoryMb === null ? null : Math.round(memoryMb * 1024 * 1024), cpus };
+  return {
+    memoryBytes: memoryMb === null ? defaultMemoryBytes : Math.round(memoryMb * 1024 * 1024),
+    cpus,
+  };
 }
 
 function twice(value: number | null): number | null {

@@ -67,6 +67,17 @@ export async function limitProcess(
   }
 }
 
+/** Whether the kernel ended a process of this group because the group had no memory left. */
+export async function ranOutOfMemory(name: string, root = mountedAt): Promise<boolean> {
+  const places = [`memory/treadle/${name}/memory.oom_control`, `treadle/${name}/memory.events`];
+  for (const place of places) {
+    // One of the two is there, or neither where no limit could be set.
+    const text = await readFile(join(root, place), "utf8").catch(() => "");
+    if (/^oom_kill [1-9]/m.test(text)) return true;
+  }
+  return false;
+}
+
 async function readLayout(root: string): Promise<Layout> {
   try {
     const text = await readFile(join(root, "cgroup.controllers"), "utf8");

@@ -1,14 +1,26 @@
 import { createWriteStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
+import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Usage } from "../metrics/metric.ts";
+import { deploymentUser, type SystemUser } from "../sandbox/system-user.ts";
+import { chooseContainerUser, describeContainer, serveProject } from "./docker-container.ts";
 import { createDockerEngine } from "./docker-engine.ts";
+import { containerEnvironment, type Reach, relayTargets } from "./docker-environment.ts";
 import { DockerLogSplitter } from "./docker-log.ts";
-import { portTaken } from "./instance.ts";
+import {
+  type DeploymentNetwork,
+  ensureNetwork,
+  findNetwork,
+  networkName,
+  removeUnusedNetwork,
+} from "./docker-network.ts";
+import { createRelayKeeper } from "./docker-relay-keeper.ts";
+import { outOfMemory, portTaken } from "./instance.ts";
 import type { Handle, Runtime, StartSpec } from "./runtime.ts";
 
 export type DockerRuntimeOptions = {
@@ -18,29 +30,46 @@ export type DockerRuntimeOptions = {
   command: readonly string[];
   /** Further folders of this machine the base image needs, as `from:to:ro`. */
   binds?: readonly string[];
+  /** Networks of deployments are taken from this range, for example `10.231.0.0/16`. */
+  subnets: string;
+  /** Whether an image may run as the user it names, also as root. */
+  allowRoot: boolean;
+  /** Without it a server reaches neither the platform nor a database on this machine. */
+  reach?: Reach;
   logger: Logger;
 };
 
 const logLabel = "treadle.log-path";
 const announcesLabel = "treadle.announces";
-const projectFolder = "/deps/project";
+const networkLabel = "treadle.network";
+const limitLabel = "treadle.memory-bytes";
 const goneReason = "its container was removed";
+const portRefusal = /port is already allocated|address already in use/i;
 
-/**
- * Each server is a container on the host's network, bound to loopback like a process would be: the gateway and the
- * database are reached the same way in both runtimes.
- */
+/** Each server is a container in a network of its deployment's own; its port is published on loopback alone. */
 export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const engine = createDockerEngine(options.socketPath);
+  const relays = createRelayKeeper({
+    logger: options.logger,
+    targets: () => relayTargets(options.reach),
+    find: (name) => findNetwork(engine, name),
+  });
+  /** A network is not removed between its making and its first container. */
+  const networks = new KeyedLock();
   const idOf = (handle: Handle) => String(handle.container);
+  const networkOf = (handle: Handle) => (typeof handle.network === "string" ? handle.network : null);
 
-  async function ensureImage(image: string): Promise<void> {
-    if (await engine.call({ method: "GET", path: `/images/${encodeURIComponent(image)}/json` })) return;
+  /** Pulls it where it is missing; says which user it asks for. */
+  async function ensureImage(image: string): Promise<string> {
+    const look = { method: "GET", path: `/images/${encodeURIComponent(image)}/json` };
+    const known = await engine.call<ImageFacts>(look);
+    if (known) return known.Config?.User ?? "";
     const path = `/images/create?fromImage=${encodeURIComponent(image)}`;
     const ended = await engine
       .call<{ error?: string }>({ method: "POST", path })
       .catch((error: unknown) => ({ error: errorMessage(error) }));
-    if (ended !== null && ended.error === undefined) return;
+    if (ended !== null && ended.error === undefined)
+      return (await engine.call<ImageFacts>(look))?.Config?.User ?? "";
     throw new AppError({
       code: "runtime.image_missing",
       kind: "invalid",
@@ -48,40 +77,41 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     });
   }
 
-  async function create(spec: StartSpec): Promise<string> {
-    const built = spec.folder !== null;
-    const image = built ? options.baseImage : spec.image!;
-    await ensureImage(image);
-    const environment = built ? { ...spec.environment, HOME: "/tmp" } : withoutMachine(spec.environment);
-    const serve = [
-      "agent",
-      "--json",
-      "--config",
-      join(projectFolder, spec.configPath),
-      "--port",
-      String(spec.port),
-    ];
-    const body = {
-      Image: image,
-      Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+  async function create(spec: StartSpec, network: DeploymentNetwork): Promise<string> {
+    const isImage = spec.folder === null;
+    const image = isImage ? spec.image! : options.baseImage;
+    const imageUser = await ensureImage(image);
+    const targets = relayTargets(options.reach);
+    const serve = isImage ? null : serveProject(spec, spec.folder!, options.command);
+    const readers = spec.folder === null ? { groups: [] } : await readersOf(spec.folder);
+    const body = describeContainer({
+      ...{ spec, image },
+      network: network.name,
+      environment: containerEnvironment(spec.environment, network.gateway, targets, { isImage }),
+      user: chooseContainerUser(readers.owner ?? deploymentUser(spec.deploymentId, spec.workspaceId), {
+        ...{ imageUser, isImage, allowRoot: options.allowRoot },
+      }),
+      groups: readers.groups,
+      serve: serve && { ...serve, binds: [...serve.binds, ...(options.binds ?? [])] },
       // Enough to go on with it, should the platform die before it has kept the handle.
-      Labels: { [logLabel]: spec.logPath, [announcesLabel]: String(built) },
-      ...(built
-        ? { Cmd: [...options.command, ...serve], WorkingDir: join(projectFolder, dirname(spec.configPath)) }
-        : {}),
-      HostConfig: {
-        NetworkMode: "host",
-        Binds: built ? [`${spec.folder}:${projectFolder}:ro`, ...(options.binds ?? [])] : [],
-        ...(spec.resources.memoryBytes === null ? {} : { Memory: spec.resources.memoryBytes }),
-        ...(spec.resources.cpus === null ? {} : { NanoCpus: Math.round(spec.resources.cpus * 1e9) }),
-        SecurityOpt: ["no-new-privileges"],
-        LogConfig: { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } },
+      labels: {
+        [logLabel]: spec.logPath,
+        [announcesLabel]: String(!isImage),
+        [networkLabel]: network.name,
+        [limitLabel]: String(spec.resources.memoryBytes ?? ""),
       },
-    };
+    });
     const path = `/containers/create?name=${nameOf(spec.instanceId)}`;
     const made = await engine.call<{ Id: string }>({ method: "POST", path, body });
     if (!made) throw new Error(`Docker does not know the image ${image} it has just shown.`);
     return made.Id;
+  }
+
+  async function dropNetwork(name: string | null): Promise<void> {
+    if (name === null) return;
+    await networks.run(name, async () => {
+      if (await removeUnusedNetwork(engine, name)) await relays.close(name);
+    });
   }
 
   /** Two may remove it at once: who asked for its end, and who waited for it. */
@@ -104,6 +134,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     await new Promise<void>((resolve) => file.end(resolve));
   }
 
+  /** Exit code 4 of `treadle agent` means that it could not have its port. */
+  async function endingOf(id: string, code: number, announces: boolean): Promise<string> {
+    const path = `/containers/${id}/json`;
+    const left = await engine.call<EndedContainer>({ method: "GET", path });
+    const limit = Number(left?.Config.Labels[limitLabel] || Number.NaN);
+    if (left?.State.OOMKilled) return outOfMemory(Number.isNaN(limit) ? null : limit);
+    return code === 4 && announces ? portTaken : `exit code ${code}`;
+  }
+
   return {
     name: "docker",
     runs: { built: true, images: true },
@@ -114,15 +153,23 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
     async start(spec) {
       await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
-      const id = await create(spec);
-      try {
-        await engine.call({ method: "POST", path: `/containers/${id}/start` });
-      } catch (error) {
-        await remove(id);
-        throw error;
-      }
-      // Only our own server says when it is ready; of an image we know its health alone.
-      return { container: id, log_path: spec.logPath, announces: spec.folder !== null };
+      const handle = { log_path: spec.logPath, announces: spec.folder !== null };
+      const name = networkName(spec.deploymentId);
+      return networks.run(name, async () => {
+        const network = await ensureNetwork(engine, spec.deploymentId, options.subnets);
+        await relays.open(network);
+        const id = await create(spec, network);
+        try {
+          await engine.call({ method: "POST", path: `/containers/${id}/start` });
+        } catch (error) {
+          await remove(id);
+          if (await removeUnusedNetwork(engine, name)) await relays.close(name);
+          if (!portRefusal.test(errorMessage(error))) throw error;
+          return { ...handle, container: id, ended: portTaken };
+        }
+        // Only our own server says when it is ready; of an image we know its health alone.
+        return { ...handle, container: id, network: name };
+      });
     },
     async isRunning(handle) {
       const state = await engine.call<{ State: { Running: boolean } }>({
@@ -132,7 +179,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       return state?.State.Running ?? false;
     },
     async ended(handle, signal) {
+      if (typeof handle.ended === "string") return handle.ended;
       const id = idOf(handle);
+      const network = networkOf(handle);
+      const release = network === null ? () => {} : relays.hold(network, signal);
       const following = followInto(id, String(handle.log_path), signal).catch((error: unknown) => {
         if (!signal.aborted)
           options.logger.warn(
@@ -144,13 +194,23 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
         try {
           const path = `/containers/${id}/wait`;
           const exit = await engine.call<{ StatusCode: number }>({ method: "POST", path, signal });
-          if (exit === null) return goneReason;
+          if (exit === null) {
+            release();
+            await dropNetwork(network);
+            return goneReason;
+          }
           await Promise.race([following, delay(2_000)]);
+          const ending = await endingOf(id, exit.StatusCode, handle.announces === true);
           await remove(id);
-          return exit.StatusCode === 4 && handle.announces ? portTaken : `exit code ${exit.StatusCode}`;
+          release();
+          await dropNetwork(network);
+          return ending;
         } catch (error) {
           // The engine is being restarted; its containers may live on.
-          if (signal.aborted || !(error instanceof AppError && error.retryable)) throw error;
+          if (signal.aborted || !(error instanceof AppError && error.retryable)) {
+            release();
+            throw error;
+          }
           await delay(1_000, undefined, { signal });
         }
       }
@@ -163,6 +223,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     async kill(handle) {
       await engine.call({ method: "POST", path: `/containers/${idOf(handle)}/kill` }).catch(alreadyEnded);
       await remove(idOf(handle));
+      await dropNetwork(networkOf(handle));
     },
     async usages(handles) {
       const known = await Promise.all(
@@ -181,11 +242,18 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
         path,
       });
       if (!found) return null;
-      const { [logLabel]: log_path, [announcesLabel]: announces } = found.Config.Labels;
-      return { container: found.Id, log_path, announces: announces === "true" };
+      const {
+        [logLabel]: log_path,
+        [announcesLabel]: announces,
+        [networkLabel]: network,
+      } = found.Config.Labels;
+      return { container: found.Id, log_path, announces: announces === "true", network };
     },
   };
 }
+
+type ImageFacts = { Config?: { User?: string } };
+type EndedContainer = { State: { OOMKilled: boolean }; Config: { Labels: Record<string, string> } };
 
 type ContainerStats = {
   cpu_stats?: { cpu_usage?: { total_usage?: number } };
@@ -205,14 +273,12 @@ function nameOf(instanceId: string): string {
   return `treadle-${instanceId}`;
 }
 
-/** An image brings its own paths; the machine's mean nothing in it. */
-function withoutMachine({
-  PATH: _path,
-  HOME: _home,
-  TMPDIR: _tmp,
-  ...rest
-}: Record<string, string>): Record<string, string> {
-  return rest;
+/** Who may read an artifact: everybody, its group, or, as an ordinary user's platform may leave it, its owner alone. */
+async function readersOf(folder: string): Promise<{ groups: number[]; owner?: SystemUser }> {
+  const { mode, uid, gid } = await stat(folder);
+  if ((mode & 0o005) === 0o005) return { groups: [] };
+  if ((mode & 0o050) === 0o050 || uid === 0) return { groups: [gid] };
+  return { groups: [], owner: { uid, gid } };
 }
 
 function alreadyEnded(error: unknown): void {

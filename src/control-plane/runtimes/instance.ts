@@ -32,3 +32,12 @@ export const stoppedByUs = "stopped";
 export const crashLoopAttempts = 5;
 /** Ends that another port would have prevented. */
 export const portTaken = "its port was taken by another process";
+
+/** An end that a larger limit, or a smaller appetite, would have prevented. */
+export function outOfMemory(limitBytes: number | null): string {
+  const limit =
+    limitBytes === null
+      ? "the machine had no more"
+      : `its limit is ${Math.round(limitBytes / 1024 / 1024)} MB`;
+  return `out of memory: ${limit}. Give the deployment more with resource_spec.memory_limit_mb, or let it hold less`;
+}

@@ -10,9 +10,9 @@ import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
 import { packageMounts } from "../sandbox/machine-mounts.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Walls } from "../sandbox/walls.ts";
-import { limitProcess, releaseLimits } from "./cgroup.ts";
+import { limitProcess, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
 import { createExitWatch } from "./exit-watch.ts";
-import { portTaken } from "./instance.ts";
+import { outOfMemory, portTaken } from "./instance.ts";
 import {
   groupUsages,
   identify,
@@ -152,7 +152,11 @@ export function createProcessRuntime({
     // A file and not a pipe: the server must not fall silent, or fall over, when the platform goes.
     const enclosed = startEnclosed(launch, ["ignore", logFile, logFile]);
     const { child } = enclosed;
-    const end = once(child, "exit").then(([code, signal]) => endingOf(code, signal, launch.sandboxed));
+    const end = once(child, "exit").then(async ([code, signal]) => {
+      const killed = signal === "SIGKILL" || code === 128 + constants.signals.SIGKILL;
+      if (killed && (await ranOutOfMemory(spec.instanceId))) return outOfMemory(spec.resources.memoryBytes);
+      return endingOf(code, signal, launch.sandboxed);
+    });
     end.catch(() => undefined);
     try {
       await once(child, "spawn");

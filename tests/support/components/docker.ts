@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fillContainerRoot } from "./container-root.ts";
@@ -12,6 +13,8 @@ const DOCKER = "/usr/bin/docker";
 
 export interface Docker {
   socketPath: string;
+  /** A range for networks that no other daemon of these tests uses. */
+  subnets: string;
   /** For DOCKER_HOST. */
   host: string;
   /** Runs the command line client against this daemon and returns its output. */
@@ -30,23 +33,30 @@ async function unmountBelow(folder: string): Promise<void> {
   for (const mountPoint of mounts.reverse()) await runCommand("umount", [mountPoint]);
 }
 
+/** A range of 256 addresses, so that daemons that run at once do not get in one another's way. */
+function pickSubnets(): string {
+  return `10.${randomInt(200, 250)}.${randomInt(0, 256)}.0/24`;
+}
+
 /**
- * A Docker daemon of its own. It has no bridge and leaves the machine's firewall alone, so containers use
- * the host's network (`--network host`) or none.
+ * A Docker daemon of its own. It leaves the machine's firewall and routing alone: containers are published on
+ * loopback and reach this machine, but nothing beyond it. With `walled` it has a network of its own instead, where
+ * it routes and sets its firewall as it would on a server; its published ports are then not to be reached from here.
  */
-export async function startDocker(): Promise<Docker> {
+export async function startDocker({ walled = false } = {}): Promise<Docker> {
   await ensureDebianPackages(["docker.io"]);
   if (process.getuid?.() !== 0) throw new Error("dockerd runs as root only: run these tests as root.");
   const folder = await createTempFolder("docker");
   const socketPath = join(folder.path, "docker.sock");
   const host = `unix://${socketPath}`;
+  const flags = [
+    ...["--data-root", join(folder.path, "data"), "--exec-root", join(folder.path, "exec")],
+    ...["--pidfile", join(folder.path, "docker.pid"), "--host", host],
+    ...(walled ? [] : ["--bridge", "none", "--iptables=false", "--ip-forward=false"]),
+  ];
   const daemon = spawnProcess(
-    DOCKERD,
-    [
-      ...["--data-root", join(folder.path, "data"), "--exec-root", join(folder.path, "exec")],
-      ...["--pidfile", join(folder.path, "docker.pid"), "--host", host],
-      ...["--bridge", "none", "--iptables=false"],
-    ],
+    walled ? "unshare" : DOCKERD,
+    walled ? ["--net", "--", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', DOCKERD, ...flags] : flags,
     { name: "dockerd", cwd: folder.path },
   );
   const run: Docker["run"] = async (args, options) =>
@@ -75,6 +85,7 @@ export async function startDocker(): Promise<Docker> {
   }
   return {
     socketPath,
+    subnets: pickSubnets(),
     host,
     run,
     async buildNodeImage(tag = "treadle-test-node:latest") {
