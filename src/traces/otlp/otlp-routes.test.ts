@@ -231,25 +231,26 @@ describe.each([
     });
   });
 
-  test("a parent stated as a padded span id is the run of that span, in one request and in several", async () => {
-    for (const together of [true, false]) {
-      const root = sample({ name: "root" });
-      const between = hex(8);
-      const child = sample({
-        traceId: root.traceId,
-        // What the client does not export stands between them.
-        parentSpanId: between,
-        name: "child",
-        attributes: { "langsmith.span.parent_id": uuid(root.spanId) },
-      });
-      for (const spans of together ? [[child, root]] : [[child], [root]])
-        expect((await send(encode(spans), { "content-type": type })).status).toBe(200);
-      const traceId = uuid(root.traceId);
-      expect(await subject.run(uuid(child.spanId))).toMatchObject({
-        parent_run_id: traceId,
-        parent_run_ids: [traceId],
-      });
-    }
+  test.each([
+    ["its parent", "in one request", true, true],
+    ["its parent", "in two", true, false],
+    ["a span nobody sends", "in one request", false, true],
+    ["a span nobody sends", "in two", false, false],
+  ])("a parent stated as a padded span id, below %s, %s", async (_span, _requests, direct, together) => {
+    const root = sample({ name: "root" });
+    const child = sample({
+      traceId: root.traceId,
+      parentSpanId: direct ? root.spanId : hex(8),
+      name: "child",
+      attributes: { "langsmith.span.parent_id": uuid(root.spanId) },
+    });
+    for (const spans of together ? [[child, root]] : [[child], [root]])
+      expect((await send(encode(spans), { "content-type": type })).status).toBe(200);
+    const traceId = uuid(root.traceId);
+    expect(await subject.run(uuid(child.spanId))).toMatchObject({
+      parent_run_id: traceId,
+      parent_run_ids: [traceId],
+    });
   });
 
   test("a trace in pieces, children first, is put together", async () => {
