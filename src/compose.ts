@@ -85,6 +85,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     sessionLimits: config.signIn.sessions,
     oidc: config.signIn.oidc,
     failedCredentials,
+    audit: config.audit,
     beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
     onDeparture: (tx, departure) => authService.leave(tx, departure),
   });
@@ -124,7 +125,17 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   });
   const builtin = await builtinGraphs({
     environment: providerKeys(),
-    accounts: { ...authService.agentAccess, fetch: network.guardedFetch },
+    accounts: {
+      ...authService.agentAccess,
+      fetch: network.guardedFetch,
+      async access(user, request) {
+        const found = await authService.agentAccess.access(user, request);
+        if (found.status === "completed") {
+          await workspaces.audit.recordTokenRead(user, found.provider.id, request.agentId);
+        }
+        return found;
+      },
+    },
   });
   const agentServer = createAgentServer({
     database,
@@ -234,6 +245,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     authenticator: workspaces.authenticator,
     agentAuthRequired: config.agentAuthRequired,
     failedCredentials,
+    audit: workspaces.audit,
     logger,
     metrics,
     corsOrigins: config.corsOrigins,

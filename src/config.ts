@@ -99,6 +99,18 @@ const settings = z.object({
     .describe(
       "Comma-separated addresses or ranges of proxies, besides those on this machine, whose X-Forwarded-For is believed.",
     ),
+  TREADLE_AUDIT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(36_500)
+    .default(365)
+    .describe("Days the events of the audit log are kept; 0: for ever."),
+  TREADLE_AUDIT_LOG_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A file that also gets every audit event as a line of JSON."),
   TREADLE_CORS_ORIGINS: z
     .string()
     .default("")
@@ -198,6 +210,7 @@ export type Config = {
   agentAuthRequired: boolean;
   failedCredentialsPerMinute: number;
   trustedProxies: string[];
+  audit: { retentionDays: number; file: string | undefined };
   corsOrigins: string[];
   allowPrivateAddresses: boolean;
   logLevel: string;
@@ -244,6 +257,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     agentAuthRequired: env.TREADLE_AGENT_AUTH === "auto" ? !loopback : env.TREADLE_AGENT_AUTH === "required",
     failedCredentialsPerMinute: env.TREADLE_FAILED_CREDENTIALS_PER_MINUTE,
     trustedProxies: commaList(env.TREADLE_TRUSTED_PROXIES),
+    audit: { retentionDays: env.TREADLE_AUDIT_RETENTION_DAYS, file: env.TREADLE_AUDIT_LOG_FILE },
     corsOrigins: commaList(env.TREADLE_CORS_ORIGINS),
     allowPrivateAddresses:
       env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),

@@ -24,6 +24,7 @@ export function sessionRoutes(service: SessionService): Route[] {
           "Gives a signed token for the workspace of the request, valid for an hour at most and only as long as the API key that started it.",
         tag: "Sessions",
         access: { kind: "workspace", role: "viewer", scope: "read" },
+        audit: { action: "session.started", details: { expires_at: "answer.expires_at" } },
         responses: { 201: { description: "The session", schema: session } },
       },
       async ({ caller }) => {

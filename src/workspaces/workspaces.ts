@@ -10,6 +10,8 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { createApiKeyHasher } from "./api-key-hasher.ts";
 import { apiKeyRoutes } from "./api-key-routes.ts";
 import { createApiKeyService } from "./api-key-service.ts";
+import { auditRoutes } from "./audit/audit-routes.ts";
+import { type AuditService, createAudit } from "./audit/audit-service.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./bootstrap.ts";
 import { createCredentialRecogniser } from "./credential-recogniser.ts";
@@ -35,6 +37,7 @@ import { findPlan, findStoredWorkspace, savePlan } from "./workspace-store.ts";
 
 export type Workspaces = {
   routes: Route[];
+  audit: AuditService;
   authenticator: Authenticator;
   /** Whether a text is a credential of the platform, valid or not. */
   isCredential(text: string): Promise<boolean>;
@@ -66,6 +69,7 @@ export type WorkspacesOptions = {
   sessionLimits?: SessionLimits;
   oidc?: OidcConfig | null;
   failedCredentials?: FailedCredentials;
+  audit?: { retentionDays: number; file?: string | undefined };
   /** Part of the transaction that takes the access away; without a user, a whole workspace goes. */
   onDeparture?: (tx: Sql, departure: { workspaceId: string; userId: string | null }) => Promise<void>;
 };
@@ -74,6 +78,14 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { database, secretBox, clock, logger, onDeparture = async () => {} } = options;
   let bootstrapped: Bootstrapped | undefined;
 
+  const audit = createAudit({
+    database,
+    clock,
+    logger,
+    ...(options.audit ?? { retentionDays: 365 }),
+    failedCredentials: options.failedCredentials,
+    firstWorkspaceId: () => bootstrapped?.workspaceId,
+  });
   const hasher = createApiKeyHasher({ database, secretBox });
   const signingKeys = createSigningKeys({ database, secretBox, clock });
   const sessions = createSessionService({ database, clock, signingKeys });
@@ -137,6 +149,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
 
   return {
     authenticator,
+    audit,
     deploymentTokens,
     makeSignInLink: signIn.makeLink,
     recurring: [
@@ -148,6 +161,15 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         async handler() {
           await consoleSessions.prune();
           await signIn.prune();
+        },
+      }),
+      every({
+        kind: "workspaces.prune_audit_events",
+        database,
+        clock,
+        everyMs: 3_600_000,
+        async handler({ signal }) {
+          await audit.prune(signal);
         },
       }),
     ],
@@ -169,6 +191,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       ...sessionRoutes(sessions),
       ...consoleSessionRoutes({ database, sessions: consoleSessions, clearCookie: signIn.clearCookie }),
       ...signIn.routes,
+      ...auditRoutes(audit),
     ],
 
     async bootstrap(config) {
@@ -202,6 +225,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async stop() {
       await authenticator.stop();
       await consoleSessions.stop();
+      await audit.stop();
     },
   };
 }

@@ -46,7 +46,7 @@ export type WorkspacesApp = Bootstrapped & {
   /** As the bootstrap administrator in the bootstrap workspace, unless told otherwise. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Another process on the same database. */
-  another(options?: Pick<WorkspacesOptions, "beforeWorkspaceDelete">): {
+  another(options?: Pick<WorkspacesOptions, "beforeWorkspaceDelete" | "audit">): {
     workspaces: Workspaces;
     fetch(request: Request): Promise<Response>;
   };
@@ -80,6 +80,7 @@ export async function createWorkspacesApp(
       routes: [...workspaces.routes, ...(options.routes ?? [])],
       authenticator: workspaces.authenticator,
       agentAuthRequired: options.agentAuthRequired ?? false,
+      audit: workspaces.audit,
       logger,
       metrics: createMetrics({ processMetrics: false }),
       corsOrigins: [],

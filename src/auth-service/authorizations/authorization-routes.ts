@@ -75,6 +75,20 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
           "`completed` carries the access token, never a refresh token. `pending` carries `url` for the person and `auth_id` to wait for. `connection_required`: nothing is connected and no consent was started. `token_expired`: the stored token cannot be refreshed.",
         tag,
         access: writes,
+        audit: [
+          {
+            action: "oauth_token.read",
+            target: { kind: "oauth_token", id: "answer.token_id" },
+            details: { provider: "body.provider", agent_id: "body.agent_id" },
+            when: { fact: "answer.status", is: "completed" },
+          },
+          {
+            action: "oauth_consent.started",
+            target: { kind: "oauth_provider", id: "body.provider" },
+            details: { agent_id: "body.agent_id", auth_id: "answer.auth_id" },
+            when: { fact: "answer.status", is: "pending" },
+          },
+        ],
         body: authenticateRequest,
         responses: { 200: { description: "The outcome", schema: authenticateResponse } },
         errors: [404, 502],
@@ -91,6 +105,11 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
           "Answers as soon as it is, and with `timeout` after `timeout` seconds. Only for who started it.",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_token.read",
+          target: { kind: "oauth_consent", id: "params.auth_id" },
+          when: { fact: "answer.status", is: "completed" },
+        },
         params: z.object({ auth_id: z.string().max(100) }),
         query: z.object({ timeout: z.coerce.number().min(0).max(600).default(30) }),
         responses: { 200: { description: "The outcome", schema: waitResponse } },
@@ -113,6 +132,11 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
           "Works once, and only for the user who started the consent (for an agent's own account: any editor of the workspace). On loopback the callback page needs no credential and acts as the first administrator.",
         tag,
         access: { kind: "agent", role: "editor", scope: "accounts" },
+        audit: {
+          action: "oauth_consent.given",
+          target: { kind: "oauth_token", id: "answer.token_id" },
+          details: { provider: "params.provider_id" },
+        },
         params: z.object({ provider_id: z.string().min(1).max(200) }),
         body: callbackRequest,
         responses: {

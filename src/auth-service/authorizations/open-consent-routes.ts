@@ -87,6 +87,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         description: "Its address stops to work, and whoever waits for it hears that it was declined.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },
+        audit: { action: "oauth_consent.declined", target: { kind: "oauth_consent", id: "params.auth_id" } },
         params,
         responses: { 204: { description: "Declined, or it had come to an end before" } },
         errors: [404],

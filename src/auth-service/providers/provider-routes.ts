@@ -88,6 +88,10 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
         summary: "Create an OAuth provider",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_provider.created",
+          target: { kind: "oauth_provider", id: "answer.provider_id", name: "body.name" },
+        },
         body: providerCreateRequest,
         idempotent: true,
         responses: one,
@@ -105,6 +109,10 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
           "Reads the server's metadata (RFC 9728, RFC 8414) and registers a client there (RFC 7591) that uses PKCE.",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_provider.created",
+          target: { kind: "oauth_provider", id: "answer.provider_id" },
+        },
         body: mcpDiscoverRequest,
         idempotent: true,
         responses: one,
@@ -136,6 +144,10 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
           "What is left out or null stays as it is. An address on another server needs the client secret again, and is refused (409) while there are tokens.",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_provider.changed",
+          target: { kind: "oauth_provider", id: "params.provider_id" },
+        },
         params,
         body: providerUpdateRequest,
         responses: one,
@@ -154,6 +166,10 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
           "Gone at once. Its tokens are revoked at the provider in the background and then deleted.",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_provider.deleted",
+          target: { kind: "oauth_provider", id: "params.provider_id" },
+        },
         params,
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
         errors: [404],

@@ -43,6 +43,7 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
           "Each is revoked at the provider first. One that is not revoked stays, and so do those after it.",
         tag,
         access: writes,
+        audit: { action: "oauth_token.deleted", target: { kind: "oauth_provider", id: "query.provider_id" } },
         query: z.object({ provider_id: providerId, force }),
         responses: {
           200: {
@@ -68,6 +69,7 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
           "Revokes the token at the provider first, then deletes it. Only the owner may. When the provider refuses or cannot be reached the answer is 502 and the token stays, unless `force` is true.",
         tag,
         access: writes,
+        audit: { action: "oauth_token.deleted", target: { kind: "oauth_token", id: "params.token_id" } },
         params,
         query: z.object({ force }),
         responses: { 204: { description: "Deleted" } },
@@ -86,6 +88,7 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
         summary: "Name an OAuth token, or make it the default account",
         tag,
         access: writes,
+        audit: { action: "oauth_token.changed", target: { kind: "oauth_token", id: "params.token_id" } },
         params,
         body: z.object({
           provider_account_label: z.string().trim().min(1).max(320).nullish(),
@@ -146,6 +149,11 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
         description: "Stored encrypted; its value is never returned by this endpoint and never logged.",
         tag,
         access: writes,
+        audit: {
+          action: "oauth_token.imported",
+          target: { kind: "oauth_token", id: "answer.token_id" },
+          details: { provider: "body.provider_id" },
+        },
         body: z.object({ provider_id: providerId, ...tokenImportFields }),
         idempotent: true,
         responses: { 200: { description: "Stored", schema: z.object({ token_id: z.guid() }) } },
@@ -173,6 +181,7 @@ export function tokenRoutes(service: TokenService, removal: TokenRemoval): Route
         summary: "Delete the workspace's Slack tokens",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
+        audit: { action: "oauth_token.deleted", target: { kind: "oauth_provider" } },
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
         errors: [502],
       },

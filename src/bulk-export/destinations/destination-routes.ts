@@ -41,6 +41,10 @@ export function destinationRoutes(
           "Writes a small object into a `tmp` folder under the prefix and removes it again. When that fails, nothing is stored and the answer says why.",
         tag,
         access: admin,
+        audit: {
+          action: "export_destination.created",
+          target: { kind: "export_destination", id: "answer.id", name: "body.display_name" },
+        },
         body: createDestinationBody,
         idempotent: true,
         responses: { 200: one },
@@ -76,6 +80,10 @@ export function destinationRoutes(
           "The new ones are tried out first. Runs that begin afterwards use them; runs under way keep the old ones to their end.",
         tag,
         access: admin,
+        audit: {
+          action: "export_destination.changed",
+          target: { kind: "export_destination", id: "params.destination_id" },
+        },
         params,
         body: rotateCredentialsBody,
         responses: { 200: one },
@@ -93,6 +101,10 @@ export function destinationRoutes(
         description: "Refused while any export names it.",
         tag,
         access: admin,
+        audit: {
+          action: "export_destination.deleted",
+          target: { kind: "export_destination", id: "params.destination_id" },
+        },
         params,
         responses: { 204: { description: "Deleted" } },
         errors: [404, 409],

@@ -66,6 +66,13 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         description: "Its first revision is built and deployed at once, where there is something to build.",
         tag,
         access: write,
+        audit: [
+          {
+            action: "deployment.created",
+            target: { kind: "deployment", id: "answer.id", name: "body.name" },
+            details: { secrets: "body.secrets[].name" },
+          },
+        ],
         body: schemas.createRequest,
         idempotent: true,
         responses: { 201: one },
@@ -82,6 +89,7 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         summary: "Delete several deployments",
         tag,
         access: remove,
+        audit: { action: "deployment.deleted", target: { kind: "deployment", id: "query.deployment_ids" } },
         query: z.object({ deployment_ids: queryList(id) }),
         responses: {
           200: { description: "All deleted", schema: bulkAnswer },
@@ -132,6 +140,18 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
           "A change of what runs (source, commands, secrets, resources, tier) makes a new revision.",
         tag,
         access: write,
+        audit: [
+          {
+            action: "deployment.changed",
+            target: { kind: "deployment", id: "params.deployment_id", name: "answer.name" },
+          },
+          {
+            action: "deployment.secrets_changed",
+            target: { kind: "deployment", id: "params.deployment_id", name: "answer.name" },
+            details: { secrets: "body.secrets[].name" },
+            when: { fact: "body.secrets" },
+          },
+        ],
         params,
         body: schemas.patchRequest,
         responses: { 200: one },
@@ -149,6 +169,7 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         description: "It stops serving at once and its name is free; its data is purged a day later.",
         tag,
         access: remove,
+        audit: { action: "deployment.deleted", target: { kind: "deployment", id: "params.deployment_id" } },
         params,
         query: z.object({
           delete_tracing_project: z.stringbool().default(false).describe("Delete its traces as well."),
@@ -174,6 +195,10 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         summary: "Get a token for the image registry",
         tag,
         access: write,
+        audit: {
+          action: "deployment.token_created",
+          target: { kind: "deployment", id: "params.deployment_id" },
+        },
         params,
         responses: {
           200: {
@@ -206,6 +231,11 @@ function tierRoutes(service: DeploymentService): Route[] {
         summary: "Change the tier of a deployment",
         tag,
         access: write,
+        audit: {
+          action: "deployment.changed",
+          target: { kind: "deployment", id: "params.deployment_id", name: "answer.name" },
+          details: { deployment_tier: "body.deployment_tier" },
+        },
         params,
         body: z.object({ deployment_tier: z.enum(tiers) }),
         responses: { 200: one },
@@ -222,6 +252,10 @@ function tierRoutes(service: DeploymentService): Route[] {
         summary: "Change the compute and database tier of a deployment",
         tag,
         access: write,
+        audit: {
+          action: "deployment.changed",
+          target: { kind: "deployment", id: "params.deployment_id", name: "answer.name" },
+        },
         params,
         body: z
           .object({ compute_tier: z.enum(tiers).nullish(), database_tier: z.enum(tiers).nullish() })

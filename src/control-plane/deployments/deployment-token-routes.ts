@@ -27,6 +27,11 @@ export function deploymentTokenRoutes(service: DeploymentService, tokens: TokenI
           "Good for ten minutes at most and for this deployment alone, with the caller's role; it ends with the key or session that made it. For pages that talk to a deployment: no other credential has to leave for it.",
         tag: "Deployments (v2)",
         access: { kind: "workspace", role: "viewer", scope: ["read", "runs"] },
+        audit: {
+          action: "deployment.token_created",
+          target: { kind: "deployment", id: "params.deployment_id" },
+          details: { expires_at: "answer.expires_at" },
+        },
         params: z.object({ deployment_id: id }),
         responses: { 201: { description: "The token", schema: token } },
         errors: [404],

@@ -111,6 +111,10 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
           "Give a token, an SSH key, or an app's id, key and installation. None of them is ever returned.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "admin" },
+        audit: {
+          action: "integration.created",
+          target: { kind: "integration", id: "answer.id", name: "body.name" },
+        },
         body: createRequest,
         idempotent: true,
         responses: { 201: { description: "The integration", schema: created } },
@@ -141,6 +145,10 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
         summary: "Delete a git integration",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
+        audit: {
+          action: "integration.deleted",
+          target: { kind: "integration", id: "params.integration_id" },
+        },
         params,
         responses: { 204: { description: "Deleted" } },
         errors: [404, 409],

@@ -56,6 +56,7 @@ export function listenerRoutes({ database, clock }: { database: Database; clock:
         summary: "Create a listener",
         tag,
         access: admin,
+        audit: { action: "listener.created", target: { kind: "listener", id: "answer.id" } },
         body: z.object({
           version: z.string().max(200).nullish(),
           compute_type: z.literal("k8s"),
@@ -100,6 +101,7 @@ export function listenerRoutes({ database, clock }: { database: Database; clock:
         summary: "Change a listener",
         tag,
         access: admin,
+        audit: { action: "listener.changed", target: { kind: "listener", id: "params.listener_id" } },
         params,
         body: z.object({ version: z.string().max(200).nullish(), compute_config: config.nullish() }),
         responses: { 200: one },
@@ -119,6 +121,7 @@ export function listenerRoutes({ database, clock }: { database: Database; clock:
         summary: "Delete a listener",
         tag,
         access: admin,
+        audit: { action: "listener.deleted", target: { kind: "listener", id: "params.listener_id" } },
         params,
         responses: { 204: { description: "Deleted" } },
         errors: [404],

@@ -27,6 +27,11 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
         summary: "Interrupt a revision that is on its way",
         tag,
         access: write,
+        audit: {
+          action: "revision.interrupted",
+          target: { kind: "revision", id: "params.revision_id" },
+          details: { deployment_id: "params.deployment_id" },
+        },
         params: oneParams,
         responses: { 200: one },
         errors: [404, 409],
@@ -67,6 +72,19 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
         description: "Always makes one, also where nothing has changed: the branch may have moved.",
         tag,
         access: write,
+        audit: [
+          {
+            action: "revision.created",
+            target: { kind: "deployment", id: "params.deployment_id" },
+            details: { revision_id: "answer.id" },
+          },
+          {
+            action: "deployment.secrets_changed",
+            target: { kind: "deployment", id: "params.deployment_id" },
+            details: { secrets: "body.secrets[].name" },
+            when: { fact: "body.secrets" },
+          },
+        ],
         params,
         body: schemas.revisionRequest,
         idempotent: true,
@@ -101,6 +119,11 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
           "A new revision with the old one's source, commit, commands and secrets; nothing is built twice.",
         tag,
         access: write,
+        audit: {
+          action: "revision.redeployed",
+          target: { kind: "revision", id: "params.revision_id" },
+          details: { deployment_id: "params.deployment_id" },
+        },
         params: oneParams,
         idempotent: true,
         responses: { 200: { description: "The deployment", schema: schemas.deployment } },

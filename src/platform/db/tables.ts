@@ -65,6 +65,29 @@ export interface AssistantsTable {
   updated_at: Generated<Timestamp>;
 }
 
+export interface AuditEventsTable {
+  id: string;
+  workspace_id: string | null;
+  organization_id: string | null;
+  at: Timestamp;
+  action: string;
+  outcome: string;
+  status: number | null;
+  error_code: string | null;
+  actor_kind: string;
+  via: string | null;
+  user_id: string | null;
+  api_key_id: string | null;
+  session_id: string | null;
+  target_kind: string | null;
+  target_id: string | null;
+  target_name: string | null;
+  address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  details: Generated<Json>;
+}
+
 export interface AuthAuthorizationsTable {
   id: string;
   workspace_id: string;
@@ -838,6 +861,7 @@ export interface Tables {
   api_keys: ApiKeysTable;
   assistant_versions: AssistantVersionsTable;
   assistants: AssistantsTable;
+  audit_events: AuditEventsTable;
   auth_authorizations: AuthAuthorizationsTable;
   auth_connections: AuthConnectionsTable;
   auth_providers: AuthProvidersTable;

@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import type { AuditSink } from "./audit.ts";
 import { type Authenticator, type Caller, roleCovers } from "./caller.ts";
 import type { Cors } from "./cors.ts";
 import type { FailedCredentials } from "./failed-credentials.ts";
@@ -13,6 +14,8 @@ export type AccessOptions = {
   cors: Cors;
   /** Where refused credentials are counted. */
   failedCredentials?: FailedCredentials | undefined;
+  /** Where refusals are told. */
+  audit?: AuditSink | undefined;
 };
 
 /**
@@ -25,6 +28,7 @@ export type Authorize = (
   urlHost: string,
   request?: Request,
   peer?: string,
+  requestId?: string,
 ) => Promise<Caller | null>;
 
 export function createAuthorize(options: AccessOptions): Authorize {
@@ -32,13 +36,14 @@ export function createAuthorize(options: AccessOptions): Authorize {
   const authenticator = options.failedCredentials
     ? countingFailures(options.authenticator, options.failedCredentials)
     : options.authenticator;
-  return async (access, headers, urlHost, request, peer) => {
-    if (access.kind === "open") return null;
+  const decide: Decide = async (seen, access, headers, urlHost, request, peer) => {
     let caller = await authenticator.authenticate(headers, request, peer);
+    seen.caller = caller;
     if (caller === null) {
       if (access.kind === "workspace" || agentAuthRequired) throw credentialMissing();
       refuseForeignPages(headers, urlHost, cors);
       caller = await authenticator.loopbackCaller();
+      seen.caller = caller;
     } else refuseForeignSockets(headers, urlHost, cors);
     if (caller.deploymentId !== undefined && !(access.kind === "agent" && access.gateway)) {
       throw forbidden(
@@ -49,6 +54,55 @@ export function createAuthorize(options: AccessOptions): Authorize {
     checkDemand(caller, access);
     return caller;
   };
+  return async (access, headers, urlHost, request, peer, requestId = "") => {
+    if (access.kind === "open") return null;
+    const seen: Seen = { caller: null };
+    try {
+      return await decide(seen, access, headers, urlHost, request, peer);
+    } catch (error) {
+      tellRefusal(options.audit, error, seen, headers, request, peer, requestId);
+      throw error;
+    }
+  };
+}
+
+/** Whoever was recognised before the refusal. */
+type Seen = { caller: Caller | null };
+type Decide = (
+  seen: Seen,
+  access: Exclude<Access, { kind: "open" }>,
+  headers: Headers,
+  urlHost: string,
+  request: Request | undefined,
+  peer: string | undefined,
+) => Promise<Caller>;
+
+/** 403, and 401 for a credential that was presented; a request without one tells nothing. */
+function tellRefusal(
+  audit: AuditSink | undefined,
+  error: unknown,
+  { caller }: Seen,
+  headers: Headers,
+  request: Request | undefined,
+  peer: string | undefined,
+  requestId: string,
+): void {
+  if (!audit || !(error instanceof AppError)) return;
+  if (error.kind !== "forbidden" && error.kind !== "unauthenticated") return;
+  if (error.code === "request.credential_missing") return;
+  const path = request && new URL(request.url).pathname.slice(0, 200);
+  audit.noteRefusal({
+    action: "request.refused",
+    outcome: "refused",
+    status: error.kind === "forbidden" ? 403 : 401,
+    errorCode: error.code,
+    caller,
+    target: request ? { kind: "path", id: `${request.method} ${path}` } : null,
+    details: {},
+    peer,
+    headers,
+    requestId,
+  });
 }
 
 /** Throws 403 when the credential has too low a role, lacks the scope, or is limited to something else. */

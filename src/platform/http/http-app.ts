@@ -36,6 +36,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     agentAuthRequired: options.agentAuthRequired,
     cors,
     failedCredentials: options.failedCredentials,
+    audit: options.audit,
   });
   const router = new PathRouter<[never, never]>();
   const app = new Hono<HttpHono>({ router: router as never, getPath: pathOf });

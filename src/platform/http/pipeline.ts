@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { HttpMetrics } from "../metrics.ts";
 import type { Authorize } from "./access.ts";
 import type { AccessLog, PickHeaders } from "./access-log.ts";
+import type { AuditSink } from "./audit.ts";
 import type { Authenticator } from "./caller.ts";
 import type { Cors, CorsRules } from "./cors.ts";
 import type { FailedCredentials } from "./failed-credentials.ts";
@@ -16,6 +17,8 @@ export type HttpAppOptions = {
   /** Slows down guessing; left out, nothing is counted. */
   failedCredentials?: FailedCredentials;
   agentAuthRequired: boolean;
+  /** Where routes and refusals are told; left out, nowhere. */
+  audit?: AuditSink;
   logger: Logger;
   metrics: HttpMetrics;
   corsOrigins: string[];

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { AppError } from "../errors.ts";
+import { auditedAnswer } from "./audited-answer.ts";
 import {
   checkDeclaredLength,
   defaultMaxBodyBytes,
@@ -37,13 +38,14 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
   const isPublic = spec.access.kind === "open";
   const keepsAnswers = spec.idempotent === true && idempotency !== undefined;
 
-  const answer = validateResponses
+  const checked = validateResponses
     ? async (request: RouteRequest<RouteSpec>) => {
         const response = await route.handle(request);
         await checkResponse(spec, response);
         return response;
       }
     : route.handle;
+  const answer = auditedAnswer(spec, checked, options.audit);
 
   return async (c) => {
     const startedMs = performance.now();
@@ -58,7 +60,7 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
       checkPath(c.req.path);
       if (!isPublic) {
         const peer = c.env.incoming?.socket.remoteAddress;
-        caller = await authorize(spec.access, headers, hostOf(raw.url), raw, peer);
+        caller = await authorize(spec.access, headers, hostOf(raw.url), raw, peer, requestId);
       }
       const params = readParams(c);
       const query = readQuery(raw.url);

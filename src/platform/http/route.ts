@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { z } from "zod";
+import type { AuditSpec } from "./audit.ts";
 import type { Caller, Role } from "./caller.ts";
 import type { ScopeNeed } from "./scope.ts";
 
@@ -49,6 +50,8 @@ export type RouteSpec = {
   description?: string;
   tag: string;
   access: Access;
+  /** What the audit log is told of it. */
+  audit?: AuditSpec | readonly AuditSpec[];
   params?: z.ZodType;
   query?: z.ZodType;
   /** JSON body. A missing body is read as `{}` when the schema accepts that. */

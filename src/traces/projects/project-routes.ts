@@ -206,6 +206,10 @@ export function projectRoutes(service: ProjectService): Route[] {
         summary: "Delete a project and everything traced into it",
         tag,
         access: writes,
+        audit: {
+          action: "tracing_project.deleted",
+          target: { kind: "tracing_project", id: "params.session_id" },
+        },
         params,
         responses: {
           202: {

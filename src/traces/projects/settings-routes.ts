@@ -47,6 +47,7 @@ export function settingsRoutes(options: {
         description: "`retention_days` holds for every project that does not say otherwise.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
+        audit: { action: "tracing_settings.changed" },
         body: z.object({ retention_days: z.int().min(1).max(36_500).nullable() }),
         responses: { 200: one },
       },

@@ -20,6 +20,7 @@ export function runRemovalRoutes(options: { database: Database; projects: Projec
           "Every run of the traces goes, with its attachments and feedback. Unknown traces are passed over.",
         tag: "Tracing",
         access: writes,
+        audit: { action: "traces.deleted" },
         body: z.object({ session_id: z.guid(), trace_ids: z.array(z.guid()).min(1).max(1_000) }),
         responses: {
           202: { description: "Deleted", schema: z.object({ message: z.string(), deleted: z.int() }) },

@@ -88,6 +88,7 @@ export function consoleSessionRoutes(options: {
         summary: "Sign out",
         tag,
         access: own,
+        audit: { action: "session.signed_out" },
         responses: { 204: { description: "Signed out" } },
       },
       async ({ caller, c }) => {
@@ -124,6 +125,11 @@ export function consoleSessionRoutes(options: {
         description: "One's own but the one that asks, or as an admin all of a member.",
         tag,
         access: { kind: "workspace", role: "viewer", scope: "admin" },
+        audit: {
+          action: "session.all_ended",
+          target: { kind: "member", id: "query.user_id" },
+          details: { ended: "answer.ended" },
+        },
         query: ofUser,
         responses: {
           200: {
@@ -146,6 +152,7 @@ export function consoleSessionRoutes(options: {
         summary: "End a console session",
         tag,
         access: { kind: "workspace", role: "viewer", scope: "admin" },
+        audit: { action: "session.ended", target: { kind: "session", id: "params.session_id" } },
         params: z.object({ session_id: id }),
         query: ofUser,
         responses: { 204: { description: "Ended" } },

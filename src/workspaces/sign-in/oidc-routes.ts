@@ -4,6 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
+import { signedInNote } from "../audit/audit.ts";
 import type { ConsoleSessions } from "../sessions/console-session-service.ts";
 import { sessionCookie } from "../sessions/session-cookie.ts";
 import { browserOf, cookiePlace, type SignInPlace } from "./browser-request.ts";
@@ -57,9 +58,11 @@ export function oidcRoutes(options: {
         address: browser.address,
         replaces: browser.presented,
       });
+      c.set("auditNote", signedInNote(session));
       const seconds = (session.expires_at.getTime() - session.created_at.getTime()) / 1000;
       return found(attempt.returnTo, [cleared, sessionCookie(secret, cookies, seconds)]);
     } catch (error) {
+      if (error instanceof SignInProblem) c.set("auditNote", { refused: `sign_in.${error.problem}` });
       return toSignInPage(error, attempt?.returnTo ?? "/", [cleared]);
     }
   };
@@ -99,6 +102,7 @@ export function oidcRoutes(options: {
         summary: "Where the provider sends the browser back to",
         tag,
         access: { kind: "open" },
+        audit: { action: "session.signed_in" },
         responses: redirect,
       },
       ({ c }) => enter(c, new URL(c.req.raw.url).searchParams),

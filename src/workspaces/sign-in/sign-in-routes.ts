@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { signedInNote } from "../audit/audit.ts";
 import { clearedSessionCookie, sessionCookie } from "../sessions/session-cookie.ts";
 import { sessionBody, toWire } from "../sessions/session-wire.ts";
 import {
@@ -42,6 +43,7 @@ export function signInRoutes(
       place.failedCredentials,
       () => work(browser),
     );
+    c.set("auditNote", signedInNote(session));
     const seconds = (session.expires_at.getTime() - session.created_at.getTime()) / 1000;
     return json(201, toWire(session, session.id), {
       "set-cookie": sessionCookie(secret, cookiePlace(headers, place), keep ? seconds : null),
@@ -71,6 +73,7 @@ export function signInRoutes(
           "For the console's own page. The key is sent this once; the answer sets the session cookie.",
         tag,
         access: { kind: "open" },
+        audit: { action: "session.signed_in", target: { kind: "session", id: "answer.id" } },
         body: z.object({ api_key: z.string().trim().min(1).max(1_000), remember }),
         maxBodyBytes: 10_000,
         responses: { 201: { description: "The session", schema: sessionBody } },
@@ -89,6 +92,7 @@ export function signInRoutes(
           "For the console's own page: exchanges the code of a link once. 409 while somebody else is signed in, unless `replace` says to sign them out.",
         tag,
         access: { kind: "open" },
+        audit: { action: "session.signed_in", target: { kind: "session", id: "answer.id" } },
         body: z.object({
           code: z.string().trim().min(1).max(200),
           remember,
