@@ -85,7 +85,10 @@ export function createAgentApp(
       const storeIndex = await loadStoreIndex(project.config, currentEnvironment());
       const parts = compose({ config, project, storeIndex, database, clock, logger, publicUrl: () => url });
       // Before any run begins and not while the project loads, which may block for as long as it takes.
-      if (options.watchdog) closers.push(startWatchdog(options.watchdog).stop);
+      if (options.watchdog) {
+        const { processId } = parts.agentServer;
+        closers.push(startWatchdog({ ...options.watchdog, record: { databaseUrl, processId } }).stop);
+      }
       await parts.agentServer.start();
       let server: RunningServer | undefined;
       closers.push(async () => {

@@ -100,6 +100,8 @@ const defaultProject: ProjectOptions = {};
 const lastStepMs = 300;
 
 export type AgentServer = {
+  /** Under which the runs of this process are leased. */
+  processId: string;
   routes: Route[];
   /** WebSockets, which do not pass through routes. */
   onUpgrade(authorize: Authorize): OnUpgrade;
@@ -273,6 +275,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const assistantIdOf = (id: string) => (graphs.has(id) ? resolveAssistantId(graphs, id) : id);
 
   return {
+    processId,
     routes: guard ? guardRoutes(routes, { guard, database, assistantIdOf }) : routes,
     onUpgrade: protocol.onUpgrade,
     jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },

@@ -1,13 +1,16 @@
 import { writeSync } from "node:fs";
 import { type Debugger, Session } from "node:inspector";
 import { workerData } from "node:worker_threads";
+import { runAtWorkKey } from "./run-at-work.ts";
 import type { WatchdogThreadData } from "./watchdog.ts";
 
-const { beats, timeoutMs, exitCode } = workerData as WatchdogThreadData;
+const { beats, timeoutMs, exitCode, record } = workerData as WatchdogThreadData;
 const counter = new Int32Array(beats);
 const looks = 20;
 /** How long the stuck thread may take to say where it is. */
 const patienceMs = 2_000;
+/** How long the database may take to be told. */
+const recordMs = 4_000;
 
 watch();
 
@@ -30,8 +33,9 @@ function watch(): void {
  * of its own instead of a signal. What does not even answer to that is killed.
  */
 function end(): void {
-  setTimeout(() => {
+  const patience = setTimeout(async () => {
     report("It does not say where.");
+    await giveBack("");
     process.kill(process.pid, "SIGKILL");
   }, patienceMs);
   const session = new Session();
@@ -41,13 +45,48 @@ function end(): void {
   session.on("Debugger.paused", ({ params }) => {
     const [frame] = params.callFrames;
     if (!frame) return;
+    clearTimeout(patience);
     report(`It is in ${describe(frame, urls)}.`);
-    session.post("Debugger.evaluateOnCallFrame", {
-      callFrameId: frame.callFrameId,
-      expression: `process.reallyExit(${exitCode})`,
+    const { callFrameId } = frame;
+    const leave = () =>
+      session.post("Debugger.evaluateOnCallFrame", {
+        callFrameId,
+        expression: `process.reallyExit(${exitCode})`,
+      });
+    const whose = `globalThis[Symbol.for(${JSON.stringify(runAtWorkKey)})]?.() ?? ""`;
+    session.post("Debugger.evaluateOnCallFrame", { callFrameId, expression: whose }, (_, answer) => {
+      const culprit = answer?.result.value;
+      void giveBack(typeof culprit === "string" ? culprit : "").then(leave);
     });
   });
   session.post("Debugger.enable", () => session.post("Debugger.pause"));
+}
+
+/** Loaded only now: a process that is never blocked does without a second driver. */
+async function giveBack(culprit: string): Promise<void> {
+  if (!record) return;
+  try {
+    const [{ openDatabase }, { createLogger }, { handBackBlocked }, { within }] = await Promise.all([
+      import("../platform/db/open-database.ts"),
+      import("../platform/logger.ts"),
+      import("./runs/blocked-process.ts"),
+      import("../platform/within.ts"),
+    ]);
+    const logger = createLogger({ level: "silent" });
+    const database = openDatabase({
+      url: record.databaseUrl,
+      poolSize: 1,
+      logger,
+      connectTimeoutMs: recordMs,
+    });
+    const told = handBackBlocked(database, record.processId, culprit);
+    told.catch((error: unknown) =>
+      writeSync(2, `treadle: its runs wait for their leases to end: ${error}\n`),
+    );
+    await within(recordMs, told);
+  } catch (error) {
+    writeSync(2, `treadle: its runs wait for their leases to end: ${error}\n`);
+  }
 }
 
 function describe(frame: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {

@@ -1,16 +1,19 @@
 import { Worker } from "node:worker_threads";
+import { tellRunAtWork } from "./run-at-work.ts";
 
 export type WatchdogOptions = {
   /** How long the event loop may be blocked. */
   timeoutMs: number;
   /** What the process ends with. */
   exitCode: number;
+  /** Where the runs of this process are given back before it ends: which one blocked it is known only then. */
+  record?: { databaseUrl: string; processId: string };
 };
 
 export type Watchdog = { stop(): Promise<void> };
 
 /** What the thread is given: a counter that rises as long as the event loop turns. */
-export type WatchdogThreadData = { beats: SharedArrayBuffer; timeoutMs: number; exitCode: number };
+export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer };
 
 /**
  * Ends this process when its event loop stands still. A graph that computes without pause cannot be cancelled
@@ -18,6 +21,7 @@ export type WatchdogThreadData = { beats: SharedArrayBuffer; timeoutMs: number; 
  * process goes on from the last checkpoints.
  */
 export function startWatchdog(options: WatchdogOptions): Watchdog {
+  tellRunAtWork();
   const beats = new SharedArrayBuffer(4);
   const counter = new Int32Array(beats);
   const timer = setInterval(() => Atomics.add(counter, 0, 1), Math.min(1_000, options.timeoutMs / 10));

@@ -5,13 +5,17 @@ import {
   handBackRules,
   handBackWaitMs,
   isExcused,
+  judgeBlocked,
 } from "./run-hand-back.ts";
 
 describe("a run that is handed back", () => {
-  it.each(["shutdown", "lease_ended", "neighbour_blocked"] as const)("%s: never counts", (reason) => {
-    for (const excused of [0, 1, 3, 1_000]) expect(isExcused(reason, excused)).toBe(true);
-    expect(handBackWaitMs(reason, 5)).toBe(0);
-  });
+  it.each(["shutdown", "lease_ended", "neighbour_blocked", "suspected"] as const)(
+    "%s: never counts",
+    (reason) => {
+      for (const excused of [0, 1, 3, 1_000]) expect(isExcused(reason, excused)).toBe(true);
+      expect(handBackWaitMs(reason, 5)).toBe(0);
+    },
+  );
   it("blocked: counts from the first time on, and the next attempt is alone", () => {
     expect(isExcused("blocked", 0)).toBe(false);
     expect(handBackRules.blocked.alone).toBe(true);
@@ -42,5 +46,17 @@ describe("why", () => {
     ["lease_lost", true, undefined],
   ] as const)("stopped by %s, trouble of the database %s: %s", (stopped, trouble, reason) => {
     expect(handBackReason(stopped, trouble)).toBe(reason);
+  });
+});
+
+describe("a blocked event loop", () => {
+  it("is laid to the run whose code it stood in", () => {
+    expect(judgeBlocked(["a", "b", "c"], "b")).toEqual(["neighbour_blocked", "blocked", "neighbour_blocked"]);
+  });
+  it("is laid to nobody where that is unknown, unless there is only one", () => {
+    expect(judgeBlocked(["a", "b"], "")).toEqual(["suspected", "suspected"]);
+    expect(judgeBlocked(["a", "b"], "another")).toEqual(["suspected", "suspected"]);
+    expect(judgeBlocked(["a"], undefined)).toEqual(["blocked"]);
+    expect(judgeBlocked([], "a")).toEqual([]);
   });
 });

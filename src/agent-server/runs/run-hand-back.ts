@@ -19,6 +19,7 @@ export const handBackReasons = [
   "database",
   "lease_ended",
   "neighbour_blocked",
+  "suspected",
   "blocked",
 ] as const;
 export type HandBackReason = (typeof handBackReasons)[number];
@@ -39,6 +40,8 @@ export const handBackRules: Record<HandBackReason, HandBackRule> = {
   database: { countsAfter: 20, waits: true },
   lease_ended: { countsAfter: null },
   neighbour_blocked: { countsAfter: null },
+  // One of several blocked the process and nobody knows which: alone it cannot hide.
+  suspected: { countsAfter: null, alone: true },
   blocked: { countsAfter: 0, alone: true },
 };
 
@@ -63,4 +66,12 @@ export function handBackReason(
   if (stopped === "lease_lost") return undefined;
   if (stopped === "shutdown" || stopped === "lease_ended" || stopped === "database") return stopped;
   return isDatabaseTrouble ? "database" : undefined;
+}
+
+/** What a blocked event loop means for each run of its process. `culprit`: whose code it stood in, where that is known. */
+export function judgeBlocked(runIds: readonly string[], culprit: string | undefined): HandBackReason[] {
+  const known = culprit !== undefined && runIds.includes(culprit) ? culprit : undefined;
+  const blamed = known ?? (runIds.length === 1 ? runIds[0] : undefined);
+  if (blamed === undefined) return runIds.map(() => "suspected");
+  return runIds.map((id) => (id === blamed ? "blocked" : "neighbour_blocked"));
 }

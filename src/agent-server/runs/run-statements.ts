@@ -175,6 +175,12 @@ export const expireLeases: Statement = {
     returning run_id, thread_id, attempt`,
 };
 
+/** Every run a process holds. */
+export const runsOfProcess: Statement = {
+  name: "",
+  text: "select run_id, attempt, excused from runs where lease_owner = $1::uuid and status = 'running'",
+};
+
 export const exhaustedRuns: Statement = {
   name: "runs_exhausted_3",
   text: `select ${prefixed}, r.excused, r.alone, t.protocol, ${lastSeq} as last_seq
@@ -186,10 +192,13 @@ export const exhaustedRuns: Statement = {
 
 const stillHeld = "(r.attempt = q.attempt and r.status = 'running' and r.lease_owner = $5::uuid)";
 
+const usedUp = "(r.attempt - r.excused - q.excused::int >= $6::int)";
+
 /**
  * Gives runs back: the next attempt goes on from the last checkpoint. Attempts only count up: a number given out twice
  * would let what the stopping process still writes pass as the next one's; so an excused one is counted beside them,
- * also when another process has taken the run meanwhile.
+ * also when another process has taken the run meanwhile. Where no attempt is left the lease ends: the next sweep ends
+ * the run.
  */
 export const handBack: Statement = {
   // Without a name it is planned each time: it is rare, and a plan made for an empty table would read all of it.
@@ -200,9 +209,9 @@ export const handBack: Statement = {
     update runs r set
       excused = least(r.excused + q.excused::int, r.attempt),
       alone = coalesce(q.alone, r.alone),
-      status = case when ${stillHeld} then 'pending' else r.status end,
-      lease_owner = case when ${stillHeld} then null else r.lease_owner end,
-      lease_expires_at = case when ${stillHeld} then null else r.lease_expires_at end,
+      status = case when ${stillHeld} and not ${usedUp} then 'pending' else r.status end,
+      lease_owner = case when ${stillHeld} and not ${usedUp} then null else r.lease_owner end,
+      lease_expires_at = case when not ${stillHeld} then r.lease_expires_at when ${usedUp} then now() end,
       updated_at = now()
     from q where r.run_id = q.run_id and r.attempt >= q.attempt
       and coalesce(r.status) in ('pending', 'running')

@@ -3,7 +3,15 @@ import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { textArray } from "../../platform/db/text-array.ts";
 import type { ThreadEvent } from "../streaming/thread-event.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
-import type { CancelAction, ClaimedRun, Run, RunKwargs, RunOutcome, RunStatus } from "./run.ts";
+import {
+  type CancelAction,
+  type ClaimedRun,
+  maxAttempts,
+  type Run,
+  type RunKwargs,
+  type RunOutcome,
+  type RunStatus,
+} from "./run.ts";
 import type { RunResult } from "./run-end.ts";
 import {
   claimLoneRun,
@@ -19,6 +27,7 @@ import {
   lookForWork,
   runColumns,
   runStatus,
+  runsOfProcess,
 } from "./run-statements.ts";
 
 export type RunRow = Omit<Run, "kwargs" | "error"> & { kwargs_json: string; error_json: string | null };
@@ -196,7 +205,15 @@ export async function handBackRuns(
     runs.map((run) => run.excused),
     runs.map((run) => run.alone),
     owner,
+    maxAttempts,
   ]);
+}
+
+export async function findRunsOf(
+  database: Database,
+  owner: string,
+): Promise<{ run_id: string; attempt: number; excused: number }[]> {
+  return database.query(runsOfProcess, [owner]);
 }
 
 export type FinishedRun = {

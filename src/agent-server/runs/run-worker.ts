@@ -4,6 +4,7 @@ import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts"
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
+import { workFor } from "../run-at-work.ts";
 import { leaseLost } from "../streaming/event-log.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { exhaustedResult } from "./exhausted-run.ts";
@@ -235,7 +236,7 @@ export class RunWorker {
     const lease = this.#leases.hold(run, stop);
     try {
       await this.#gate.enter();
-      const result = await executor.execute(run, stop, lease);
+      const result = await workFor(run.run_id, () => executor.execute(run, stop, lease));
       if (stop.signal.reason === "rollback") {
         await this.#options.onRollback(run, result);
         // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
@@ -295,7 +296,11 @@ export class RunWorker {
     // Full again: there may be more, and the next run to end makes room for it.
     this.#backlog = runs.length === room;
     for (const run of runs) void this.begin(run);
-    if (runs.length === 0) await this.#look();
+    if (runs.length > 0) return;
+    const knew = this.#loneWaits;
+    await this.#look();
+    // Only when it is news: one that cannot be taken yet is left to the heartbeats.
+    if (this.#loneWaits && !knew) this.#claimAgain = true;
   }
 
   /** What there is to do, and when the next run becomes due. */

@@ -1,0 +1,17 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Where the watchdog, which stops the main thread wherever it stands, finds whose code stands there. */
+export const runAtWorkKey = "treadle.run_at_work";
+
+const runAtWork = new AsyncLocalStorage<string>();
+
+/** Everything `work` does, and leads to, is done for that run. */
+export function workFor<T>(runId: string, work: () => T): T {
+  return runAtWork.run(runId, work);
+}
+
+/** Lets the watchdog ask. */
+export function tellRunAtWork(): void {
+  const place = globalThis as unknown as Record<symbol, () => string>;
+  place[Symbol.for(runAtWorkKey)] = () => runAtWork.getStore() ?? "";
+}
