@@ -29,20 +29,23 @@ function watch(): void {
 }
 
 /**
- * Interrupts the main thread as a debugger would: only that way it tells where it stands, and ends with a code
- * of its own instead of a signal. What does not even answer to that is killed.
+ * Interrupts the main thread as a debugger would: only that way it tells where it stands and for whom, and ends with
+ * a code of its own instead of a signal. What does not even answer to that is killed.
  */
 function end(): void {
-  const patience = setTimeout(async () => {
+  const kill = () => process.kill(process.pid, "SIGKILL");
+  // It also keeps this thread: without anything to wait for it would end before the answer is there, and the main
+  // thread, let go by its debugger, would be stuck for good.
+  setTimeout(kill, patienceMs + recordMs + patienceMs);
+  const patience = setTimeout(() => {
     report("It does not say where.");
-    await giveBack("");
-    process.kill(process.pid, "SIGKILL");
+    void giveBack("").then(kill);
   }, patienceMs);
   const session = new Session();
   session.connectToMainThread();
   const urls = new Map<string, string>();
   session.on("Debugger.scriptParsed", ({ params }) => urls.set(params.scriptId, params.url));
-  session.on("Debugger.paused", ({ params }) => {
+  session.once("Debugger.paused", ({ params }) => {
     const [frame] = params.callFrames;
     if (!frame) return;
     clearTimeout(patience);
@@ -53,6 +56,7 @@ function end(): void {
         callFrameId,
         expression: `process.reallyExit(${exitCode})`,
       });
+    // Asked in that frame: what a run does carries its name along, also through awaits and callbacks.
     const whose = `globalThis[Symbol.for(${JSON.stringify(runAtWorkKey)})]?.() ?? ""`;
     session.post("Debugger.evaluateOnCallFrame", { callFrameId, expression: whose }, (_, answer) => {
       const culprit = answer?.result.value;
@@ -80,13 +84,15 @@ async function giveBack(culprit: string): Promise<void> {
       connectTimeoutMs: recordMs,
     });
     const told = handBackBlocked(database, record.processId, culprit);
-    told.catch((error: unknown) =>
-      writeSync(2, `treadle: its runs wait for their leases to end: ${error}\n`),
-    );
+    told.catch(untold);
     await within(recordMs, told);
   } catch (error) {
-    writeSync(2, `treadle: its runs wait for their leases to end: ${error}\n`);
+    untold(error);
   }
+}
+
+function untold(error: unknown): void {
+  writeSync(2, `treadle: the runs of this process wait until their leases end: ${error}\n`);
 }
 
 function describe(frame: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
