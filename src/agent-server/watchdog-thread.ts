@@ -8,9 +8,11 @@ const { beats, timeoutMs, exitCode, record } = workerData as WatchdogThreadData;
 const counter = new Int32Array(beats);
 const looks = 20;
 /** How long the stuck thread may take to say where it is. */
-const patienceMs = 2_000;
+const patienceMs = 5_000;
 /** How long the database may take to be told. */
 const recordMs = 4_000;
+/** When the process is killed whatever has been done by then. A machine so busy that loops get stuck loads slowly, too. */
+const lastMs = 30_000;
 
 watch();
 
@@ -36,8 +38,10 @@ function end(): void {
   const kill = () => process.kill(process.pid, "SIGKILL");
   // It also keeps this thread: without anything to wait for it would end before the answer is there, and the main
   // thread, let go by its debugger, would be stuck for good.
-  setTimeout(kill, patienceMs + recordMs + patienceMs);
+  setTimeout(kill, lastMs);
+  let isLate = false;
   const patience = setTimeout(() => {
+    isLate = true;
     report("It does not say where.");
     void giveBack("").then(kill);
   }, patienceMs);
@@ -47,7 +51,7 @@ function end(): void {
   session.on("Debugger.scriptParsed", ({ params }) => urls.set(params.scriptId, params.url));
   session.once("Debugger.paused", ({ params }) => {
     const [frame] = params.callFrames;
-    if (!frame) return;
+    if (!frame || isLate) return;
     clearTimeout(patience);
     report(`It is in ${describe(frame, urls)}.`);
     const { callFrameId } = frame;

@@ -75,7 +75,8 @@ describe("a run that blocks the event loop", () => {
       expect(byId.get(run_id)).toMatchObject({ status: "pending", attempt: 1, excused: 1, alone: false });
     }
 
-    // The neighbours first; what blocked has the process to itself only after them.
+    // The neighbours first; what blocked has the process to itself only after them, however long nobody was there.
+    await raw`update runs set updated_at = now() - interval '10 minutes'`.execute(test.database.sql);
     agent = await start();
     const again = new Client({ apiUrl: agent.ready.url });
     for (const { thread_id, run_id } of neighbours) {

@@ -51,6 +51,8 @@ type Finish = { accepted: boolean; more: boolean };
 /** What a stop may take beyond its grace, in each of its last steps. */
 const lastStepMs = 400;
 const maxSleepMs = 3_600_000;
+/** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
+const loneWaitMs = 60_000;
 
 /**
  * Takes due runs, runs them and ends them. Wake-ups come by NOTIFY and by a timer for the next delayed run; every
@@ -73,8 +75,8 @@ export class RunWorker {
   #reserved = 0;
   /** Whether runs may be waiting for room in this process. */
   #backlog = false;
-  /** A run that is to have a process to itself waits somewhere. */
-  #loneWaits = false;
+  /** Since when this process knows that a run waits that is to have a process to itself. */
+  #loneSince: number | undefined;
   /** Such a run is under way here. */
   #loneRuns = false;
   #stopping = false;
@@ -282,9 +284,11 @@ export class RunWorker {
   async #claim(): Promise<void> {
     const { database, processId, graphIds } = this.#options;
     const how = { owner: processId, leaseSeconds: this.leaseSeconds, graphIds };
-    if (this.#loneWaits && !this.#loneRuns) {
+    if (this.#loneSince !== undefined && !this.#loneRuns) {
       const idle = this.#active.size + this.#reserved === 0;
-      const run = await claimDueLoneRun(database, { ...how, idle });
+      // By what this process has seen: after a time without any the run waited long, but its neighbours did, too.
+      const waited = performance.now() - this.#loneSince >= loneWaitMs;
+      const run = idle || waited ? await claimDueLoneRun(database, { ...how, idle }) : undefined;
       if (run) void this.begin(run);
     }
     const room = this.#room();
@@ -297,16 +301,16 @@ export class RunWorker {
     this.#backlog = runs.length === room;
     for (const run of runs) void this.begin(run);
     if (runs.length > 0) return;
-    const knew = this.#loneWaits;
+    const knew = this.#loneSince;
     await this.#look();
     // Only when it is news: one that cannot be taken yet is left to the heartbeats.
-    if (this.#loneWaits && !knew) this.#claimAgain = true;
+    if (knew === undefined && this.#loneSince !== undefined) this.#claimAgain = true;
   }
 
   /** What there is to do, and when the next run becomes due. */
   async #look(): Promise<{ expired: boolean; due: boolean }> {
     const work = await findWork(this.#options.database);
-    this.#loneWaits = work.lone;
+    this.#loneSince = work.lone ? (this.#loneSince ?? performance.now()) : undefined;
     clearTimeout(this.#dueTimer);
     if (work.next_due_ms !== null && !this.#stopping) {
       const wait = Math.min(Math.max(work.next_due_ms, 0) + 5, maxSleepMs);
