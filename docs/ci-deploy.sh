@@ -2,7 +2,7 @@
 # Deploys a branch and waits until it serves: creates the deployment the first time, updates it afterwards.
 #   TREADLE_URL, TREADLE_API_KEY, TREADLE_WORKSPACE_ID   where and as whom
 #   ci-deploy.sh deploy NAME REPO_URL REF                ends 0 when the revision is DEPLOYED, 1 when it failed
-#   ci-deploy.sh delete NAME
+#   ci-deploy.sh delete NAME                             ends 1 when there is none of that name
 # Needs curl and jq.
 set -euo pipefail
 
@@ -49,8 +49,19 @@ deploy() { # NAME REPO_URL REF
   jq -r '"Serving at \(.url)"' <<<"$deployment"
 }
 
+delete() { # NAME
+  local id
+  id=$(find_id "$1")
+  if [ -z "$id" ]; then
+    echo "There is no deployment named $1 in this workspace." >&2
+    return 1
+  fi
+  call DELETE "/v2/deployments/$id"
+  echo "Deleted $1"
+}
+
 case "${1:-}" in
   deploy) deploy "$2" "$3" "$4" ;;
-  delete) call DELETE "/v2/deployments/$(find_id "$2")" ;;
+  delete) delete "$2" ;;
   *) sed -n '2,6p' "$0" >&2; exit 2 ;;
 esac

@@ -253,7 +253,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     documents,
     validateResponses: config.validateResponses,
     idempotency,
-    aliases: { "/api-host": ["/v1", "/v2"] },
+    aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });
   const startJobs = async () => {
     for (const job of recurring) await job.start();

@@ -122,7 +122,8 @@ export type ControlPlane = {
 };
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { database, secretBox, clock, logger, network, runtime, settings, folder, publicUrl } = options;
+  const { database, secretBox, clock, logger, network, runtime, settings, folder, publicUrl, walls } =
+    options;
   const ground = { database, clock, logger, secretBox };
   const origins = createDeploymentOrigins({
     pattern: options.deploymentsUrl ?? (() => null),
@@ -143,7 +144,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     revisions,
     urlOf,
     tracing,
-    rules: { edition: settings.edition, allowLocalRepositories: settings.allowLocalRepositories },
+    rules: {
+      edition: settings.edition,
+      allowLocalRepositories: settings.allowLocalRepositories,
+      runsImages: runtime.runs.images,
+    },
     checkAddress: (url) => git.checkAddress(url),
     refusal: async () => (await runtime.isolation()).refusal,
     purgeAfterMs: settings.purgeAfterMs,
@@ -201,7 +206,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     isPlatformCredential: options.isPlatformCredential,
   };
   const builder = createBuilder({
-    ...{ database, clock, git, folder },
+    ...{ database, clock, git, folder, walls },
     checkProject: options.checkProject,
     environment: options.buildEnvironment,
     timeoutMs: settings.buildTimeoutMs,

@@ -1,8 +1,10 @@
-import { chmod, mkdir, readdir, readFile, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { chmod, readdir, readFile, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isRunning } from "../support/components/process-table.ts";
-import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { commandsWith } from "../support/components/process-table.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { type DeploymentBody, deploy, gitDeployment, revisionDone } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
@@ -11,12 +13,9 @@ const token = "ghp_the-token-of-one-workspace-only-012345";
 let site: DeploymentSite;
 let plane: DeploymentSite["plane"];
 let git: DeploymentSite["git"];
-let scratch: TempFolder;
 
 beforeAll(async () => {
-  scratch = await createTempFolder("walls");
   site = await startDeploymentSite("build-walls", {
-    folderMode: 0o755,
     git: { credentials: [{ username: "x-access-token", password: token }] },
   });
   ({ plane, git } = site);
@@ -24,7 +23,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await site?.stop();
-  await scratch?.remove();
 });
 
 /** The same server, asked for another workspace. */
@@ -70,34 +68,62 @@ describe("what one workspace has built", () => {
   });
 });
 
+/** Where builds tell one another how far they are: behind walls they share no folder. */
+async function startSignals() {
+  const given = new Set<string>();
+  const server = createServer((request, response) => {
+    const [, verb, name = ""] = (request.url ?? "").split("/");
+    if (verb === "set") given.add(name);
+    response.end(String(given.has(name)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, given, close: () => server.close() };
+}
+
 describe("what a build leaves running", () => {
   it.each([
-    ["the same workspace", (): Promise<Caller> => Promise.resolve({ call: plane.call })],
-    ["another workspace", () => anotherWorkspace("Neighbour")],
+    ["the same workspace", 0o755, (): Promise<Caller> => Promise.resolve({ call: plane.call })],
+    ["another workspace", 0o755, () => anotherWorkspace("Neighbour")],
+    ["another workspace in a closed folder", 0o700, () => anotherWorkspace("Hidden")],
   ])(
     "changes neither a parallel build of %s nor its own result",
-    { timeout: 120_000 },
-    async (what, callerOf) => {
+    {
+      timeout: 120_000,
+    },
+    async (what, mode, callerOf) => {
       const caller = await callerOf();
-      const place = join(scratch.path, what.replaceAll(" ", "-"));
-      await mkdir(place, { mode: 0o777 });
-      await chmod(place, 0o777);
-      await chmod(scratch.path, 0o755);
-      const at = (name: string) => JSON.stringify(join(place, name));
-      const wait = `import { existsSync, writeFileSync } from "node:fs";
-const until = async (path) => { while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20)); };
+      await chmod(site.folder.path, mode);
+      const signals = await startSignals();
+      const marker = `left-running-${randomUUID()}`;
+      const wait = `const is = async (name) => (await (await fetch("${signals.url}/is/" + name)).text()) === "true";
+const until = async (name) => { while (!(await is(name))) await new Promise((resolve) => setTimeout(resolve, 50)); };
 `;
-      // Without its parent, its session, its output or the environment it was started with.
-      const loop = `echo $$ > ${join(place, "pid")}; while :; do for file in ${site.folder.path}/builds/*/source/graph.js ${site.folder.path}/artifacts/*/graph.js; do echo 'throw new Error("taken over");' >> $file; done; touch ${join(place, "tried")}; sleep 0.02; done`;
+      const daemon = `// ${marker}
+const { appendFileSync, readdirSync } = require("node:fs");
+const names = (folder) => { try { return readdirSync(folder); } catch { return []; } };
+const all = () => [
+  ...names(${JSON.stringify(`${site.folder.path}/builds`)}).map((name) => ${JSON.stringify(`${site.folder.path}/builds/`)} + name + "/source/graph.js"),
+  ...names(${JSON.stringify(`${site.folder.path}/artifacts`)}).map((name) => ${JSON.stringify(`${site.folder.path}/artifacts/`)} + name + "/graph.js"),
+];
+(async () => { for (;;) {
+  for (const path of all()) try { appendFileSync(path, "\\nthrow new Error('taken over');"); } catch {}
+  await fetch("${signals.url}/set/tried").catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 20));
+} })();`;
       const hostile = quickProject("hostile");
-      hostile["install.js"] = `${wait}import { spawnSync } from "node:child_process";
-await until(${at("victim-builds")});
-spawnSync("sh", ["-c", ${JSON.stringify(`env -i PATH=/usr/bin:/bin setsid sh -c "$LOOP" > /dev/null 2>&1 < /dev/null & exit 0`)}], { env: { ...process.env, LOOP: ${JSON.stringify(loop)} } });
-await until(${at("tried")});
+      // Without its parent, its session, its output or the environment it was started with.
+      hostile["install.js"] = `${wait}import { spawn } from "node:child_process";
+import { copyFileSync } from "node:fs";
+copyFileSync("graph.js", "other.js");
+await until("victim-builds");
+spawn(process.execPath, ["-e", ${JSON.stringify(daemon)}], { detached: true, stdio: "ignore", env: {} }).unref();
+await until("tried");
+copyFileSync("other.js", "graph.js");
 ${hostile["install.js"]}`;
       const victim = quickProject("victim");
-      victim["install.js"] = `${wait}writeFileSync(${at("victim-builds")}, "");
-await until(${at("tried")});
+      victim["install.js"] = `${wait}await fetch("${signals.url}/set/victim-builds");
+await until("tried");
 ${victim["install.js"]}`;
       const [own, theirs] = [{ call: plane.call } as Caller, caller];
       const names = { victim: `victim ${what}`, hostile: `hostile ${what}` };
@@ -108,26 +134,30 @@ ${victim["install.js"]}`;
       git.setCredentials([]);
       const begun = async (who: Caller, kind: "victim" | "hostile") => {
         const { url } = repositories[kind];
-        const body = {
-          ...gitDeployment(names[kind], url),
-          source_config: { repo_url: url, install_command: quickInstall },
+        const source_config = { repo_url: url, install_command: quickInstall };
+        const body = { ...gitDeployment(names[kind], url), source_config };
+        return {
+          who,
+          kind,
+          deployment: (await who.call<DeploymentBody>("POST", "/v2/deployments", body)).body,
         };
-        return { who, deployment: (await who.call<DeploymentBody>("POST", "/v2/deployments", body)).body };
       };
       const both = [await begun(own, "victim"), await begun(theirs, "hostile")];
-      for (const { who, deployment } of both) {
+      for (const { who, kind, deployment } of both) {
         const done = await revisionDone(who, deployment.id, deployment.latest_revision_id!);
-        expect([deployment.name, done.status, done.status_message]).toEqual([
-          deployment.name,
-          "DEPLOYED",
-          expect.any(String),
-        ]);
+        // What a build does to itself while it runs is its own affair.
+        if (kind === "victim")
+          expect([done.status, done.status_message]).toEqual(["DEPLOYED", expect.any(String)]);
+        else expect(done.status).not.toBe("BUILD_FAILED");
       }
       git.setCredentials([{ username: "x-access-token", password: token }]);
-      expect(isRunning(Number(await readFile(join(place, "pid"), "utf8")))).toBe(false);
+      signals.close();
+      expect(signals.given).toContain("tried");
+      expect(await commandsWith(marker)).toEqual([]);
       const artifacts = join(site.folder.path, "artifacts");
       for (const name of await readdir(artifacts)) {
-        expect(await readFile(join(artifacts, name, "graph.js"), "utf8")).not.toContain("taken over");
+        const text = await readFile(join(artifacts, name, "graph.js"), "utf8");
+        if (text.includes("victim")) expect(text).not.toContain("taken over");
         expect((await stat(join(artifacts, name))).uid).toBe(process.getuid!());
       }
     },

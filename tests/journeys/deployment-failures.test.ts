@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GitFiles } from "../support/components/git-repository.ts";
-import { isRunning } from "../support/components/process-table.ts";
+import { commandsWith } from "../support/components/process-table.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
@@ -126,17 +126,16 @@ describe("builds that cannot work say what to change", () => {
   });
 
   it("an install that never ends is stopped, with everything it started", { timeout: 60_000 }, async () => {
-    const pidFile = join(scratch.path, "pid");
+    const seconds = `600.${Date.now()}`;
     const { deployment, revision } = await deployFiles(
       quickProject("x", {
-        "install.js": `import { spawn } from "node:child_process"; import { writeFileSync } from "node:fs";
-const child = spawn("sleep", ["600"]); writeFileSync(${JSON.stringify(pidFile)}, String(child.pid)); setInterval(() => {}, 1000);`,
+        "install.js": `import { spawn } from "node:child_process";
+spawn("sleep", ["${seconds}"], { detached: true }); console.log("sleeping"); setInterval(() => {}, 1000);`,
       }),
     );
     expect(revision.status).toBe("BUILD_FAILED");
     expect(revision.status_message).toContain("TREADLE_BUILD_TIMEOUT_SECONDS");
-    const pid = Number(await readFile(pidFile, "utf8"));
-    expect(isRunning(pid)).toBe(false);
+    expect(await commandsWith(`sleep\0${seconds}`)).toEqual([]);
     await expectClean(deployment.id);
   });
 
@@ -192,6 +191,7 @@ describe("servers that cannot work say why", () => {
     expect(revision.status).toBe("DEPLOY_FAILED");
     expect(revision.status_message).toContain("exit code 12");
     expect(revision.status_message).toContain("goodbye, cruel world");
+    expect(revision.status_message).not.toContain("migration applied");
   });
 
   it("a server that never becomes healthy", { timeout: 60_000 }, async () => {
@@ -207,14 +207,16 @@ describe("servers that cannot work say why", () => {
     await expectClean(deployment.id);
   });
 
-  it("an image on a runtime that has no images", async () => {
+  it("an image on a runtime that has no images is refused at once", async () => {
     const body = {
       ...{ name: "image", source: "external_docker", secrets: [] },
       ...{ source_config: {}, source_revision_config: { image_uri: "example.com/agent:1" } },
     };
-    const { revision } = await deploy(plane, body);
-    expect(revision.status).toBe("DEPLOY_FAILED");
-    expect(revision.status_message).toContain("TREADLE_RUNTIME=docker");
+    const answer = await plane.call<{ detail: string }>("POST", "/v2/deployments", body);
+    expect([answer.status, answer.body.detail]).toEqual([
+      400,
+      expect.stringContaining("TREADLE_RUNTIME=docker"),
+    ]);
   });
 });
 

@@ -240,6 +240,28 @@ describe("a build that fails", () => {
   });
 });
 
+describe("a change of secrets", () => {
+  it("ships the commit that was built last, and says which; the newest only when asked", {
+    timeout: 90_000,
+  }, async () => {
+    const repository = await git.createRepository("kept", printing("graph.js"));
+    const { deployment } = await deploy(plane, withToken("kept", repository.url));
+    const first = await repository.resolve("main");
+    const second = await repository.commit({ "more.txt": "more" }, "More");
+    const path = `/v2/deployments/${deployment.id}`;
+    const changed = await plane.call<DeploymentBody>("PATCH", path, { secrets: [{ name: "A", value: "b" }] });
+    expect(changed.body.source_revision_config).toMatchObject({ repo_commit_sha: first });
+    const kept = await revisionDone(plane, deployment.id, changed.body.latest_revision_id!);
+    expect(kept.source_revision_config.repo_commit_sha).toBe(first);
+    expect(kept.events[0]!.message).toContain(`Ships commit ${first} again`);
+    const newest = await plane.call<DeploymentBody>("PATCH", path, {
+      source_revision_config: { repo_ref: "main" },
+    });
+    const done = await revisionDone(plane, deployment.id, newest.body.latest_revision_id!);
+    expect(done.source_revision_config.repo_commit_sha).toBe(second);
+  });
+});
+
 describe("a git host that accepts and never answers", () => {
   it("holds neither the one builder nor the end of the platform", { timeout: 60_000 }, async () => {
     const begun = async (name: string) => {

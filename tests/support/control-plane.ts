@@ -96,7 +96,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       seal: (text, context) => secretBox.seal(text, context),
       open: (sealed, context) => secretBox.open(sealed, context),
     }),
-    aliases: { "/api-host": ["/v1", "/v2"] },
+    aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });
   const jobs = createJobWorker({
     ...{ database, clock, logger },

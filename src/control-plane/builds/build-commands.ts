@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { dirname, join } from "node:path";
+import { access } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { AppError } from "../../platform/errors.ts";
+import type { Mount } from "../sandbox/bubblewrap.ts";
+import { findProgram, type Walls } from "../sandbox/walls.ts";
 import { stepEnvironment } from "./build-environment.ts";
-import { runStep, StepFailed } from "./build-step.ts";
+import { notStarted, runStep, StepFailed } from "./build-step.ts";
 import type { BuildLease } from "./build-user.ts";
 import type { BuildRequest } from "./builder.ts";
 import { splitCommand } from "./command-guard.ts";
@@ -29,8 +32,12 @@ type Workshop = BuildLease & {
 };
 
 /** Install, then build, with nothing of either left running. */
-export function createBuildCommands(options: { tools: ManagerTools; environment: Record<string, string> }) {
-  const { tools } = options;
+export function createBuildCommands(options: {
+  tools: ManagerTools;
+  environment: Record<string, string>;
+  walls: Walls;
+}) {
+  const { tools, walls } = options;
 
   async function install(shop: Workshop, configPath: string): Promise<void> {
     const { request, tree, place } = shop;
@@ -70,11 +77,29 @@ export function createBuildCommands(options: { tools: ManagerTools; environment:
   async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
     shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
     const mark = randomUUID();
-    const env = { ...stepEnvironment(options.environment, shop, command), [stepMark]: mark };
+    const env: Record<string, string> = {
+      ...stepEnvironment(options.environment, shop, command),
+      [stepMark]: mark,
+    };
     const { user } = shop;
     const endLeft = () => (user ? endUser(user.uid) : endMarked(mark));
+    const program = await programOf(command, cwd, env.PATH!);
+    const launch = await walls.enclose({
+      command: [program, ...args],
+      cwd,
+      environment: env,
+      user: user ?? { uid: process.getuid!(), gid: process.getgid!() },
+      home: shop.home,
+      mounts: [
+        ...(await programMounts(program)),
+        // Each bin of a manager lies in the folder with the manager itself.
+        ...shop.bins.map((bin) => ({ from: dirname(bin) })),
+        ...[shop.tree, shop.home, shop.scratch, shop.cache].map((from) => ({ from, writable: true })),
+      ],
+      privateFiles: false,
+    });
     try {
-      await runStep({ ...shop.place(), command, args, cwd, env, user, endLeft });
+      await runStep({ ...shop.place(), command, args, cwd, env, launch, endLeft });
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
@@ -84,6 +109,13 @@ export function createBuildCommands(options: { tools: ManagerTools; environment:
         message: `${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`,
       });
     }
+  }
+
+  /** Without it the walls would say so, in words of their own. */
+  async function programOf(command: string, cwd: string, path: string): Promise<string> {
+    const found = command.includes("/") ? resolve(cwd, command) : await findProgram(command, path);
+    if (found !== null && (await exists(found))) return found;
+    throw notStarted(command, Object.assign(new Error("not found"), { code: "ENOENT" }));
   }
 
   return {
@@ -96,4 +128,20 @@ export function createBuildCommands(options: { tools: ManagerTools; environment:
       await build(shop, facts.configPath);
     },
   };
+}
+
+/** A program installed outside of the system's own folders comes with what lies beside it. */
+async function programMounts(program: string): Promise<Mount[]> {
+  if (/^\/(usr|bin|sbin)\//.test(program)) return [];
+  const folder = dirname(program);
+  const prefix = dirname(folder);
+  const isPrefix = basename(folder) === "bin" && (await exists(join(prefix, "lib", "node_modules")));
+  return [{ from: isPrefix ? prefix : folder }];
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }

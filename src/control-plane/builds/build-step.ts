@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { AppError } from "../../platform/errors.ts";
 import { identify, signalGroup } from "../runtimes/process-table.ts";
+import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
 
 export type StepOptions = {
   command: string;
@@ -18,6 +18,8 @@ export type StepOptions = {
   input?: string;
   /** Somebody other than the platform's own user. */
   user?: { uid: number; gid: number } | undefined;
+  /** The same command behind walls; `user`, `cwd` and `env` are in it. */
+  launch?: Launch | undefined;
   /** Ends what the command left running outside of its process group. */
   endLeft?: (() => Promise<void>) | undefined;
 };
@@ -31,16 +33,12 @@ const outputMs = 2_000;
 /** Runs one command in a process group of its own, to its end; every way out leaves no process behind. */
 export async function runStep(options: StepOptions): Promise<string[]> {
   options.signal.throwIfAborted();
-  const child = spawn(options.command, options.args, {
-    cwd: options.cwd,
-    env: options.env,
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-    ...options.user,
-  });
+  const { child, begin } = startEnclosed(options.launch ?? plain(options), ["pipe", "pipe", "pipe"]);
   const { pid } = child;
+  const [stdin, stdout, stderr] = [child.stdin!, child.stdout!, child.stderr!];
+  begin();
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [stdout, stderr]) {
     createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
       lines.push(line);
       if (lines.length > 5_000) lines.shift();
@@ -48,8 +46,8 @@ export async function runStep(options: StepOptions): Promise<string[]> {
     });
   }
   // A command may end without reading its input; its exit code tells the story.
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(options.input);
+  stdin.on("error", () => undefined);
+  stdin.end(options.input);
   let ended: "timeout" | "aborted" | undefined;
   const end = (why: "timeout" | "aborted") => {
     ended ??= why;
@@ -74,8 +72,8 @@ export async function runStep(options: StepOptions): Promise<string[]> {
     if (pid !== undefined) signalGroup(pid, "SIGKILL");
     await options.endLeft?.();
     await outputEnded(closed, () => {
-      child.stdout.destroy();
-      child.stderr.destroy();
+      stdout.destroy();
+      stderr.destroy();
     });
     if (ended === "aborted") options.signal.throwIfAborted();
     if (ended === "timeout") throw tooSlow(options);
@@ -86,6 +84,10 @@ export async function runStep(options: StepOptions): Promise<string[]> {
     options.signal.removeEventListener("abort", onAbort);
     await rm(note, { force: true });
   }
+}
+
+function plain({ command, args, cwd, env, user = undefined }: StepOptions): Launch {
+  return { program: command, args, cwd, env, user: user ?? null, inputs: [], sandboxed: false };
 }
 
 async function outputEnded(closed: Promise<void>, giveUp: () => void): Promise<void> {
@@ -115,7 +117,7 @@ export class StepFailed extends Error {
   }
 }
 
-function notStarted(command: string, cause: NodeJS.ErrnoException): AppError {
+export function notStarted(command: string, cause: NodeJS.ErrnoException): AppError {
   return new AppError({
     code: "build.command_missing",
     kind: "invalid",

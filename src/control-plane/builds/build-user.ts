@@ -1,6 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 import { chmod, lchown, lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { IsolationKind } from "../sandbox/isolation.ts";
 import { runStep } from "./build-step.ts";
 import { endUser } from "./left-processes.ts";
 
@@ -30,7 +31,7 @@ const uids = 1_000_000_000;
  * another build's, and so that everything it left running can be found. The package cache is one of its workspace: one
  * build has it at a time, with the user that filled it, and a second one at the same time starts with an empty cache.
  */
-export function createBuildUsers(cacheFolder: string) {
+export function createBuildUsers(cacheFolder: string, isolation: () => Promise<IsolationKind>) {
   const taken = new Set<number>();
   const caches = new Set<string>();
 
@@ -72,7 +73,9 @@ export function createBuildUsers(cacheFolder: string) {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await chmod(folder, 0o700);
       }
-      lease.reason = await whyNobodyElse([workFolder, cacheFolder, process.execPath]);
+      // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
+      const mustPass = (await isolation()) === "sandbox" ? [] : [workFolder, cacheFolder, process.execPath];
+      lease.reason = await whyNobodyElse(mustPass);
       if (lease.reason !== null) return await work(lease);
       const uid = chooseUid(workspaceId, hasCache);
       taken.add(uid);

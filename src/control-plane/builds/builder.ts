@@ -5,6 +5,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
 import { openToReaders } from "../runtimes/server-user.ts";
+import type { Walls } from "../sandbox/walls.ts";
 import { artifactKey } from "./artifact-key.ts";
 import { deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
 import { createBuildCommands, type PlaceOf } from "./build-commands.ts";
@@ -64,6 +65,8 @@ export type BuilderOptions = {
   environment: Record<string, string>;
   timeoutMs: number;
   maxBytes: number;
+  /** What the commands of a project run behind. */
+  walls: Walls;
   /** How many builds run their commands at once. */
   maxAtOnce: number;
 };
@@ -78,12 +81,15 @@ const shownPointers = 10;
 
 export function createBuilder(options: BuilderOptions) {
   const artifacts = join(options.folder, "artifacts");
-  const users = createBuildUsers(join(options.folder, "cache"));
+  const users = createBuildUsers(
+    join(options.folder, "cache"),
+    async () => (await options.walls.isolation()).kind,
+  );
   const tools = createManagerTools({
     folder: join(options.folder, "tools"),
     environment: options.environment,
   });
-  const commands = createBuildCommands({ tools, environment: options.environment });
+  const commands = createBuildCommands({ tools, environment: options.environment, walls: options.walls });
   const reads = new KeyedTurns(readsPerWorkspace);
   const turns = new Turns(options.maxAtOnce);
   const workFolderOf = (revisionId: string) => join(options.folder, "builds", revisionId);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../platform/errors.ts";
 
 /** Set for every command of a build, and handed on to whatever it starts. */
-export const stepMark = "TREADLE_BUILD_STEP";
+export const stepMark = "BUILD_STEP_ID";
 
 const rounds = 150;
 

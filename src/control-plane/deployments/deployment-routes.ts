@@ -15,13 +15,23 @@ const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as
 const write = { kind: "workspace", role: "editor", scope: "deploy" } as const;
 const remove = { kind: "workspace", role: "admin", scope: "deploy" } as const;
 
+/** A filter that nothing could pass or fail; leaving it out of account would show what was not asked for. */
+function notServed(why: string) {
+  return z
+    .string()
+    .refine(() => false, `is not served: ${why}`)
+    .optional();
+}
+
 const listQuery = pageQuery.extend({
   name: z.string().optional(),
   name_contains: z.string().optional(),
   status: z.enum(deploymentStatuses).optional(),
   remote_reconciled: z.stringbool().optional(),
-  tag_value_ids: z.string().optional(),
-  image_version: z.string().optional(),
+  tag_value_ids: notServed("deployments have no tags here"),
+  image_version: notServed(
+    "deployments are built from source, or started from the image_uri of their revision",
+  ),
   deployment_type: z.enum(deploymentTypes).optional(),
   deployment_ids: commaSeparated.pipe(z.array(id)).optional(),
   url: z.string().optional(),

@@ -10,6 +10,8 @@ export type RuleSettings = {
   edition: "self-hosted" | "cloud";
   /** Repositories on this machine's own disk may be used. */
   allowLocalRepositories: boolean;
+  /** Whether the runtime can start a ready image. */
+  runsImages: boolean;
 };
 
 /** What no schema can say about a source; throws the 400 or 422 that tells what to change. */
@@ -94,6 +96,41 @@ export function checkNewSource(
   } else if (!revision.image_uri) {
     throw missing("source_revision_config", "image_uri", "the image to start");
   }
+}
+
+/** What could never be built or started is not taken in the first place. */
+export function checkStartable(
+  source: Source,
+  config: Pick<SourceConfig, "listener_id">,
+  revision: Partial<SourceRevisionConfig>,
+  settings: RuleSettings,
+): void {
+  if (source === "internal_template") {
+    throw refused(
+      "The source internal_template is not served here: there are no templates. Use github or internal_source.",
+    );
+  }
+  const isImage =
+    source === "external_docker" || (source === "internal_docker" && Boolean(revision.image_uri));
+  if (!isImage || settings.runsImages || config.listener_id) return;
+  throw refused(
+    `The source ${source} starts a ready image, and this server runs none. Set TREADLE_RUNTIME=docker, or deploy from source.`,
+  );
+}
+
+/** Sent back as they were read they change nothing; anything else would be a wish that is not granted. */
+export function refuseRenaming(
+  current: { name: string; source: Source },
+  patch: { name?: string | undefined; source?: Source | undefined },
+): void {
+  if (patch.name !== undefined && patch.name !== current.name)
+    throw refused(
+      `name cannot be changed: it is '${current.name}'. Set display_name, or create another deployment.`,
+    );
+  if (patch.source !== undefined && patch.source !== current.source)
+    throw refused(
+      `source cannot be changed: it is ${current.source}. Where a revision comes from is said by revision_source.`,
+    );
 }
 
 const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;

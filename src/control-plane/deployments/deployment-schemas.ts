@@ -17,22 +17,47 @@ export const deploymentName = z
   .max(128)
   .regex(/^[^\p{Cc}/\\]*$/u, "must not contain control characters or slashes");
 
+/** Processors are dealt out in tenths. */
+function withTenths<Spec extends Record<string, unknown>>(spec: Spec): Spec {
+  const rounded = Object.entries(spec).map(([name, value]) => {
+    const isCpu = typeof value === "number" && /(?:^|_)cpu(?:_limit)?$/.test(name);
+    return [name, isCpu ? Math.max(1, Math.round(value * 10)) / 10 : value];
+  });
+  return Object.fromEntries(rounded) as Spec;
+}
+
 /** Sizes people set are checked; what only a cluster understands is kept as it is. */
-const resourceSpec = z.looseObject({
-  cpu: z.number().min(0.1).max(8).nullish(),
-  cpu_limit: z.number().min(0.1).max(16).nullish(),
-  memory_mb: z.number().int().min(64).max(1_048_576).nullish(),
-  memory_limit_mb: z.number().int().min(64).max(1_048_576).nullish(),
-  min_scale: z.number().int().min(0).max(1000).nullish(),
-  max_scale: z.number().int().min(0).max(1000).nullish(),
-});
+const resourceSpec = z
+  .looseObject({
+    cpu: z.number().min(0.1).max(8).nullish(),
+    cpu_limit: z.number().min(0.1).max(16).nullish(),
+    memory_mb: z.number().int().min(64).max(1_048_576).nullish(),
+    memory_limit_mb: z.number().int().min(64).max(1_048_576).nullish(),
+    min_scale: z.number().int().min(0).max(1000).nullish(),
+    max_scale: z.number().int().min(0).max(1000).nullish(),
+  })
+  .transform(withTenths);
+
+/** Where a proxy of the operator's own serves the deployment; it is shown, and told nobody else. */
+const customUrl = text(2_000).refine(
+  isPlainWebAddress,
+  "must be an address that starts with https:// or http://, without user, query and fragment",
+);
+
+function isPlainWebAddress(given: string): boolean {
+  if (!URL.canParse(given) || /[\s\\]/.test(given)) return false;
+  const { protocol, username, password, search, hash } = new URL(given);
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === "";
+}
 
 export const sourceConfigRequest = z.object({
   integration_id: id.nullish(),
   repo_url: text(2_000).nullish(),
   deployment_type: z.enum(deploymentTypes).nullish(),
   build_on_push: z.boolean().nullish(),
-  custom_url: text(2_000).nullish(),
+  custom_url: customUrl
+    .nullish()
+    .describe("Where a proxy of your own serves it. It is shown; this server answers at `url`."),
   resource_spec: resourceSpec.nullish(),
   listener_id: id.nullish(),
   listener_config: z.looseObject({}).nullish(),
@@ -68,6 +93,11 @@ export const createRequest = z.object({
 });
 
 export const patchRequest = z.object({
+  name: deploymentName.nullish().describe("Cannot be changed: only the name it has. See display_name."),
+  source: z
+    .enum(sources)
+    .nullish()
+    .describe("Cannot be changed: only the source it has. See revision_source."),
   display_name: z.string().trim().min(1).max(128).nullish(),
   revision_source: z
     .enum(["github", "internal_docker", "internal_source"])

@@ -14,6 +14,7 @@ import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-c
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { findUpload } from "../uploads/upload-store.ts";
 import {
+  asksForSource,
   type Deployment,
   type DeploymentPatch,
   databaseNameOf,
@@ -33,10 +34,12 @@ import {
   checkSecretReferences,
   checkSecrets,
   checkSource,
+  checkStartable,
   deploymentNotFound,
   type RuleSettings,
   refused,
   refuseImmutable,
+  refuseRenaming,
 } from "./deployment-rules.ts";
 import * as store from "./deployment-store.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
@@ -154,6 +157,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     const id = newId();
     const config = mergeSourceConfig(emptySourceConfig, input.source_config);
     const revisionConfig = mergeRevisionConfig(emptyRevisionConfig, input.source_revision_config);
+    checkStartable(input.source, config, revisionConfig, rules);
     checkSource(input.source, config, revisionConfig, rules);
     if (input.source === "github" && !config.repo_url) {
       throw refused("source_config.repo_url is required for the source github.");
@@ -225,7 +229,10 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
         { before, source },
         patch.source_revision_config ?? {},
       );
+      refuseRenaming(current, patch);
       refuseImmutable(current.source_config, patch.source_config ?? {}, source);
+      if (source !== before || patch.source_revision_config?.image_uri)
+        checkStartable(source, config, revisionConfig, rules);
       checkSource(source, config, revisionConfig, rules);
       if (source !== before) checkNewSource(source, config, revisionConfig);
       checkSecretReferences(source, config, patch.secret_references);
@@ -252,11 +259,21 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       let revisionId: string | null = null;
       if ((always || source !== before || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
         const next = await load(tx, caller, id);
-        revisionId = await options.revisions.make(tx, next, { source, secrets, createdBy: caller.userId });
+        const kept = always || source !== before || asksForSource(patch) ? null : await commitOf(tx, current);
+        revisionId = await options.revisions.make(tx, next, {
+          ...{ source, secrets, createdBy: caller.userId },
+          ...(kept === null ? {} : { commitSha: kept, because: keptText(kept) }),
+        });
       } else if (always)
         throw refused("There is nothing to build yet: upload a source or name an image first.");
       return { ...(await view(tx, await load(tx, caller, id))), revisionId };
     });
+  }
+
+  /** What was built last, so that a change of secrets ships nothing else. */
+  async function commitOf(sql: Sql, { latest_revision_id }: Deployment): Promise<string | null> {
+    if (latest_revision_id === null) return null;
+    return (await readRevision(sql, latest_revision_id))?.repo_commit_sha ?? null;
   }
 
   /** Where the latest revision came from: other changes keep what is deployed. */
@@ -336,6 +353,10 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     },
     countFree: (caller: Caller) => store.countDeployments(database.sql, caller.workspaceId),
   };
+}
+
+function keptText(commitSha: string): string {
+  return `Ships commit ${commitSha} again. For the newest, name repo_ref or POST …/revisions.`;
 }
 
 export type DeploymentService = ReturnType<typeof createDeploymentService>;

@@ -102,6 +102,8 @@ export function databaseNameOf(id: string): string {
 }
 
 export type DeploymentPatch = {
+  name?: string | undefined;
+  source?: Source | undefined;
   display_name?: string | undefined;
   revision_source?: Source | undefined;
   source_config?: Partial<SourceConfig> | undefined;
@@ -114,6 +116,12 @@ export type DeploymentPatch = {
   secret_references?: unknown[] | undefined;
   route_through_gateway?: boolean | undefined;
 };
+
+/** Whether a change asks for what its source is now. Others keep the commit that was built last. */
+export function asksForSource(patch: DeploymentPatch): boolean {
+  const named = Object.values(patch.source_revision_config ?? {});
+  return named.some((value) => value !== null && value !== undefined) || patch.revision_source !== undefined;
+}
 
 /** Whether a change reaches what runs, and so needs a new revision. */
 export function needsRevision(patch: DeploymentPatch): boolean {

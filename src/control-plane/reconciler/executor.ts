@@ -41,6 +41,9 @@ export type ExecutorOptions = {
 };
 
 const shownLines = 12;
+/** More than one start writes of them. */
+const routineLines = 200;
+const isRoutine = (line: string) => /\bmigrations? applied\b/.test(line);
 const renewalText =
   "The key this server sends its traces with has been replaced: it was revoked, or it would soon expire. A server with a new key is being started and takes over when it is ready. Traces sent with a revoked key until then are lost.";
 
@@ -132,7 +135,7 @@ export function createExecutor(options: ExecutorOptions) {
     const isRestart = deployment.active_revision_id === revisionId;
     if (isRestart && attempt > 1) {
       const looping = attempt >= crashLoopAttempts;
-      const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+      const lines = await tellingLines(revisionId);
       const message = `${looping ? crashLoopText : endedText} Start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
       await note(revisionId, looping ? "crash_loop" : "restart", message);
     }
@@ -177,7 +180,7 @@ export function createExecutor(options: ExecutorOptions) {
 
   async function fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {
     const probe = instanceId ? supervisor.lastProbe(instanceId) : "";
-    const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+    const lines = await tellingLines(revisionId);
     const said =
       lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
     await move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${said}`);
@@ -201,7 +204,7 @@ export function createExecutor(options: ExecutorOptions) {
     { revisionId, toRevisionId, reason }: Extract<Operation, { kind: "roll_back" }>,
   ): Promise<void> {
     const now = clock.now();
-    const lines = await lastLines(database.sql, revisionId, "deploy", shownLines);
+    const lines = await tellingLines(revisionId);
     await database.transaction(async (tx) => {
       const restored = await restorePrevious(
         tx,
@@ -215,6 +218,12 @@ export function createExecutor(options: ExecutorOptions) {
       await insertEvent(tx, toRevisionId, event, now);
     });
     options.forgetRoute(deployment.id);
+  }
+
+  /** The last lines that say something about the project: every start of a server has routine ones as well. */
+  async function tellingLines(revisionId: string): Promise<string[]> {
+    const lines = await lastLines(database.sql, revisionId, "deploy", shownLines + routineLines);
+    return lines.filter((line) => !isRoutine(line)).slice(-shownLines);
   }
 
   async function note(revisionId: string, kind: string, message: string, progress?: number): Promise<void> {

@@ -30,15 +30,19 @@ export function bubblewrapArguments(plan: SandboxPlan): string[] {
         ...["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((cap) => ["--cap-add", cap]),
       ]
     : ["--unshare-user", "--disable-userns"];
+  const isTemporary = (path: string) => path.startsWith("/tmp/");
   const destinations = [...plan.mounts.map(({ from, to }) => to ?? from), ...plan.files.map(({ at }) => at)];
+  const above = foldersAbove([...destinations, plan.cwd]);
   return [
     ...namespaces,
     ...rights,
     ...["--hostname", "agent"],
-    ...foldersAbove([...destinations, plan.cwd]).flatMap((path) => ["--perms", "0755", "--dir", path]),
+    ...above.filter((path) => !isTemporary(path)).flatMap(makeFolder),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", "--size", String(shmBytes), "--tmpfs", "/dev/shm"],
     ...["--perms", "1777", "--size", String(plan.tmpBytes), "--tmpfs", "/tmp"],
+    // Earlier they would be hidden by it.
+    ...above.filter(isTemporary).flatMap(makeFolder),
     ...plan.links.flatMap(({ at, target }) => ["--symlink", target, at]),
     ...plan.mounts.flatMap(mountArguments),
     ...plan.files.flatMap(({ fd, at }) => ["--perms", "0444", "--ro-bind-data", String(fd), at]),
@@ -46,6 +50,10 @@ export function bubblewrapArguments(plan: SandboxPlan): string[] {
     ...(plan.seccompFd === null ? [] : ["--seccomp", String(plan.seccompFd)]),
     ...["--chdir", plan.cwd],
   ];
+}
+
+function makeFolder(path: string): string[] {
+  return ["--perms", "0755", "--dir", path];
 }
 
 function mountArguments({ from, to, writable, optional }: Mount): string[] {
