@@ -1,5 +1,5 @@
 import { createTestApp } from "./support/app.ts";
-import { describeSecurity } from "./support/security-suite.ts";
+import { describeSecurity, openSignInRoutes } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = [
@@ -21,11 +21,7 @@ const openRoutes = [
   "PUT /v2/uploads/{deployment_id}/{file}",
   "POST /v1/integrations/github/{integration_id}/webhook",
   "GET /o/{tenant_id}/host/deployments/{deployment_id}",
-  // Somebody who signs in has no credential yet. The posts take one in their body, only from this server's own pages, and
-  // count what they refuse; the list of ways names the provider and nothing else.
-  "GET /v2/auth/sign-in",
-  "POST /v2/auth/sign-in/key",
-  "POST /v2/auth/sign-in/code",
+  ...openSignInRoutes,
   // Where an OAuth provider sends the browser back to: pages that show nothing and bind nothing by themselves.
   ...["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((place) => [
     `GET ${place}/{provider_id}`,

@@ -1,5 +1,9 @@
 import { createAuthServiceApp } from "../../tests/support/auth-service-app.ts";
-import { describeSecurity, type ForeignResource } from "../../tests/support/security-suite.ts";
+import {
+  describeSecurity,
+  type ForeignResource,
+  openSignInRoutes,
+} from "../../tests/support/security-suite.ts";
 
 /** The provider sends people back without a credential; these serve a page and its parts, and do nothing else. */
 const openRoutes = ["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((path) => [
@@ -10,7 +14,7 @@ const openRoutes = ["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup
 
 for (const agentRoutes of ["open on loopback", "closed"] as const) {
   describeSecurity(`the auth service with agent routes ${agentRoutes}`, {
-    openRoutes,
+    openRoutes: [...openRoutes, ...openSignInRoutes],
     agentRoutes,
     start: async () => {
       const app = await createAuthServiceApp({ agentAuthRequired: agentRoutes === "closed" });

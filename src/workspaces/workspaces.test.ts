@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeSecurity } from "../../tests/support/security-suite.ts";
+import { describeSecurity, openSignInRoutes } from "../../tests/support/security-suite.ts";
 import { createWorkspacesApp } from "../../tests/support/workspaces-app.ts";
 import { json, route } from "../platform/http/route.ts";
 
@@ -24,7 +24,7 @@ const probes = [
 
 for (const agentRoutes of ["open on loopback", "closed"] as const) {
   describeSecurity(`the identity routes, agent routes ${agentRoutes}`, {
-    openRoutes: ["GET /probe/open"],
+    openRoutes: ["GET /probe/open", ...openSignInRoutes],
     agentRoutes,
     start: async () => {
       const app = await createWorkspacesApp({ routes: probes, agentAuthRequired: agentRoutes === "closed" });

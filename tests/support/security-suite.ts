@@ -30,6 +30,19 @@ export type SecurityOptions = {
   agentRoutes: "open on loopback" | "closed";
 };
 
+/**
+ * Open wherever people sign in to the console, because somebody who signs in has no credential yet.
+ * - the list of ways names the provider and nothing else;
+ * - the posts take a key or a one-time code in their body, only from this server's own pages, and count what they refuse.
+ *
+ * Where a provider is set up, the two redirects of `/v2/auth/oidc/` are open too.
+ */
+export const openSignInRoutes = [
+  "GET /v2/auth/sign-in",
+  "POST /v2/auth/sign-in/key",
+  "POST /v2/auth/sign-in/code",
+] as const;
+
 /** What every route must hold, whatever it does. One test per rule; a failure names the routes that break it. */
 export function describeSecurity(name: string, options: SecurityOptions): void {
   describe(`security of ${name}`, () => {

@@ -57,6 +57,8 @@ function build(handle?: (calls: number) => Response | Promise<Response>) {
         via: "api_key",
         scopes: null,
         mayUseAccounts: true,
+        ...(headers.has("x-test-key") ? { apiKeyId: headers.get("x-test-key")! } : {}),
+        ...(headers.has("x-test-session") ? { sessionId: headers.get("x-test-session")! } : {}),
       }),
       loopbackCaller: () => Promise.reject(new Error("unused")),
     },
@@ -106,6 +108,23 @@ describe("the same key", () => {
     const other = await app.send("k", {}, { "x-test-user": randomUUID() });
     expect([other.status, app.calls()]).toEqual([422, 1]);
     expect(await other.text()).not.toContain("shown-once");
+  });
+  it("gives the same user's other credentials nothing of it", async () => {
+    const app = build();
+    const mine = { "x-test-key": randomUUID() };
+    expect((await app.send("k", {}, mine)).status).toBe(201);
+    const others: Record<string, string>[] = [
+      { "x-test-key": randomUUID() },
+      { "x-test-session": randomUUID() },
+      {},
+    ];
+    for (const other of others) {
+      const answer = await app.send("k", {}, other);
+      expect([answer.status, app.calls()]).toEqual([422, 1]);
+      expect(await answer.text()).not.toContain("shown-once");
+    }
+    const again = await app.send("k", {}, mine);
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
   });
   it("gives the first answer again", async () => {
     const app = build();

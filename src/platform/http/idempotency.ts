@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import type { Caller } from "./caller.ts";
 import { unprocessable } from "./validation.ts";
 
 /** Which request a key stands for: the key belongs to one workspace and one operation. */
@@ -23,14 +24,23 @@ export type IdempotencyStore = {
 
 export type OnceRequest = {
   workspaceId: string;
-  /** Part of what must match: one user's kept answer, which may show a secret, is not for another. */
-  userId: string;
+  /** Part of what must match: a kept answer may show a secret, which is for whoever asked and with what they asked. */
+  asker: string;
   operation: string;
   key: string;
   /** Path and query. */
   target: string;
   bytes: Uint8Array;
 };
+
+/**
+ * A user's credentials are not alike: a key that an admin made for somebody, or one limited by scopes, must not be
+ * given what that person got with another one.
+ */
+export function askerOf(caller: Caller): string {
+  const { via, userId, role, apiKeyId, sessionId, principal } = caller;
+  return JSON.stringify([via, userId, role, apiKeyId, sessionId, principal?.identity]);
+}
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 const keptHeaders = ["content-type", "location", "content-location"];
@@ -108,7 +118,7 @@ function isFinal(response: Response): boolean {
 }
 
 function hashOf(request: OnceRequest): string {
-  const hash = createHash("sha256").update(request.userId).update("\0");
+  const hash = createHash("sha256").update(request.asker).update("\0");
   return hash.update(request.target).update("\0").update(request.bytes).digest("hex");
 }
 

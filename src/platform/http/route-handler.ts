@@ -12,7 +12,7 @@ import {
 import type { Caller } from "./caller.ts";
 import { decorate } from "./decorate-response.ts";
 import { errorResponse } from "./error-response.ts";
-import { runOnce } from "./idempotency.ts";
+import { askerOf, runOnce } from "./idempotency.ts";
 import { restName } from "./path-router.ts";
 import type { HttpHono, Pipeline } from "./pipeline.ts";
 import { listNamesOf, queryOf } from "./query.ts";
@@ -70,8 +70,15 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
       if (key === null || caller === null) response = await answer(request);
       else {
         const target = raw.url.slice(raw.url.indexOf("/", 8));
-        const { workspaceId, userId } = caller;
-        const once = { workspaceId, userId, operation: spec.operationId, key, target, bytes };
+        const { workspaceId } = caller;
+        const once = {
+          workspaceId,
+          asker: askerOf(caller),
+          operation: spec.operationId,
+          key,
+          target,
+          bytes,
+        };
         response = await runOnce(idempotency!, once, logger, async () => {
           try {
             return await answer(request);
