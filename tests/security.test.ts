@@ -1,4 +1,6 @@
-import { createTestApp } from "./support/app.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestApp, type TestApp } from "./support/app.ts";
+import { scopesThatDiffer } from "./support/security-scopes.ts";
 import { describeSecurity, openSignInRoutes } from "./support/security-suite.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
@@ -45,3 +47,13 @@ for (const agentRoutes of ["open on loopback", "closed"] as const) {
     },
   });
 }
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestApp();
+});
+afterAll(() => app?.stop());
+
+test("every route asks for the scope of its area", () => {
+  expect(scopesThatDiffer(app.app.routes)).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { type Scope, scopes } from "../../src/platform/http/scope.ts";
 import { callApp } from "./workspaces-app.ts";
 
 export type AppFetch = (request: Request) => Promise<Response>;
@@ -6,7 +7,17 @@ export type AppFetch = (request: Request) => Promise<Response>;
 export type SecurityAdmin = { workspaceId: string; apiKey: string };
 
 export type SecurityCredentials = {
-  first: { workspaceId: string; admin: string; editor: string; viewer: string; revoked: string };
+  first: {
+    workspaceId: string;
+    admin: string;
+    editor: string;
+    viewer: string;
+    revoked: string;
+    /** An admin's keys of one scope each. */
+    scoped: Record<Scope, string>;
+    /** A service's key of one tracing project. */
+    tracing: string;
+  };
   second: { workspaceId: string; admin: string; keyId: string; userId: string };
 };
 
@@ -25,6 +36,17 @@ export async function createSecurityCredentials(
   const createKey = (tenant: string, role: string) =>
     post<{ id: string; key: string }>("/v2/api-keys", tenant, { name: `security ${role}`, role });
 
+  const scoped: Partial<Record<Scope, string>> = {};
+  for (const scope of scopes) {
+    const made = { name: `security ${scope}`, role: "admin", scopes: [scope] };
+    scoped[scope] = (await post<{ key: string }>("/v2/api-keys", by.workspaceId, made)).key;
+  }
+  const tracing = await post<{ key: string }>("/v2/api-keys", by.workspaceId, {
+    name: "security tracing",
+    service: true,
+    scopes: ["traces:write"],
+    tracing_project: "security",
+  });
   const second = await post<{ id: string }>("/v2/workspaces", by.workspaceId, { name: "Security, second" });
   const member = await post<{ user_id: string }>("/v2/members", second.id, { email: "second@example.com" });
   const revoked = await createKey(by.workspaceId, "admin");
@@ -41,6 +63,8 @@ export async function createSecurityCredentials(
       editor: (await createKey(by.workspaceId, "editor")).key,
       viewer: (await createKey(by.workspaceId, "viewer")).key,
       revoked: revoked.key,
+      scoped: scoped as Record<Scope, string>,
+      tracing: tracing.key,
     },
     second: {
       workspaceId: second.id,

@@ -10,7 +10,15 @@ export type Probe = {
   fill?: string;
 };
 
-export type Breach = { route: string; sent: string; status: number; wellFormed: boolean; detail: string };
+export type Breach = {
+  route: string;
+  sent: string;
+  status: number;
+  /** Of an error. */
+  code: string | null;
+  wellFormed: boolean;
+  detail: string;
+};
 
 export const badCredentials: readonly Record<string, string>[] = [
   { "x-api-key": "no such key" },
@@ -46,6 +54,7 @@ export async function probe(fetch: AppFetch, route: Route, options: Probe): Prom
     route: routeName(route),
     sent: describeHeaders(options),
     status: response.status,
+    code: response.headers.get("x-error-code"),
     wellFormed: !isError || hasDetail(text),
     detail: text.slice(0, 200),
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { roleCovers } from "../../src/platform/http/caller.ts";
 import type { Route } from "../../src/platform/http/route.ts";
+import { type Scope, scopesCover } from "../../src/platform/http/scope.ts";
 import {
   type AppFetch,
   createSecurityCredentials,
@@ -8,6 +9,9 @@ import {
   type SecurityCredentials,
 } from "./security-credentials.ts";
 import { type Breach, badCredentials, type Probe, probe, routeName } from "./security-probe.ts";
+
+/** A key of one tracing project lacks the scope, or has it and is kept to its project. */
+const tracingRefusals = ["request.scope_missing", "request.tracing_project_only"];
 
 /** Resources of the second workspace, for the routes whose path starts with `under`. */
 export type ForeignResource = { under: string; params: Record<string, string> };
@@ -138,6 +142,37 @@ export function describeSecurity(name: string, options: SecurityOptions): void {
           (status) => status === 403,
         )),
       ]).toEqual([]);
+    });
+
+    test("a key with one scope: 403 that says so, unless the route's scope is that one", async () => {
+      const found: Breach[] = [];
+      for (const [scope, key] of Object.entries(credentials.first.scoped) as [Scope, string][]) {
+        const headers = withKey(key, credentials.first.workspaceId);
+        const closed = guarded().filter(
+          ({ spec }) => spec.access.kind !== "open" && !scopesCover([scope], spec.access.scope),
+        );
+        if (scope !== "admin") expect(closed, scope).not.toEqual([]);
+        for (const route of closed) {
+          const answer = await probe(target.fetch, route, { headers });
+          if (answer.status !== 403 || answer.code !== "request.scope_missing") {
+            found.push({ ...answer, sent: `scope ${scope}` });
+          }
+        }
+      }
+      expect(found).toEqual([]);
+    });
+
+    test("the key of one tracing project: 403 wherever the project is not looked at", async () => {
+      const headers = withKey(credentials.first.tracing, credentials.first.workspaceId);
+      const closed = guarded().filter(
+        ({ spec }) => spec.access.kind !== "open" && !spec.access.checksTracingProject,
+      );
+      const found: Breach[] = [];
+      for (const route of closed) {
+        const answer = await probe(target.fetch, route, { headers });
+        if (answer.status !== 403 || !tracingRefusals.includes(answer.code ?? "")) found.push(answer);
+      }
+      expect(found).toEqual([]);
     });
 
     test("another workspace's resources: 404, as if they did not exist", async () => {

@@ -1,0 +1,89 @@
+import type { Route } from "../../src/platform/http/route.ts";
+import { neededScopes, type Scope, scopes } from "../../src/platform/http/scope.ts";
+import { routeName } from "./security-probe.ts";
+
+/** Any of these scopes opens what reads and what writes below a path. `write` is every method but GET. */
+type Expected = { read: readonly Scope[]; write: readonly Scope[] };
+
+const agent: Expected = { read: ["read", "runs"], write: ["runs"] };
+const traces: Expected = { read: ["read"], write: ["traces:write"] };
+const deployments: Expected = { read: ["read", "deploy"], write: ["deploy"] };
+const connections: Expected = { read: ["read", "deploy"], write: ["admin"] };
+const accounts: Expected = { read: ["accounts"], write: ["accounts"] };
+const providers: Expected = { read: ["read", "accounts"], write: ["admin"] };
+const administration: Expected = { read: ["read"], write: ["admin"] };
+
+/**
+ * What each area asks for, written down a second time: a route whose own words are wrong does not agree with it. The
+ * longest path that fits counts.
+ */
+export const expectedScopes: Record<string, Expected> = {
+  "/.well-known": agent,
+  "/a2a": agent,
+  "/api/assistants": agent,
+  "/api/threads": agent,
+  "/assistants": agent,
+  "/mcp": agent,
+  "/runs": agent,
+  "/store": agent,
+  "/threads": agent,
+  "/api/v1": traces,
+  "/api/v2": traces,
+  "/otel": traces,
+  "/api/v1/bulk-exports": { read: ["read", "export"], write: ["export"] },
+  "/api/v1/settings": administration,
+  "/metrics": administration,
+  "/v1/integrations": connections,
+  "/v2/integrations": connections,
+  "/v2/listeners": connections,
+  "/v1/projects": deployments,
+  "/v2/deployments": deployments,
+  "/v2/deployment-logs": deployments,
+  "/v2/auth": accounts,
+  "/v2/auth/platform-providers": providers,
+  "/v2/auth/provider-templates": providers,
+  "/v2/auth/providers": providers,
+  "/v2/auth/webhook": { read: ["admin"], write: ["admin"] },
+  "/v2/auth/sessions": administration,
+  "/v2/api-keys": administration,
+  "/v2/events": administration,
+  "/v2/members": administration,
+  "/v2/workspaces": {
+    read: ["read", "runs", "deploy", "export", "accounts"],
+    write: ["admin"],
+  },
+};
+
+/** Routes that differ from their area, each with the reason. */
+const exceptions: Record<string, readonly Scope[]> = {
+  // Whoever holds a session may see it and end it.
+  "GET /v2/auth/sessions/current": scopes,
+  "PATCH /v2/auth/sessions/current": scopes,
+  "DELETE /v2/auth/sessions/current": scopes,
+  // A person's other accounts are an administrator's to take away.
+  "POST /v2/auth/tokens/revoke": ["admin"],
+};
+
+/** Searches, counts and log queries are posts that only read. A demand for what reads is right for them. */
+function agrees(route: Route, expected: Expected): boolean {
+  const { access, method } = route.spec;
+  if (access.kind === "open") return true;
+  const asked = [...neededScopes(access.scope)].sort().join();
+  const forms = method === "get" ? [expected.read] : [expected.write, expected.read];
+  return forms.some((form) => [...form].sort().join() === asked);
+}
+
+/** Routes whose scope is not the one of their area, or whose area is not in the table. */
+export function scopesThatDiffer(routes: readonly Route[]): string[] {
+  return routes.flatMap((route) => {
+    const { access, path } = route.spec;
+    if (access.kind === "open") return [];
+    const exception = exceptions[routeName(route)];
+    const area = Object.keys(expectedScopes)
+      .filter((prefix) => path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}.`))
+      .sort((one, other) => other.length - one.length)[0];
+    const expected = exception ? { read: exception, write: exception } : expectedScopes[area ?? ""];
+    if (expected && agrees(route, expected)) return [];
+    return [`${routeName(route)} asks for ${neededScopes(access.scope).join(", ")}`];
+  });
+}
