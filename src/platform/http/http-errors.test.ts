@@ -79,6 +79,12 @@ describe("403", () => {
   ])("lets %j through", async (headers) => {
     expect((await call("/agent", { headers })).body).toEqual({ via: "loopback" });
   });
+  it("keeps pages away that are never to be trusted, also those of this machine", async () => {
+    const app = buildHttpApp({ cors: { neverTrusted: (origin) => origin.includes(".localhost") } });
+    const status = async (origin: string) => (await app.call("/agent", { headers: { origin } })).status;
+    expect(await status("http://x.localhost:8124")).toBe(403);
+    expect(await status("http://localhost:8124")).toBe(200);
+  });
   it("does not take * as trust", async () => {
     const any = buildHttpApp({ corsOrigins: ["*"] });
     expect((await any.call("/agent", { headers: { origin: "https://evil.example" } })).status).toBe(403);
