@@ -46,6 +46,7 @@ export const expectedScopes: Record<string, Expected> = {
   "/v2/auth/webhook": { read: ["admin"], write: ["admin"] },
   "/v2/auth/sessions": administration,
   "/v2/api-keys": administration,
+  "/v2/audit-events": { read: ["admin"], write: ["admin"] },
   "/v2/events": administration,
   "/v2/members": administration,
   "/v2/workspaces": {
