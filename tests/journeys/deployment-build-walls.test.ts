@@ -71,10 +71,12 @@ describe("what one workspace has built", () => {
 /** Where builds tell one another how far they are: behind walls they share no folder. */
 async function startSignals() {
   const given = new Set<string>();
+  let path = "";
   const server = createServer((request, response) => {
     const [, verb, name = ""] = (request.url ?? "").split("/");
     if (verb === "set") given.add(name);
-    response.end(String(given.has(name)));
+    if (verb === "tell") path = decodeURIComponent(name);
+    response.end(verb === "path" ? path : String(given.has(name)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -107,7 +109,8 @@ const all = () => [
   ...names(${JSON.stringify(`${site.folder.path}/artifacts`)}).map((name) => ${JSON.stringify(`${site.folder.path}/artifacts/`)} + name + "/graph.js"),
 ];
 (async () => { for (;;) {
-  for (const path of all()) try { appendFileSync(path, "\\nthrow new Error('taken over');"); } catch {}
+  const told = await (await fetch("${signals.url}/path")).text();
+  for (const path of [...all(), told + "/graph.js"]) try { appendFileSync(path, "\\nthrow new Error('taken over');"); } catch {}
   await fetch("${signals.url}/set/tried").catch(() => {});
   await new Promise((resolve) => setTimeout(resolve, 20));
 } })();`;
@@ -122,7 +125,8 @@ await until("tried");
 copyFileSync("other.js", "graph.js");
 ${hostile["install.js"]}`;
       const victim = quickProject("victim");
-      victim["install.js"] = `${wait}await fetch("${signals.url}/set/victim-builds");
+      victim["install.js"] = `${wait}await fetch("${signals.url}/tell/" + encodeURIComponent(process.cwd()));
+await fetch("${signals.url}/set/victim-builds");
 await until("tried");
 ${victim["install.js"]}`;
       const [own, theirs] = [{ call: plane.call } as Caller, caller];

@@ -136,10 +136,11 @@ describe("the token of an integration", () => {
 
 describe("addresses and names git could take for something else", () => {
   it.each([
-    "http://8.8.8.8\\@127.0.0.1/x.git",
-    "http://127.0.0.1\\@8.8.8.8/x.git",
+    // Loopback on both sides: where this were not refused, nobody else must be asked.
+    "http://127.0.0.2\\@127.0.0.1:9/x.git",
+    "http://127.0.0.1:9\\@127.0.0.2/x.git",
     "https://user@127.0.0.1/x.git",
-    "https://g\u0456thub.com/x.git",
+    "https://127.0.0\u3002.1:9/x.git",
     "ext::sh -c id",
     "--upload-pack=id",
   ])("%s is refused before anything is started", async (url) => {

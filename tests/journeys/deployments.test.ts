@@ -136,5 +136,6 @@ describe("the script for CI", () => {
     );
     await run("delete", "from-ci");
     expect((await fetch(`${url}/version`)).status).toBe(404);
+    await expect(run("delete", "from-ci")).rejects.toThrow("There is no deployment named from-ci");
   });
 });
