@@ -1,11 +1,10 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type GateServer, startGateServer } from "../support/components/gate-server.ts";
 import type { GitRepository } from "../support/components/git-repository.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { type ChildProcess, spawnProcess } from "../support/components/process.ts";
-import { isRunning, processesNaming } from "../support/components/process-table.ts";
+import { processesNaming } from "../support/components/process-table.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
@@ -19,7 +18,7 @@ const workspaceId = "5e1f0000-0000-4000-8000-000000000001";
 
 let git: GitServer;
 let folder: TempFolder;
-let gates: TempFolder;
+let gates: GateServer;
 let database: TestDatabase;
 let platform: ChildProcess;
 let url: string;
@@ -90,20 +89,10 @@ async function servers(deploymentId: string): Promise<{ pid: number; revision_id
 const version = async (deployment: DeploymentBody) =>
   (await (await fetch(`${url}/d/${deployment.slug}/version`)).json()) as { answer: string };
 
-/** Code that waits for a file. */
-const gate = (name: string) =>
-  `import { existsSync } from "node:fs";
-while (!existsSync(${JSON.stringify("GATE")}.replace("GATE", ${JSON.stringify("@")}))) await new Promise((r) => setTimeout(r, 50));`.replace(
-    "@",
-    join(gates.path, name),
-  );
-
-const open = (name: string) => writeFile(join(gates.path, name), "");
-
 beforeAll(async () => {
   database = await createTestDatabase();
   folder = await createTempFolder("killed");
-  gates = await createTempFolder("gates");
+  gates = await startGateServer();
   git = await startGitServer();
   await start();
 });
@@ -114,7 +103,7 @@ afterAll(async () => {
   if (database) await dropDeploymentDatabases(database.database);
   await database?.drop();
   await folder?.remove();
-  await gates?.remove();
+  await gates?.stop();
 });
 
 describe("the platform is killed", () => {
@@ -134,31 +123,27 @@ describe("the platform is killed", () => {
   it("while it installs: what was running is ended and the build begins again", {
     timeout: 90_000,
   }, async () => {
-    const pidFile = join(gates.path, "install-pid");
-    const install = `import { writeFileSync, existsSync, symlinkSync } from "node:fs";
-if (!existsSync(${JSON.stringify(pidFile)})) { writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000); await new Promise(() => {}); }
+    const install = `import { symlinkSync } from "node:fs";
+${gates.wait("install")}
 symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.meta.url)))}, "node_modules");`;
     const repository = await git.createRepository(
       "killed-install",
       quickProject("b", { "install.js": install }),
     );
     const deployment = await createDeployment("killed-install", repository);
-    const { readFile } = await import("node:fs/promises");
-    const pid = await waitUntil(() => readFile(pidFile, "utf8").then(Number, () => undefined), {
-      what: "the install",
-      timeoutMs: 20_000,
-    });
+    await waitUntil(() => gates.waiting("install") === 1, { what: "the install", timeoutMs: 20_000 });
+    gates.openForLater("install");
     await crash();
-    expect(isRunning(pid)).toBe(true);
+    expect(gates.waiting("install")).toBe(1);
     await start();
     const done = await waitFor(deployment, "the end", ({ status }) => status === "DEPLOYED");
     expect(done.events.map(({ kind }) => kind)).toContain("resumed");
-    expect(isRunning(pid)).toBe(false);
+    expect(gates.waiting("install")).toBe(0);
   });
 
   it("while a server starts: that very server is kept and takes over", { timeout: 90_000 }, async () => {
     const files = quickProject("c");
-    files["graph.js"] = `${gate("start")}\n${files["graph.js"]}`;
+    files["graph.js"] = `${gates.wait("start")}\n${files["graph.js"]}`;
     const deployment = await createDeployment(
       "killed-start",
       await git.createRepository("killed-start", files),
@@ -173,7 +158,7 @@ symlinkSync(${JSON.stringify(fileURLToPath(new URL("../../node_modules", import.
     );
     await crash();
     await start();
-    await open("start");
+    gates.open("start");
     await waitFor(deployment, "the end", ({ status }) => status === "DEPLOYED");
     expect(await servers(deployment.id)).toEqual([before]);
     expect(await version(deployment)).toMatchObject({ answer: "c" });

@@ -1,9 +1,7 @@
-import { once } from "node:events";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startGateServer } from "../support/components/gate-server.ts";
 import { git } from "../support/components/git-repository.ts";
 import { startGitServer } from "../support/components/git-server.ts";
 import { runCommand } from "../support/components/run-command.ts";
@@ -121,17 +119,12 @@ describe("deploy", { timeout: 240_000 }, () => {
   });
 
   test("Ctrl-C leaves the deployment going and says how to follow it", async () => {
-    // A build sees no folder of the test; the network it has.
-    const opened = Promise.withResolvers<void>();
-    const gate = createServer((_request, response) => void opened.promise.then(() => response.end()));
-    gate.listen(0, "127.0.0.1");
-    await once(gate, "listening");
-    onTestFinished(() => void gate.close());
-    const { port } = gate.address() as AddressInfo;
+    const gates = await startGateServer();
+    onTestFinished(() => gates.stop());
     const cwd = await project("patient", "later", {
       "install.js": `import { symlinkSync } from "node:fs";
 console.log("waiting at the gate");
-await fetch("http://127.0.0.1:${port}/");
+${gates.wait("install")}
 symlinkSync(${JSON.stringify(join(treadleBin, "../../node_modules"))}, "node_modules");`,
     });
     const running = client.terminal(["deploy", ...install], { cwd });
@@ -144,7 +137,7 @@ symlinkSync(${JSON.stringify(join(treadleBin, "../../node_modules"))}, "node_mod
     const exit = await running.exited;
     expect(exit.code).toBe(130);
     expect(exit.stdout).toContain("treadle logs patient --build -f");
-    opened.resolve();
+    gates.open("install");
     const { body } = await plane.call<{ resources: DeploymentBody[] }>("GET", "/v2/deployments?name=patient");
     const [made] = body.resources;
     expect(await revisionDone(plane, made!.id, made!.latest_revision_id!)).toMatchObject({
