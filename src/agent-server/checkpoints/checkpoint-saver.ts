@@ -74,6 +74,8 @@ export function createCheckpointSaver(
       super(kit.serde);
       this.#options = options;
       this.#empty = options.newThread ?? false;
+      // Changes of a state call it without the saver.
+      this.getNextVersion = this.getNextVersion.bind(this);
     }
 
     forRun(runOptions: RunSaverOptions): TreadleCheckpointSaver {
