@@ -33,6 +33,7 @@ const told: Record<string, Record<string, string>> = {
     max_attempts: "5",
   },
   api_keys: { role: "'admin'", user_id: "md5('user' || i / 3)::uuid" },
+  audit_events: { outcome: "'done'", actor_kind: "'person'", at: "now() - i * interval '1 second'" },
   console_sessions: { method: "'key'" },
   users: { id: "md5('user' || i)::uuid" },
   workspaces: { id: "md5('workspace' || i)::uuid" },
