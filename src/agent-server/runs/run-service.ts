@@ -198,7 +198,7 @@ export class RunService {
           }),
         };
       }
-      if (inserted.status === "pending") this.#announce();
+      if (inserted.status === "pending") this.#options.worker.wakeAll();
       return { run: row, afterSeq, result: undefined };
     } finally {
       if (claim) worker.release();
@@ -209,14 +209,6 @@ export class RunService {
   async #insertRow(run: NewRun): Promise<InsertedRun> {
     const inserted = await this.#inserts.add(run);
     return inserted.thread_found || !run.createThread ? inserted : this.#inserts.add(run);
-  }
-
-  /** A pending run may be for this process, or for another one with room. */
-  #announce(): void {
-    const { worker, feed, database } = this.#options;
-    worker.wake();
-    // A lost announcement only delays the run until another process looks for itself.
-    if (feed.othersListen) database.notify(runsChannel, "wake").catch(() => undefined);
   }
 
   /** Stops what is in the way of a new run: `interrupt` keeps its progress, `rollback` removes it. */

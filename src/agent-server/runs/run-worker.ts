@@ -86,7 +86,7 @@ export class RunWorker {
     const { database, logger, processId, leaseMs } = options;
     this.#gate = new StartGate(() => options.feed.isHeard);
     this.#leases = new LeaseKeeper({ database, processId, leaseMs });
-    this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.#wakeAll() });
+    this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
     this.#finishes = new WriteBatcher<FinishedRun, Finish>({
       name: "run_finish",
       lanes: 2,
@@ -190,7 +190,7 @@ export class RunWorker {
   }
 
   /** What waits in the queue may be for this process or for another one. */
-  #wakeAll(): void {
+  wakeAll(): void {
     this.wake();
     const { feed, database } = this.#options;
     // A lost announcement only delays the run until the next heartbeat.
@@ -243,7 +243,7 @@ export class RunWorker {
         await this.#options.onRollback(run, result);
         // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
         this.publishEnd(run, { ...result, held: [] });
-        this.#wakeAll();
+        this.wakeAll();
       } else await this.#finish(run, result);
       return result;
     } catch (error) {
