@@ -28,7 +28,7 @@ describe("API keys", () => {
     await page.text("Name it after what uses it").waitFor();
     expect(await page.violations()).toEqual([]);
     await dialog.getByLabel("Name").fill("pipeline");
-    await dialog.getByLabel("Role").selectOption("editor");
+    await dialog.getByLabel("Role", { exact: true }).selectOption("editor");
     await dialog.getByLabel("Expires").selectOption("30");
     await page.page.keyboard.press("Enter");
     await page.text("it is shown this once.").waitFor();
