@@ -1007,6 +1007,31 @@ CREATE INDEX trace_feedback_by_key ON public.trace_feedback USING btree (workspa
 CREATE INDEX trace_feedback_of_project ON public.trace_feedback USING btree (project_id, key) WHERE (project_id IS NOT NULL);
 CREATE INDEX trace_feedback_of_run ON public.trace_feedback USING btree (run_id, key);
 
+create table trace_feedback_configs (
+  workspace_id uuid not null,
+  feedback_key text not null,
+  feedback_config jsonb not null,
+  is_lower_score_better boolean default false not null,
+  modified_at timestamp with time zone default now() not null,
+  constraint trace_feedback_configs_pkey PRIMARY KEY (workspace_id, feedback_key),
+  constraint trace_feedback_configs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
+create table trace_feedback_tokens (
+  id uuid not null,
+  workspace_id uuid not null,
+  run_id uuid not null,
+  feedback_key text not null,
+  feedback_id uuid not null,
+  feedback_config jsonb,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone default now() not null,
+  constraint trace_feedback_tokens_pkey PRIMARY KEY (id),
+  constraint trace_feedback_tokens_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX trace_feedback_tokens_by_end ON public.trace_feedback_tokens USING btree (expires_at);
+CREATE INDEX trace_feedback_tokens_of_run ON public.trace_feedback_tokens USING btree (workspace_id, run_id, created_at);
+
 create table trace_parked_patches (
   seq bigint generated always as identity not null,
   workspace_id uuid not null,

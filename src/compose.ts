@@ -120,6 +120,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     clock,
     logger,
     metrics,
+    publicUrl: ground.publicUrl,
     workspaceName: workspaces.nameOf,
     modelPrices: await readPriceFile(config.modelPricesFile),
   });

@@ -16,6 +16,9 @@ const openRoutes = [
   "GET /ok",
   "GET /info",
   "GET /api/v1/info",
+  // A feedback link proves itself by its id, which is random and ends.
+  "POST /api/v1/feedback/tokens/{token}",
+  "GET /api/v1/feedback/tokens/{token}",
   "GET /chat",
   "GET /chat/assets/{file}",
   // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.

@@ -8,8 +8,11 @@ import type { Metrics } from "../platform/metrics.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
 import { createDatasetService } from "./datasets/dataset-service.ts";
 import { exampleRoutes } from "./datasets/example-routes.ts";
+import { feedbackConfigRoutes } from "./feedback/feedback-config-routes.ts";
 import { feedbackRoutes } from "./feedback/feedback-routes.ts";
 import { createFeedbackService } from "./feedback/feedback-service.ts";
+import { feedbackTokenRoutes } from "./feedback/feedback-token-routes.ts";
+import { createFeedbackTokenService } from "./feedback/feedback-token-service.ts";
 import { attachmentRoutes } from "./ingest/attachment-routes.ts";
 import { infoRoutes } from "./ingest/info-routes.ts";
 import { ingestRoutes } from "./ingest/ingest-routes.ts";
@@ -37,6 +40,8 @@ export type Traces = {
   ingestRuns(workspaceId: string, project: string, runs: readonly IngestedRun[]): Promise<void>;
   /** For graphs of this process: takes spans without ever waiting or failing. */
   spans: SpanRecorder;
+  /** By key: links with which feedback on a run of this process may be given without a key. */
+  feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   /** Projects as exports need them. */
   projects: ReturnType<typeof createProjectService>;
   start(): Promise<void>;
@@ -51,6 +56,8 @@ export type TracesOptions = {
   clock: Clock;
   logger: Logger;
   metrics?: Metrics;
+  /** Where this server is reached from outside, for links it gives; that of the request without it. */
+  publicUrl?(): string;
   /** Shown to clients beside the workspace's id. */
   workspaceName?(workspaceId: string): Promise<string>;
   /** Prices of models that go before the built-in ones. */
@@ -65,6 +72,7 @@ export function createTraces(options: TracesOptions): Traces {
   const projects = createProjectService({ database, clock });
   const oneProject = createOneProjectRules({ database, projects });
   const feedback = createFeedbackService({ database, clock, oneProject });
+  const tokens = createFeedbackTokenService({ database, clock, feedback, publicUrl: options.publicUrl });
   const datasets = createDatasetService({ database });
   const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
@@ -112,6 +120,8 @@ export function createTraces(options: TracesOptions): Traces {
       ...runRemovalRoutes({ database, projects }),
       ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
       ...feedbackRoutes(feedback),
+      ...feedbackTokenRoutes({ tokens, oneProject, clock }),
+      ...feedbackConfigRoutes(database),
       ...datasetRoutes(datasets),
       ...exampleRoutes(datasets),
     ],
@@ -131,6 +141,7 @@ export function createTraces(options: TracesOptions): Traces {
         handler: async ({ signal }) => {
           await foldOvertaken({ database, clock, writer });
           await feedback.settleEarly();
+          await tokens.removeEnded();
           await projects.purgeDeleted(signal);
         },
       }),
@@ -153,6 +164,7 @@ export function createTraces(options: TracesOptions): Traces {
         errors: [],
       }),
     spans,
+    feedbackUrls: (...asked) => tokens.urlsFor(...asked),
     projects,
     start: () => partitions.prepare(),
     async stop() {

@@ -63,6 +63,8 @@ const exceptions: Record<string, readonly Scope[]> = {
   "DELETE /v2/auth/sessions/current": scopes,
   // A token for the agents of a deployment, with the rights of whoever asks: it deploys nothing.
   "POST /v2/deployments/{deployment_id}/tokens": ["read", "runs"],
+  // Whoever sees a feedback link may use it, so it is for those who may write.
+  "GET /api/v1/feedback/tokens": ["traces:write"],
   // The account of the whole workspace, no person's.
   "DELETE /v2/auth/tokens/workspace/slack": ["admin"],
 };

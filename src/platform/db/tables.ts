@@ -746,6 +746,25 @@ export interface TraceFeedbackTable {
   modified_at: Generated<Timestamp>;
 }
 
+export interface TraceFeedbackConfigsTable {
+  workspace_id: string;
+  feedback_key: string;
+  feedback_config: Json;
+  is_lower_score_better: Generated<boolean>;
+  modified_at: Generated<Timestamp>;
+}
+
+export interface TraceFeedbackTokensTable {
+  id: string;
+  workspace_id: string;
+  run_id: string;
+  feedback_key: string;
+  feedback_id: string;
+  feedback_config: Json | null;
+  expires_at: Timestamp;
+  created_at: Generated<Timestamp>;
+}
+
 export interface TraceParkedPatchesTable {
   seq: GeneratedAlways<number>;
   workspace_id: string;
@@ -909,6 +928,8 @@ export interface Tables {
   trace_example_attachments: TraceExampleAttachmentsTable;
   trace_examples: TraceExamplesTable;
   trace_feedback: TraceFeedbackTable;
+  trace_feedback_configs: TraceFeedbackConfigsTable;
+  trace_feedback_tokens: TraceFeedbackTokensTable;
   trace_parked_patches: TraceParkedPatchesTable;
   trace_parked_usage: TraceParkedUsageTable;
   trace_projects: TraceProjectsTable;

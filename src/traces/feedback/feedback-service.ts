@@ -1,9 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { OneProject, OneProjectRules } from "../ingest/one-project.ts";
-import { type Feedback, feedbackNotFound } from "./feedback.ts";
+import { type Feedback, feedbackNotFound, idTaken } from "./feedback.ts";
 import {
   deleteFeedback,
   type FeedbackChange,
@@ -54,11 +53,7 @@ export function createFeedbackService(options: {
       await this.checkSender(read, only);
       const [saved] = await this.save([read], only);
       if (saved) return saved;
-      throw new AppError({
-        code: "traces.feedback_exists",
-        kind: "conflict",
-        message: "This feedback id is taken. Send another id, or none.",
-      });
+      throw idTaken();
     },
     async get(workspaceId: string, id: string): Promise<Feedback> {
       const found = await findFeedback(sql, workspaceId, id);

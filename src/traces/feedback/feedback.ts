@@ -28,3 +28,11 @@ export function feedbackNotFound(id: string): AppError {
     message: `Feedback ${id} not found. Check the id, and that the key belongs to its workspace.`,
   });
 }
+
+export function idTaken(): AppError {
+  return new AppError({
+    code: "traces.feedback_exists",
+    kind: "conflict",
+    message: "This feedback id is taken. Send another id, or none.",
+  });
+}

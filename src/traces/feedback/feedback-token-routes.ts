@@ -1,0 +1,134 @@
+import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
+import { invalidField } from "../../platform/errors.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { sends } from "../access.ts";
+import type { OneProjectRules } from "../ingest/one-project.ts";
+import { refuseWhole } from "../ingest/refused-part.ts";
+import { page } from "../list-query.ts";
+import { endOf, type FeedbackToken, newFeedbackToken } from "./feedback-token.ts";
+import type { FeedbackTokenService } from "./feedback-token-service.ts";
+
+const tag = "Feedback";
+const any = z.unknown().optional();
+const view = z.object({ id: z.guid(), url: z.string(), expires_at: z.string() });
+const given = { description: "Kept", schema: z.object({ message: z.string() }) };
+const open = { kind: "open" } as const;
+const maxTokens = 100;
+
+export function feedbackTokenRoutes(options: {
+  tokens: FeedbackTokenService;
+  oneProject: OneProjectRules;
+  clock: Clock;
+}): Route[] {
+  const { tokens, oneProject, clock } = options;
+  const toWire = (request: Request) => (token: FeedbackToken) => ({
+    id: token.id,
+    url: tokens.urlOf(token, request.url),
+    expires_at: token.expires_at,
+  });
+  return [
+    route(
+      {
+        method: "post",
+        path: "/api/v1/feedback/tokens",
+        operationId: "create_feedback_tokens",
+        summary: "Make a link with which feedback on a run may be given without a key",
+        description:
+          "One, or a list of several. A link stands for one piece of feedback; it ends after `expires_in` or at `expires_at`. Whoever has it may use it.",
+        tag,
+        access: sends,
+        body: z.union([newFeedbackToken, z.array(newFeedbackToken).min(1).max(maxTokens)]),
+        responses: {
+          200: { description: "The link, or the list of them", schema: z.union([view, z.array(view)]) },
+        },
+      },
+      async ({ c, caller, body }) => {
+        const sent = Array.isArray(body) ? body : [body];
+        const only = await oneProject.find(caller.workspaceId, caller.tracingProject);
+        const now = clock.now();
+        const asked = sent.map((each, index) => {
+          const expiresAt = endOf(each, now);
+          const at = Array.isArray(body) ? [index] : [];
+          if (!expiresAt)
+            throw invalidField(["body", ...at, "expires_at"], "must be in the future, and within a year");
+          const { run_id: runId, feedback_key: key, feedback_config: config, id } = each;
+          return { runId, key, config, expiresAt, feedbackId: id ?? undefined };
+        });
+        await refuseWhole(async () => {
+          for (const { runId } of asked) await oneProject.checkRun(caller.workspaceId, only, runId);
+        });
+        const made = (await tokens.create(caller.workspaceId, asked)).map(toWire(c.req.raw));
+        return json(200, Array.isArray(body) ? made : made[0]);
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/feedback/tokens",
+        operationId: "list_feedback_tokens",
+        summary: "List the feedback links of a run that have not ended",
+        description: "Asks for the right to write: whoever sees a link may use it.",
+        tag,
+        access: { kind: "workspace", role: "editor", scope: "traces:write" },
+        query: z.object({ run_id: z.guid(), ...page(100) }),
+        responses: { 200: { description: "A page of links, oldest first", schema: z.array(view) } },
+      },
+      async ({ c, caller, query }) => {
+        const { run_id: runId, limit, offset } = query;
+        const found = await tokens.list(caller.workspaceId, { runId, limit, offset });
+        return json(200, found.map(toWire(c.req.raw)));
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/feedback/tokens/{token}",
+        operationId: "give_feedback_by_token",
+        summary: "Give feedback with a link",
+        description: "Needs no key. Given again, it replaces what was given with this link before.",
+        tag,
+        access: open,
+        params: z.object({ token: z.guid() }),
+        body: z.looseObject({
+          score: any,
+          value: any,
+          comment: any,
+          correction: any,
+          metadata: z.record(z.string(), z.unknown()).nullish(),
+        }),
+        maxBodyBytes: 256 * 1024,
+        responses: { 200: given },
+        errors: [404, 413],
+      },
+      async ({ params, body }) => {
+        await refuseWhole(() => tokens.give(params.token, body));
+        return json(200, { message: "Feedback kept" });
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/feedback/tokens/{token}",
+        operationId: "give_feedback_by_link",
+        summary: "Give feedback by opening a link",
+        description: "The same with the score in the address, for a mail or a page without scripts.",
+        tag,
+        access: open,
+        params: z.object({ token: z.guid() }),
+        query: z.object({
+          score: z.coerce.number().optional(),
+          value: z.string().max(10_000).optional(),
+          comment: z.string().max(10_000).optional(),
+          correction: z.string().max(10_000).optional(),
+        }),
+        responses: { 200: given },
+        errors: [404],
+      },
+      async ({ params, query }) => {
+        await refuseWhole(() => tokens.give(params.token, query));
+        return json(200, { message: "Feedback kept" });
+      },
+    ),
+  ];
+}
