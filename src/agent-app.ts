@@ -1,6 +1,6 @@
 import { createAgentServer } from "./agent-server/agent-server.ts";
 import { AgentGuard } from "./agent-server/auth/agent-guard.ts";
-import { createInstanceGuard } from "./agent-server/auth/instance-guard.ts";
+import { bringsKey, createInstanceGuard } from "./agent-server/auth/instance-guard.ts";
 import { createProjectAuthenticator } from "./agent-server/auth/project-authenticator.ts";
 import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
 import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
@@ -219,6 +219,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     cors,
     documents: file.http?.disable_meta ? [] : [document],
     validateResponses: config.validateResponses,
+    ...(config.instanceSecret === undefined ? {} : { isKeyed: bringsKey }),
     ...(loggingRule ? { loggedHeaders: (headers) => headersToLog(headers, loggingRule) } : {}),
   });
   const prefix = config.mountPrefix ?? file.http?.mount_prefix;

@@ -64,6 +64,17 @@ describe("who may enter", () => {
     expect((await ask("Bearer somebody")).status).toBe(200);
   });
 
+  it("takes JSON under any type from whoever brought a key, the platform's or the project's", async () => {
+    const post = (url: string, headers: Record<string, string>) =>
+      fetch(`${url}/threads`, { method: "POST", body: "{}", headers });
+    const own = { "x-api-key": plane.apiKey, "x-tenant-id": plane.workspaceId };
+    for (const type of ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded"]) {
+      expect((await post(plain.url, { ...own, "content-type": type })).status).toBe(200);
+      const bearer = { authorization: "Bearer somebody", "content-type": type };
+      expect((await post(guarded.url, bearer)).status).toBe(200);
+    }
+  });
+
   it("asks WebSockets the same", async () => {
     const status = (url: string, headers: Record<string, string>) =>
       new Promise<number>((resolve) => {

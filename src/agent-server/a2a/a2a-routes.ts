@@ -74,10 +74,10 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         },
         errors: [404],
       },
-      async ({ caller, params, c }) => {
+      async ({ caller, keyed, params, c }) => {
         const { headers, signal } = c.req.raw;
         const assistant = await a2a.assistant(caller, params.assistant_id);
-        const body = await readRpcBody(c.req.raw);
+        const body = await readRpcBody(c.req.raw, keyed);
         if ("refusal" in body) return body.refusal;
         const message = readMessage(body.value);
         if (message.kind === "invalid") return refuse(message.message, rpcCodes.invalidRequest, message.id);

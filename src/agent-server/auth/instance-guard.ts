@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { carriesKey } from "../../platform/http/carried-key.ts";
 import type { OnRequest, OnUpgrade } from "../../platform/http/server.ts";
 
 const header = "x-treadle-instance-secret";
@@ -11,6 +12,11 @@ const refusal = JSON.stringify({
 /** Said by the gateway of a caller who holds a credential of the deployment's workspace. */
 export function isOperator(headers: Headers): boolean {
   return headers.get(callerHeader) === "operator";
+}
+
+/** Said by the gateway of whoever brought a key, which the gateway has checked and kept. */
+export function bringsKey(headers: Headers): boolean {
+  return isOperator(headers) || headers.get(callerHeader) === "key" || carriesKey(headers);
 }
 
 export type InstanceGuard = { onRequest: OnRequest; onUpgrade(next: OnUpgrade): OnUpgrade };

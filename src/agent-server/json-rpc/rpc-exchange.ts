@@ -14,8 +14,11 @@ import {
 } from "./json-rpc.ts";
 
 /** The JSON of a body, or the answer to one that is none. */
-export async function readRpcBody(request: Request): Promise<{ value: unknown } | { refusal: Response }> {
-  requireJsonType(request.headers.get("content-type"));
+export async function readRpcBody(
+  request: Request,
+  keyed: boolean,
+): Promise<{ value: unknown } | { refusal: Response }> {
+  requireJsonType(request.headers.get("content-type"), keyed);
   const bytes = await readBytes(request, defaultMaxBodyBytes);
   try {
     const value = parseJson(bytes);

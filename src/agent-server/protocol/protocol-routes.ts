@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
+import { requireJsonType } from "../../platform/http/body.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/sse.ts";
@@ -61,7 +62,8 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
         400: { description: "The envelope is malformed.", schema: errorAnswer },
       },
     },
-    async ({ caller, params: { thread_id: threadId }, c }) => {
+    async ({ caller, keyed, params: { thread_id: threadId }, c }) => {
+      requireJsonType(c.req.raw.headers.get("content-type"), keyed);
       const body = parseCommand(await c.req.raw.text());
       const command = commandEnvelope.safeParse(body);
       if (!command.success) return json(400, errorEnvelope(idOf(body), malformedEnvelope()));

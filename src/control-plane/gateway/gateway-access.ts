@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
 import { type Authorize, checkDemand } from "../../platform/http/access.ts";
 import type { Caller } from "../../platform/http/caller.ts";
+import { isKey } from "../../platform/http/carried-key.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { allCredentials, type CallerFacts } from "./request-headers.ts";
 import type { Target } from "./target.ts";
@@ -40,7 +41,8 @@ export async function admit(request: AdmissionRequest, options: AdmissionOptions
   const caller = await authorizeWith(request, options.authorize);
   if (!target || !mayEnter(caller, target)) throw notFound(request.slug);
   requireRole(caller!, request);
-  return { target, usesOwnAuth: false, operator: false, platformCredentials: allCredentials };
+  const keyed = isKeyed(request);
+  return { target, usesOwnAuth: false, operator: false, keyed, platformCredentials: allCredentials };
 }
 
 /** The platform's credentials stop here; those of the project itself go on to it. */
@@ -60,7 +62,7 @@ async function admitToOwnAuth(
   if (platformCredentials.size > 1 || tenant === target.workspaceId) platformCredentials.add("x-tenant-id");
   const operator =
     headers["x-auth-scheme"] !== undefined && (await isOperator(request, target, options.authorize));
-  return { target, usesOwnAuth: true, operator, platformCredentials };
+  return { target, usesOwnAuth: true, operator, keyed: isKeyed(request), platformCredentials };
 }
 
 /** Only with a credential of the deployment's workspace: to be on this machine proves nothing here. */
@@ -77,6 +79,11 @@ async function isOperator(request: AdmissionRequest, target: Target, authorize: 
   if (caller === null || caller.via === "loopback" || !mayEnter(caller, target)) return false;
   requireRole(caller, request);
   return true;
+}
+
+function isKeyed({ headers }: AdmissionRequest): boolean {
+  const apiKey = headers["x-api-key"];
+  return isKey(typeof apiKey === "string" ? apiKey : null, headers.authorization ?? null);
 }
 
 function authorizeWith(request: AdmissionRequest, authorize: Authorize): Promise<Caller | null> {

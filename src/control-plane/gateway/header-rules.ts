@@ -17,6 +17,8 @@ export const hopByHop = new Set([
 /** Told to an agent by the gateway alone, in its own words. Clients' are cut. */
 export const callerHeader = "x-treadle-caller";
 export const operatorWord = "operator";
+/** Somebody who brought a key: with one, JSON may come under any content type. */
+export const keyWord = "key";
 
 /** By these an agent decides who is calling. From a client they count only with a credential of the platform. */
 export const callerHeaders: ReadonlySet<string> = new Set(["x-auth-scheme"]);

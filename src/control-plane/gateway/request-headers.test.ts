@@ -9,9 +9,15 @@ const facts = {
   prefix: "/d/x",
   remote: "10.0.0.1",
 };
-const plain: CallerFacts = { usesOwnAuth: false, operator: false, platformCredentials: allCredentials };
+const plain: CallerFacts = {
+  usesOwnAuth: false,
+  operator: false,
+  keyed: false,
+  platformCredentials: allCredentials,
+};
 const own: CallerFacts = {
   usesOwnAuth: true,
+  keyed: false,
   operator: false,
   platformCredentials: new Set(["x-service-key"]),
 };
@@ -63,6 +69,11 @@ describe("what is passed on to a deployed server", () => {
   it("says of an operator that it is one", () => {
     const headers = sent({ "x-auth-scheme": "langsmith" }, { ...own, operator: true });
     expect(headers).toMatchObject({ "x-auth-scheme": "langsmith", "x-treadle-caller": "operator" });
+  });
+
+  it("says of others whether they brought a key, and says it itself", () => {
+    expect(sent({ "x-api-key": "k" }, { ...plain, keyed: true })["x-treadle-caller"]).toBe("key");
+    expect(sent({ "x-treadle-caller": "key" })).not.toHaveProperty("x-treadle-caller");
   });
 
   it("holds no credential of the platform, but those of a project that authenticates itself", () => {

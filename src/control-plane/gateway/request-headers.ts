@@ -9,6 +9,7 @@ import {
   credentialHeaders,
   hopByHop,
   isDecidedHere,
+  keyWord,
   mayConnectionName,
   operatorWord,
   plainName,
@@ -28,6 +29,8 @@ export type CallerFacts = {
   usesOwnAuth: boolean;
   /** Holds a credential of the deployment's workspace, and asks to be let in as its operator. */
   operator: boolean;
+  /** Brought a key, of the platform or of the project. */
+  keyed: boolean;
   /** Which of the credential headers hold the platform's; the others are the project's own. */
   platformCredentials: ReadonlySet<string>;
 };
@@ -67,6 +70,7 @@ export function requestHeaders(
   }
   if (facts.secret !== null) headers.push(instanceSecretHeader, facts.secret);
   if (caller.operator) headers.push(callerHeader, operatorWord);
+  else if (caller.keyed) headers.push(callerHeader, keyWord);
   return headers;
 }
 

@@ -61,15 +61,19 @@ function byteLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** A missing type is taken as JSON; another declared type is refused. */
-export function requireJsonType(contentType: string | null): void {
-  if (contentType === null || contentType.trim() === "") return;
-  const type = contentType.split(";", 1)[0]!.trim().toLowerCase();
+/**
+ * With a key JSON may come under any type or none. Without one it must say that it is JSON: forms, plain text and bodies
+ * without a type are what a page of another site can send without asking.
+ */
+export function requireJsonType(contentType: string | null, keyed: boolean): void {
+  if (keyed) return;
+  const type = (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type === "application/json" || type.endsWith("+json")) return;
   throw new AppError({
     code: "request.unsupported_media_type",
     kind: "unsupported_media_type",
-    message: "The body must be JSON. Send it with Content-Type: application/json.",
+    message:
+      "Without an API key a body must be sent with Content-Type: application/json. Add that header, or send X-Api-Key.",
   });
 }
 

@@ -41,9 +41,10 @@ describe("200", () => {
     const answer = await call("/ok", { method: "HEAD" });
     expect([answer.status, answer.text]).toEqual([200, ""]);
   });
-  it("accepts JSON without a content type and an empty body as {}", async () => {
+  it("accepts JSON without a content type from whoever brings a key, and an empty body as {}", async () => {
     const bytes = new TextEncoder().encode('{"name":"abc"}');
-    expect((await call("/things", { method: "POST", body: bytes })).status).toBe(201);
+    const headers = { "x-api-key": "admin" };
+    expect((await call("/things", { method: "POST", body: bytes, headers })).status).toBe(201);
     expect((await call("/free", { method: "POST" })).body).toEqual({});
     expect((await post("/free", "  ")).body).toEqual({});
   });

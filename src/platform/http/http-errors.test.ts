@@ -151,11 +151,18 @@ describe("413", () => {
 });
 
 describe("415", () => {
-  it("refuses a declared type that is not JSON", async () => {
-    expect((await post("/free", "a=1", { "content-type": "application/x-www-form-urlencoded" })).status).toBe(
-      415,
-    );
-    expect((await post("/free", "{}", { "content-type": "text/plain" })).status).toBe(415);
+  const types = ["application/x-www-form-urlencoded", "text/plain", ""];
+  const passwords = { authorization: "Basic dXNlcjpwYXNz" };
+  it.each(types)("refuses the type %j without a key", async (type) => {
+    expect((await post("/free", "{}", { "content-type": type })).status).toBe(415);
+    expect((await post("/free", "{}", { "content-type": type, ...passwords })).status).toBe(415);
+    expect((await post("/free", "{}", { "content-type": type, "x-api-key": " " })).status).toBe(415);
+  });
+  it.each(types)("takes JSON as %j with a key", async (type) => {
+    const keys: Record<string, string>[] = [{ "x-api-key": "admin" }, { authorization: "Bearer token" }];
+    for (const key of keys)
+      expect((await post("/free", '{"a":1}', { "content-type": type, ...key })).body).toEqual({ a: 1 });
+    expect((await post("/free", "a=1", { "content-type": type, "x-api-key": "admin" })).status).toBe(422);
   });
 });
 

@@ -30,6 +30,8 @@ export type HttpAppOptions = {
   validateResponses: boolean;
   idempotency?: IdempotencyStore;
   loggedHeaders?: PickHeaders;
+  /** Whether a request brings a key, where that is said in another way than by the key itself. */
+  isKeyed?: (headers: Headers) => boolean;
   /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
   aliases?: Record<string, string[]>;
 };

@@ -10,6 +10,7 @@ import {
   requireJsonType,
 } from "./body.ts";
 import type { Caller } from "./caller.ts";
+import { carriesKey } from "./carried-key.ts";
 import { decorate } from "./decorate-response.ts";
 import { errorResponse } from "./error-response.ts";
 import { askerOf, runOnce } from "./idempotency.ts";
@@ -27,7 +28,7 @@ type HonoHandler = (c: Context<HttpHono>) => Promise<Response>;
 export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandler {
   const { spec } = route;
   const { authorize, cors, options } = pipeline;
-  const { logger, validateResponses, idempotency } = options;
+  const { logger, validateResponses, idempotency, isKeyed = carriesKey } = options;
   if (spec.idempotent && spec.rawBody) {
     throw new Error(`${spec.operationId}: a route that reads its own body cannot be idempotent`);
   }
@@ -64,8 +65,17 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
       }
       const params = readParams(c);
       const query = readQuery(raw.url);
-      const { body, bytes } = await readBody(c);
-      const request = { params, query, body, caller, c, requestId } as unknown as RouteRequest<RouteSpec>;
+      const keyed = isKeyed(headers);
+      const { body, bytes } = await readBody(c, keyed);
+      const request = {
+        params,
+        query,
+        body,
+        caller,
+        keyed,
+        c,
+        requestId,
+      } as unknown as RouteRequest<RouteSpec>;
       const key = keepsAnswers ? headers.get("idempotency-key") : null;
       if (key === null || caller === null) response = await answer(request);
       else {
@@ -161,7 +171,7 @@ function queryReader(spec: RouteSpec): (url: string) => unknown {
 type ReadBody = { body: unknown; bytes: Uint8Array };
 const noBody: ReadBody = { body: undefined, bytes: new Uint8Array() };
 
-function bodyReader(spec: RouteSpec): (c: Context) => ReadBody | Promise<ReadBody> {
+function bodyReader(spec: RouteSpec): (c: Context, keyed: boolean) => ReadBody | Promise<ReadBody> {
   const { body: schema, rawBody } = spec;
   const maxBytes = spec.maxBodyBytes ?? defaultMaxBodyBytes;
   if (rawBody) {
@@ -176,10 +186,10 @@ function bodyReader(spec: RouteSpec): (c: Context) => ReadBody | Promise<ReadBod
       return noBody;
     };
   }
-  return async (c) => {
+  return async (c, keyed) => {
     const bytes = await readBytes(c.req.raw, maxBytes);
     // A type without a body says nothing.
-    if (bytes.byteLength > 0) requireJsonType(c.req.raw.headers.get("content-type"));
+    if (bytes.byteLength > 0) requireJsonType(c.req.raw.headers.get("content-type"), keyed);
     const value = parseJson(bytes);
     if (value !== undefined) return { body: validate(schema, value, "body"), bytes };
     const empty = schema.safeParse({});

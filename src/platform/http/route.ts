@@ -77,6 +77,8 @@ export type RouteRequest<S extends RouteSpec> = {
   body: Parsed<S["body"]>;
   /** Null only on open routes. */
   caller: S["access"]["kind"] extends "open" ? null : Caller;
+  /** It brings a key, which no page of another site can do unasked: JSON may come under any content type. */
+  keyed: boolean;
   c: Context;
   requestId: string;
 };
