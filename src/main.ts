@@ -15,6 +15,7 @@ import { register as registerLogs } from "./cli/logs.ts";
 import { register as registerMigrate } from "./cli/migrate.ts";
 import { createProgram, type GlobalOptions } from "./cli/program.ts";
 import { register as registerRevisions } from "./cli/revisions.ts";
+import { register as registerAudit } from "./cli/audit.ts";
 import { register as registerRuns } from "./cli/runs.ts";
 import { register as registerUp } from "./cli/up.ts";
 
@@ -29,6 +30,7 @@ const commands: Record<string, Register[]> = {
     registerDeployments,
     registerRevisions,
     registerRuns,
+    registerAudit,
     registerExport,
     registerConnect,
     registerLogin,

@@ -1,5 +1,6 @@
 import { useSearch } from "wouter";
 import { Page, PageHeader, Tabs } from "../../ui/index.ts";
+import { AuditTab } from "./audit-tab.tsx";
 import { KeysTab } from "./keys-tab.tsx";
 import { MembersTab } from "./members-tab.tsx";
 import { SessionsTab } from "./sessions-tab.tsx";
@@ -11,6 +12,7 @@ const tabs = [
   { id: "members", label: "Members", href: "/settings?tab=members" },
   { id: "sessions", label: "Sessions", href: "/settings?tab=sessions" },
   { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
+  { id: "audit", label: "Audit", href: "/settings?tab=audit" },
 ] as const;
 
 export default function SettingsPages() {
@@ -24,6 +26,7 @@ export default function SettingsPages() {
       {current === "members" && <MembersTab />}
       {current === "sessions" && <SessionsTab />}
       {current === "workspaces" && <WorkspacesTab />}
+      {current === "audit" && <AuditTab />}
     </Page>
   );
 }
