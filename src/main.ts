@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { register as registerAgent } from "./cli/agent.ts";
+import { register as registerAudit } from "./cli/audit.ts";
 import { register as registerCompletion } from "./cli/completion.ts";
 import { register as registerConfig } from "./cli/config.ts";
 import { register as registerConnect } from "./cli/connect.ts";
@@ -15,7 +16,6 @@ import { register as registerLogs } from "./cli/logs.ts";
 import { register as registerMigrate } from "./cli/migrate.ts";
 import { createProgram, type GlobalOptions } from "./cli/program.ts";
 import { register as registerRevisions } from "./cli/revisions.ts";
-import { register as registerAudit } from "./cli/audit.ts";
 import { register as registerRuns } from "./cli/runs.ts";
 import { register as registerUp } from "./cli/up.ts";
 

@@ -13,6 +13,7 @@ const auditEvent = z.looseObject({
   actor: z.looseObject({ kind: z.string(), email: nullable, api_key_name: nullable }),
   target: z.looseObject({ kind: z.string(), id: nullable, name: nullable }).nullable(),
   address: nullable,
+  details: z.record(z.string(), z.unknown()),
 });
 const page = z.looseObject({ resources: z.array(auditEvent), next_cursor: z.string().nullable() });
 const pageSize = 200;
@@ -35,26 +36,36 @@ export async function showAudit(options: AuditOptions): Promise<void> {
     cursor = answer.next_cursor ?? undefined;
   } while (cursor !== undefined && found.length < options.limit);
   output.data(found);
+  if (found.length === 0) {
+    output.line("Nothing like that was recorded.");
+    return;
+  }
   const now = new Date();
   printTable(
     output,
     [
       { head: "WHEN" },
-      { head: "WHO" },
-      { head: "WITH" },
       { head: "WHAT" },
-      { head: "TARGET", flexible: true },
-      { head: "FROM" },
       { head: "OUTCOME" },
+      { head: "WHO", flexible: true },
+      { head: "WITH", flexible: true },
+      { head: "FROM" },
+      { head: "TO WHAT", flexible: true },
     ],
     found.map((event) => [
       formatAge(event.at, now),
+      { text: event.action, style: "bold" as const },
+      outcomeText(event),
       event.actor.email ?? event.actor.kind,
       event.actor.api_key_name ?? "",
-      { text: event.action, style: "bold" as const },
-      event.target ? `${event.target.kind} ${event.target.name ?? event.target.id ?? ""}`.trim() : "",
       event.address ?? "",
-      event.outcome === "done" ? "done" : `${event.outcome} (${event.error_code ?? ""})`,
+      event.target ? `${event.target.kind} ${event.target.name ?? event.target.id ?? ""}`.trim() : "",
     ]),
   );
+}
+
+function outcomeText({ outcome, error_code, details }: z.output<typeof auditEvent>): string {
+  const why = error_code ? `${outcome}: ${error_code}` : outcome;
+  // A flood is a few rows and one with the count of the others.
+  return typeof details.more === "number" ? `${why} (and ${details.more} more)` : why;
 }

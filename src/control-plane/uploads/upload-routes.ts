@@ -17,7 +17,10 @@ export function uploadRoutes(service: UploadService): Route[] {
           "PUT the .tar.gz there within the hour, then name `object_path` as `source_tarball_path`.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "deploy" },
-        audit: { action: "deployment.uploaded", target: { kind: "deployment", id: "params.deployment_id" } },
+        audit: {
+          action: "deployment.upload_url_created",
+          target: { kind: "deployment", id: "params.deployment_id" },
+        },
         params: z.object({ deployment_id: id }),
         responses: {
           200: {

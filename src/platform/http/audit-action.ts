@@ -20,7 +20,7 @@ export const auditActions = {
   "deployment.secrets_changed": "Set the secrets of a deployment",
   "deployment.deleted": "Deleted a deployment",
   "deployment.token_created": "Made a token for a deployment",
-  "deployment.uploaded": "Uploaded a project",
+  "deployment.upload_url_created": "Made an address to upload a project to",
   "revision.created": "Created a revision",
   "revision.redeployed": "Deployed a revision again",
   "revision.interrupted": "Stopped a revision's deployment",

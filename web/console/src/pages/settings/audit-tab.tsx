@@ -1,126 +1,115 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { api } from "../../api/client.ts";
+import { useMutation } from "@tanstack/react-query";
+import { Download, ScrollText } from "lucide-react";
+import { useSearchParams } from "wouter";
 import { resourcesOf } from "../../api/pages.ts";
-import { Badge, Field, ListState, Section, Select, ShowMore, Table, Time } from "../../ui/index.ts";
+import {
+  Button,
+  EmptyState,
+  ErrorLine,
+  Field,
+  ListState,
+  Section,
+  Select,
+  ShowMore,
+} from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
+import { type AuditQuestion, saveAuditEvents, useAuditEvents } from "./audit-api.ts";
+import { AuditTable } from "./audit-table.tsx";
 import { auditWords } from "./audit-words.ts";
 import { useMembers } from "./settings-api.ts";
 
-type AuditEvent = {
-  id: string;
-  at: string;
-  action: keyof typeof auditWords;
-  outcome: "done" | "refused" | "failed";
-  error_code: string | null;
-  actor: {
-    kind: "person" | "service" | "loopback" | "anonymous" | "system";
-    email: string | null;
-    api_key_name: string | null;
-  };
-  target: { kind: string; id: string | null; name: string | null } | null;
-  address: string | null;
-  user_agent: string | null;
-  details: { more?: number };
-};
-type Page = { resources: AuditEvent[]; next_cursor: string | null };
-
-const actorWords = {
-  person: "A person",
-  service: "A service",
-  loopback: "This machine, without a key",
-  anonymous: "Somebody unknown",
-  system: "The server",
-} as const;
-const tones = { done: "good", refused: "warn", failed: "bad" } as const;
 const actions = [
   { value: "", label: "Everything" },
   ...Object.entries(auditWords).map(([value, label]) => ({ value, label })),
+];
+const outcomes = [
+  { value: "", label: "Any" },
+  { value: "done", label: "Done" },
+  { value: "refused", label: "Refused" },
+  { value: "failed", label: "Failed" },
+];
+const spans = [
+  { value: "", label: "Any time" },
+  { value: "1", label: "Last 24 hours" },
+  { value: "7", label: "Last 7 days" },
+  { value: "30", label: "Last 30 days" },
 ];
 
 /** Who did what to what, from where, with which key. */
 export function AuditTab() {
   const mayRead = useCan("admin");
-  const [action, setAction] = useState("");
-  const [person, setPerson] = useState("");
+  const [params, setParams] = useSearchParams();
+  const asked: AuditQuestion = {
+    action: params.get("action") ?? "",
+    outcome: params.get("outcome") ?? "",
+    user_id: params.get("user") ?? "",
+    lastDays: params.get("days") ?? "",
+  };
   const members = resourcesOf(useMembers().data) ?? [];
-  const found = useInfiniteQuery({
-    queryKey: ["settings", "audit", action, person],
-    enabled: mayRead,
-    // What happens is not hinted at.
-    staleTime: 0,
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({ limit: "50" });
-      if (action !== "") query.set("action", action);
-      if (person !== "") query.set("user_id", person);
-      if (pageParam !== "") query.set("cursor", pageParam);
-      return api.get<Page>(`/v2/audit-events?${query}`, { signal });
-    },
-    getNextPageParam: (last) => last.next_cursor ?? undefined,
-  });
-  if (!mayRead) return <Section title="Audit log">Only admins of the workspace read the audit log.</Section>;
+  const found = useAuditEvents(asked, mayRead);
+  const save = useMutation({ mutationFn: () => saveAuditEvents(asked) });
+  if (!mayRead) {
+    return (
+      <Section title="Audit log">
+        <EmptyState icon={ScrollText} title="The audit log is for admins">
+          Ask an admin of this workspace to look something up, or to change your role.
+        </EmptyState>
+      </Section>
+    );
+  }
+  const choose = (name: string, value: string) =>
+    setParams((before) => {
+      const next = new URLSearchParams(before);
+      if (value === "") next.delete(name);
+      else next.set(name, value);
+      return next;
+    });
   const people = members.map(({ user_id, name, email }) => ({ value: user_id, label: name || email }));
+  const choices = [
+    { label: "What", name: "action", value: asked.action, options: actions },
+    {
+      label: "Who",
+      name: "user",
+      value: asked.user_id,
+      options: [{ value: "", label: "Everybody" }, ...people],
+    },
+    { label: "Outcome", name: "outcome", value: asked.outcome, options: outcomes },
+    { label: "When", name: "days", value: asked.lastDays, options: spans },
+  ];
   return (
-    <Section title="Audit log">
-      <p className="muted">Who did what, from where and with which key. Nobody can change or delete an entry.</p>
-      <div className="row">
-        <Field label="What">
-          <Select value={action} onChange={(event) => setAction(event.target.value)} options={actions} />
-        </Field>
-        <Field label="Who">
-          <Select
-            value={person}
-            onChange={(event) => setPerson(event.target.value)}
-            options={[{ value: "", label: "Everybody" }, ...people]}
-          />
-        </Field>
+    <Section
+      title="Audit log"
+      actions={
+        <Button icon={Download} busy={save.isPending} onClick={() => save.mutate()}>
+          Export as JSON lines
+        </Button>
+      }
+    >
+      <p className="muted">
+        Who did what, from where and with which key. Nobody can change or delete an entry.
+      </p>
+      <ErrorLine error={save.error} />
+      <div className="audit-filters">
+        {choices.map(({ label, name, value, options }) => (
+          <Field key={name} label={label}>
+            <Select value={value} onChange={(event) => choose(name, event.target.value)} options={options} />
+          </Field>
+        ))}
       </div>
-      <ListState of={found} rows={resourcesOf(found.data)} lines={4} height="3rem">
-        {(rows) => (
-          <Table
-            label="Audit log"
-            rows={rows}
-            rowKey={({ id }) => id}
-            columns={[
-              { key: "at", header: "When", cell: (row: AuditEvent) => <Time at={row.at} /> },
-              { key: "who", header: "Who", cell: (row) => <Who actor={row.actor} /> },
-              { key: "what", header: "What", cell: (row) => <b>{auditWords[row.action] ?? row.action}</b> },
-              {
-                key: "target",
-                header: "To what",
-                grow: true,
-                cell: (row) => <span className="break">{row.target?.name ?? row.target?.id ?? "–"}</span>,
-              },
-              {
-                key: "from",
-                header: "From where",
-                cell: (row) => <code title={row.user_agent ?? ""}>{row.address ?? "–"}</code>,
-              },
-              {
-                key: "outcome",
-                header: "Outcome",
-                cell: (row) => (
-                  <span className="row" title={row.error_code ?? ""}>
-                    <Badge tone={tones[row.outcome]}>{row.outcome}</Badge>
-                    {row.details.more !== undefined && <span>and {row.details.more} more</span>}
-                  </span>
-                ),
-              },
-            ]}
-          />
-        )}
+      <ListState
+        of={found}
+        rows={resourcesOf(found.data)}
+        lines={4}
+        height="3rem"
+        empty={
+          <EmptyState icon={ScrollText} title="Nothing like that was recorded">
+            Choose less narrowly above.
+          </EmptyState>
+        }
+      >
+        {(rows) => <AuditTable rows={rows} />}
       </ListState>
       <ShowMore of={found} />
     </Section>
-  );
-}
-
-function Who({ actor }: { actor: AuditEvent["actor"] }) {
-  return (
-    <span>
-      {actor.email ?? actorWords[actor.kind]}
-      {actor.api_key_name !== null && <span className="muted"> with {actor.api_key_name}</span>}
-    </span>
   );
 }
