@@ -6,6 +6,13 @@ import * as module from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  announceDescriptor,
+  handoverDescriptor,
+  leaveInFile,
+  splitEnvironment,
+  takeHandedOver,
+} from "./secret-handover.js";
 
 const oldest = [22, 18];
 // Half of what Node takes by default: 45 MB less for an idle server, and the flag only works at start.
@@ -33,27 +40,42 @@ function findPinnedNode() {
 
 const valueOptions = ["--data-dir", "--url", "--api-key", "--workspace", "--profile"];
 
-/** By the first word that is neither an option nor an option's value: the command. */
-function isServer() {
-  const command = process.argv
-    .slice(2)
-    .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
-  return command === "up" || command === "agent";
-}
+/** The first word that is neither an option nor an option's value. */
+const command = process.argv
+  .slice(2)
+  .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
+const isServer = command === "up" || command === "agent";
+/** An agent's environment is its project's own. */
+const handsOver = command === "up" && process.platform !== "win32";
 
-/** Whether to begin again in the same process, with the server's flags; somebody's own choice stays. */
-function wantsServerFlags() {
-  const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
+/** Begins again in the same process, with the server's flags and without secrets in its environment. */
+function beginAgain() {
   const possible = typeof process.execve === "function" && process.platform !== "win32" && !process.send;
-  return possible && isServer() && !given.includes(memoryFlag);
+  if (!possible || !isServer) return;
+  const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
+  // Somebody's own choice stays.
+  const flags = given.includes(memoryFlag) ? [] : serverFlags;
+  const parts = handsOver ? splitEnvironment(process.env) : { secrets: null, rest: process.env };
+  if (flags.length === 0 && parts.secrets === null) return;
+  const rest = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
+  const args = [process.execPath].concat(process.execArgv, flags, rest);
+  process.execve(process.execPath, args, leaveInFile(parts));
 }
 
 function runWith(binary) {
   // The fourth channel carries nothing: it closes when this process dies, and the child then stops too.
-  const flags = isServer() ? serverFlags : [];
+  const flags = isServer ? serverFlags : [];
+  const parts = handsOver ? splitEnvironment(process.env) : { secrets: null, rest: process.env };
   const child = spawn(binary, flags.concat(fileURLToPath(import.meta.url), process.argv.slice(2)), {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: announceDescriptor(parts),
+    stdio: ["inherit", "inherit", "inherit", "ipc"].concat(parts.secrets === null ? [] : "pipe"),
   });
+  if (parts.secrets !== null) {
+    const pipe = child.stdio[handoverDescriptor];
+    // A child that could not be started reads nothing; its end tells the story.
+    pipe.on("error", () => undefined);
+    pipe.end(JSON.stringify(parts.secrets));
+  }
   ["SIGINT", "SIGTERM", "SIGHUP"].forEach((signal) => {
     process.on(signal, () => child.kill(signal));
   });
@@ -67,10 +89,8 @@ function runWith(binary) {
 }
 
 if (isRecentEnough(process.versions.node)) {
-  if (wantsServerFlags()) {
-    const rest = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
-    process.execve(process.execPath, [process.execPath].concat(process.execArgv, serverFlags, rest));
-  }
+  beginAgain();
+  takeHandedOver();
   if (module.enableCompileCache) module.enableCompileCache();
   // Node strips types in a checkout but refuses to inside node_modules, so the package carries dist.
   const entry = [join(root, "src", "main.ts"), join(root, "dist", "main.js")].find(existsSync);

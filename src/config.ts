@@ -17,6 +17,7 @@ import {
   maskSetting,
   parseSettings,
   publicUrlIsLoopback,
+  secretSettings,
 } from "./settings.ts";
 import { type SignInConfig, signInConfigOf, signInSettings } from "./sign-in-config.ts";
 
@@ -287,6 +288,11 @@ export function environmentWith(
 ): NodeJS.ProcessEnv {
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
   return { ...process.env, ...Object.fromEntries(given) };
+}
+
+/** Takes the platform's own secrets out of the environment once they were read: nothing it starts inherits them. */
+export function forgetSecrets(environment: NodeJS.ProcessEnv = process.env): void {
+  for (const name of [...secretSettings, "DATABASE_URL"]) delete environment[name];
 }
 
 /** One setting as it was written, unchecked: for what must work even when another setting is wrong. */

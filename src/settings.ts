@@ -6,7 +6,7 @@ export const flag = z
   .enum(["1", "0", "true", "false", "yes", "no"])
   .transform((text) => text === "1" || text === "true" || text === "yes");
 
-const secretSettings = new Set([
+export const secretSettings: ReadonlySet<string> = new Set([
   "TREADLE_API_KEY",
   "TREADLE_SECRET_KEY",
   "TREADLE_PREVIOUS_SECRET_KEY",

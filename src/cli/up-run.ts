@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { type Config, environmentWith, readConfig } from "../config.ts";
+import { type Config, environmentWith, forgetSecrets, readConfig } from "../config.ts";
 import { prepareDataFolder, removeRuntimeFile, writeRuntimeFile } from "../platform/data-folder.ts";
 import { lockDataFolder } from "../platform/data-folder-lock.ts";
 import { formatBanner } from "./banner.ts";
@@ -22,6 +22,7 @@ export async function runUp(options: UpOptions): Promise<number> {
       TREADLE_DATA_DIR: options.dataDir,
     }),
   );
+  forgetSecrets();
   const logger = createServerLogger(config.logLevel, output);
   const stopSignal = watchStop(output);
   const { created } = await prepareDataFolder(config.dataDir);

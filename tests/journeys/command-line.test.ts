@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { cp, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { isRunning } from "../support/components/process-table.ts";
 import { runCommand } from "../support/components/run-command.ts";
@@ -97,8 +97,7 @@ describe("launcher", () => {
 
   test("without the bundled Node it says what to do", async () => {
     // A checkout of its own that has no node_modules beside or above it.
-    await mkdir(join(parent.path, "alone", "bin"), { recursive: true });
-    await copyFile(treadleBin, join(parent.path, "alone", "bin", "treadle.js"));
+    await cp(dirname(treadleBin), join(parent.path, "alone", "bin"), { recursive: true });
     await writeFile(join(parent.path, "alone", "package.json"), '{ "type": "module" }');
     await expect(
       runCommand(process.execPath, [...asOldNode, join(parent.path, "alone", "bin", "treadle.js"), "up"]),
