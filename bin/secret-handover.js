@@ -1,46 +1,53 @@
 // Plain JavaScript for any Node, as the file beside it.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 const secretName =
   /(API_KEY|SECRET|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|TOKEN|PASSWORD|PASSPHRASE|CREDENTIALS)$|^(DATABASE_UR[LI]|POSTGRES_URI(_CUSTOM)?)$/i;
+const urlWithPassword = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:[^/?#]*@/i;
+// Node reads these before any code of ours runs.
+const readByNode = /^(NODE_.*|.*_proxy)$/i;
 const placeName = "TREADLE_HANDED_OVER";
-/** The descriptor after the launcher's channel. */
-export const handoverDescriptor = 4;
+
+function isSecret(name, value) {
+  return !readByNode.test(name) && (secretName.test(name) || urlWithPassword.test(value));
+}
 
 /**
  * The environment a process was started with stays readable in /proc for its whole life, whatever it deletes later.
- * So a server is started without secrets, and gets them another way.
+ * So a server begins without secrets, and takes them from a file that it removes.
  */
-export function splitEnvironment(environment) {
+export function withoutSecrets(environment) {
   const entries = Object.entries(environment);
-  const secrets = Object.fromEntries(entries.filter(([name]) => secretName.test(name)));
-  const rest = Object.fromEntries(entries.filter(([name]) => !secretName.test(name)));
-  return Object.keys(secrets).length === 0 ? { secrets: null, rest } : { secrets, rest };
+  const secrets = entries.filter(([name, value]) => isSecret(name, value));
+  if (secrets.length === 0) return environment;
+  const rest = Object.fromEntries(entries.filter(([name, value]) => !isSecret(name, value)));
+  const file = join(makeFolder(), "environment");
+  writeFileSync(file, JSON.stringify(Object.fromEntries(secrets)), { mode: 0o600 });
+  return Object.assign(rest, { [placeName]: file });
 }
 
-/** For a process that takes the place of this one: no descriptor stays open, so a file in memory that it removes. */
-export function leaveInFile({ secrets, rest }) {
-  if (secrets === null) return rest;
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "treadle-"));
-  const file = join(folder, "environment");
-  writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
-  return { ...rest, [placeName]: file };
+/** In memory where there is such a place; only this user may enter it. */
+function makeFolder() {
+  try {
+    return mkdtempSync("/dev/shm/treadle-");
+  } catch {
+    return mkdtempSync(join(tmpdir(), "treadle-"));
+  }
 }
 
-/** For a process that this one starts: written into its own descriptor. */
-export function announceDescriptor({ secrets, rest }) {
-  return secrets === null ? rest : { ...rest, [placeName]: String(handoverDescriptor) };
-}
-
-/** Takes what was handed over into this process's own memory. */
-export function takeHandedOver() {
-  const place = process.env[placeName];
-  if (place === undefined) return;
+/** Into this process's own memory. */
+export function takeSecrets() {
+  const file = process.env[placeName];
+  if (file === undefined) return;
   delete process.env[placeName];
-  const isDescriptor = /^\d+$/.test(place);
-  const text = readFileSync(isDescriptor ? Number(place) : place, "utf8");
-  if (!isDescriptor) rmSync(dirname(place), { recursive: true });
-  Object.assign(process.env, JSON.parse(text));
+  Object.assign(process.env, JSON.parse(readFileSync(file, "utf8")));
+  discardSecrets({ [placeName]: file });
+}
+
+/** For an environment that nobody was started with after all. */
+export function discardSecrets(environment) {
+  if (environment[placeName] !== undefined)
+    rmSync(dirname(environment[placeName]), { recursive: true, force: true });
 }

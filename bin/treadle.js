@@ -6,13 +6,7 @@ import * as module from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import {
-  announceDescriptor,
-  handoverDescriptor,
-  leaveInFile,
-  splitEnvironment,
-  takeHandedOver,
-} from "./secret-handover.js";
+import { discardSecrets, takeSecrets, withoutSecrets } from "./secret-handover.js";
 
 const oldest = [22, 18];
 // Half of what Node takes by default: 45 MB less for an idle server, and the flag only works at start.
@@ -45,8 +39,11 @@ const command = process.argv
   .slice(2)
   .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
 const isServer = command === "up" || command === "agent";
+
 /** An agent's environment is its project's own. */
-const handsOver = command === "up" && process.platform !== "win32";
+function serverEnvironment() {
+  return command === "up" && process.platform !== "win32" ? withoutSecrets(process.env) : process.env;
+}
 
 /** Begins again in the same process, with the server's flags and without secrets in its environment. */
 function beginAgain() {
@@ -55,31 +52,25 @@ function beginAgain() {
   const given = process.execArgv.concat(process.env.NODE_OPTIONS || "").join(" ");
   // Somebody's own choice stays.
   const flags = given.includes(memoryFlag) ? [] : serverFlags;
-  const parts = handsOver ? splitEnvironment(process.env) : { secrets: null, rest: process.env };
-  if (flags.length === 0 && parts.secrets === null) return;
+  const environment = serverEnvironment();
+  if (flags.length === 0 && environment === process.env) return;
   const rest = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
-  const args = [process.execPath].concat(process.execArgv, flags, rest);
-  process.execve(process.execPath, args, leaveInFile(parts));
+  process.execve(process.execPath, [process.execPath].concat(process.execArgv, flags, rest), environment);
 }
 
 function runWith(binary) {
-  // The fourth channel carries nothing: it closes when this process dies, and the child then stops too.
   const flags = isServer ? serverFlags : [];
-  const parts = handsOver ? splitEnvironment(process.env) : { secrets: null, rest: process.env };
+  const environment = serverEnvironment();
   const child = spawn(binary, flags.concat(fileURLToPath(import.meta.url), process.argv.slice(2)), {
-    env: announceDescriptor(parts),
-    stdio: ["inherit", "inherit", "inherit", "ipc"].concat(parts.secrets === null ? [] : "pipe"),
+    env: environment,
+    // The fourth channel carries nothing: it closes when this process dies, and the child then stops too.
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
-  if (parts.secrets !== null) {
-    const pipe = child.stdio[handoverDescriptor];
-    // A child that could not be started reads nothing; its end tells the story.
-    pipe.on("error", () => undefined);
-    pipe.end(JSON.stringify(parts.secrets));
-  }
   ["SIGINT", "SIGTERM", "SIGHUP"].forEach((signal) => {
     process.on(signal, () => child.kill(signal));
   });
   child.on("error", (error) => {
+    discardSecrets(environment);
     console.error(
       `Treadle could not start ${binary}: ${error.message}\nRun \`npm rebuild node\` and try again.`,
     );
@@ -90,7 +81,7 @@ function runWith(binary) {
 
 if (isRecentEnough(process.versions.node)) {
   beginAgain();
-  takeHandedOver();
+  takeSecrets();
   if (module.enableCompileCache) module.enableCompileCache();
   // Node strips types in a checkout but refuses to inside node_modules, so the package carries dist.
   const entry = [join(root, "src", "main.ts"), join(root, "dist", "main.js")].find(existsSync);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTempFolder, type TempFolder } from "./components/temp-folder.ts";
 
@@ -15,6 +16,8 @@ export type TreadleOptions = {
   nodeArgs?: string[];
   /** Another copy of the command, for instance an installed one. */
   bin?: string;
+  /** As `npm start` does it: `pid` and signals are then npm's. */
+  throughNpm?: boolean;
 };
 
 export type TreadleExit = {
@@ -91,8 +94,11 @@ type Launched = { child: ChildProcess; exited: Promise<TreadleExit>; stdout(): s
 
 function launch(args: string[], options: TreadleOptions): Launched {
   const { PATH = "", HOME = "/" } = process.env;
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.bin ?? treadleBin, ...args], {
-    cwd: options.cwd,
+  const [program, ...words] = options.throughNpm
+    ? ["npm", "start", "--silent", "--", ...args.slice(1)]
+    : [process.execPath, ...(options.nodeArgs ?? []), options.bin ?? treadleBin, ...args];
+  const child = spawn(program!, words, {
+    cwd: options.throughNpm ? dirname(dirname(treadleBin)) : options.cwd,
     env: { PATH, HOME, TREADLE_LOG_LEVEL: "warn", ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
     ...options.user,
