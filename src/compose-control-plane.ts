@@ -57,6 +57,7 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
     ...ground,
     deploymentsUrl: () => deploymentsUrlOf(config, internalUrl()),
     checkProject,
+    ownsDatabaseServer: config.databaseUrl === undefined,
     tracing: config.tracing ? tracingPort({ internalUrl, keys, projects }) : undefined,
     walls,
     runtime: chooseRuntime(config, walls, ground.logger, {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
+import { raiseDatabaseWalls } from "../platform/db/database-walls.ts";
 import type { Authorize } from "../platform/http/access.ts";
 import type { BeginRaw } from "../platform/http/raw-exchange.ts";
 import type { Route } from "../platform/http/route.ts";
@@ -39,7 +40,7 @@ import { createBuildTasks } from "./reconciler/build-tasks.ts";
 import { createExecutor } from "./reconciler/executor.ts";
 import { createLaunchPlanner } from "./reconciler/launch-planner.ts";
 import { maintain } from "./reconciler/maintenance.ts";
-import { readDeployment } from "./reconciler/observation-store.ts";
+import { listDatabaseNames, readDeployment } from "./reconciler/observation-store.ts";
 import type { Limits } from "./reconciler/plan.ts";
 import { createReconcileLease } from "./reconciler/reconcile-lease.ts";
 import { createReconciler } from "./reconciler/reconciler.ts";
@@ -73,6 +74,8 @@ export type ControlPlaneSettings = Limits & {
 export type ControlPlaneOptions = {
   database: Database;
   databaseUrl: string;
+  /** Nobody else keeps data on that PostgreSQL server. */
+  ownsDatabaseServer?: boolean;
   secretBox: SecretBox;
   clock: Clock;
   logger: Logger;
@@ -242,11 +245,26 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     inFlight: proxy.inFlight,
     limits: settings,
   });
+  /** Before anything is started: deployed code must find the platform's database shut. */
+  async function closeDatabases(): Promise<void> {
+    const roles = await listDatabaseNames(database.sql);
+    const open = await raiseDatabaseWalls(database.sql, {
+      ownsServer: options.ownsDatabaseServer ?? false,
+      roles,
+    });
+    if (open.length > 0)
+      logger.warn(
+        { databases: open },
+        "deployments may connect to these databases: have their owner run `revoke connect on database … from public`",
+      );
+  }
+
   const lease = createReconcileLease({
     database,
     logger,
     async onTaken() {
       await clearLeftBuilds(folder);
+      await closeDatabases();
       await supervisor.adopt(async (instance) => {
         const deployment = await readDeployment(database.sql, instance.deployment_id);
         const revision = await readRevision(database.sql, instance.revision_id);

@@ -36,6 +36,12 @@ export async function markDatabaseReady(sql: Sql, id: string): Promise<void> {
   await raw`update deployments set database_ready = true where id = ${id}`.execute(sql);
 }
 
+/** Of every deployment that still has one; a role goes by the name of its database. */
+export async function listDatabaseNames(sql: Sql): Promise<string[]> {
+  const rows = await sql.selectFrom("deployments").select("database_name").execute();
+  return rows.map(({ database_name }) => database_name);
+}
+
 export async function isNameTaken(sql: Sql, workspaceId: string, name: string): Promise<boolean> {
   const { rows } = await raw`
     select 1 from deployments where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null`.execute(

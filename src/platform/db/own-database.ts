@@ -17,6 +17,7 @@ export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabas
     const role = await raw`select 1 from pg_roles where rolname = ${name}`.execute(sql);
     const verb = role.rows.length > 0 ? "alter" : "create";
     await run(`${verb} role ${quoted} login password ${secret}`);
+    await limitOwnRole(sql, name);
     // To make a database for a role one must be a member of it.
     await run(`grant ${quoted} to current_user`);
     const known = await raw`select 1 from pg_database where datname = ${name}`.execute(sql);
@@ -29,6 +30,19 @@ export async function createOwnDatabase(sql: Sql, { name, password }: OwnDatabas
     if (sqlState(error) === "42501") throw notPermitted(error);
     throw error;
   }
+}
+
+/** Several servers of one deployment at once, each with a pool; far from what the server has for all. */
+export const ownRoleConnections = 40;
+
+/** A role is made without rights; these are what somebody may have given it, and what bounds its use of the server. */
+export async function limitOwnRole(sql: Sql, name: string): Promise<void> {
+  const quoted = identifier(name);
+  const run = (text: string) => raw.raw(text).execute(sql);
+  await run(`alter role ${quoted} nocreatedb nocreaterole connection limit ${ownRoleConnections}`);
+  // Its migrations may take a while; a transaction nobody goes on with holds up everybody's vacuum.
+  await run(`alter role ${quoted} set statement_timeout = '30min'`);
+  await run(`alter role ${quoted} set idle_in_transaction_session_timeout = '5min'`);
 }
 
 /** Ends the connections to it, too. */
