@@ -248,14 +248,24 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   /** Before anything is started: deployed code must find the platform's database shut. */
   async function closeDatabases(): Promise<void> {
     const roles = await listDatabaseNames(database.sql);
-    const open = await raiseDatabaseWalls(database.sql, {
+    const missing = await raiseDatabaseWalls(database.sql, {
       ownsServer: options.ownsDatabaseServer ?? false,
       roles,
     });
-    if (open.length > 0)
+    if (missing.platform !== null)
       logger.warn(
-        { databases: open },
-        "deployments may connect to these databases: have their owner run `revoke connect on database … from public`",
+        { database: missing.platform },
+        "roles of deployments may connect to the platform's database: have its owner run `revoke connect, temporary on database … from public`",
+      );
+    if (missing.roles.length > 0)
+      logger.warn(
+        { roles: missing.roles },
+        "roles of deployments stay without limits: another role made them, and only it or a superuser may alter them",
+      );
+    if (missing.others.length > 0)
+      logger.info(
+        { databases: missing.others },
+        "roles of deployments may connect to other databases of this PostgreSQL server, which are left as they are",
       );
   }
 

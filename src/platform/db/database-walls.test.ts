@@ -69,15 +69,15 @@ describe.each(Object.keys(grounds))("roles of deployments on %s", (name) => {
     const platform = new URL(ground.url).pathname.slice(1);
     // As an earlier version left it.
     await expect(ask(elsewhere(platform), "listen run_events")).resolves.toEqual([]);
-    const open = await raise();
+    const missing = await raise();
     await expect(ask(elsewhere(platform), "listen run_events")).rejects.toThrow(/permission denied/);
     await expect(ask(elsewhere(other.name), "select 1")).rejects.toThrow(/permission denied/);
     await expect(ask(asOwn(), "create table mine (id int)")).resolves.toEqual([]);
     if (ground.ownsServer) {
       await expect(ask(elsewhere("template1"), "select 1")).rejects.toThrow(/permission denied/);
       await expect(ask(elsewhere("postgres"), "select 1")).rejects.toThrow(/permission denied/);
-      expect(open).toEqual([]);
-    } else expect(open).toContain("template1");
+      expect(missing).toEqual({ platform: null, others: [], roles: [] });
+    } else expect(missing).toMatchObject({ platform: null, others: expect.arrayContaining(["template1"]) });
     // The platform itself still comes in.
     await expect(ask(ground.url, "select 1")).resolves.toHaveLength(1);
   });
@@ -98,6 +98,26 @@ describe.each(Object.keys(grounds))("roles of deployments on %s", (name) => {
       { idle_in_transaction_session_timeout: "5min" },
     ]);
     expect(await ask(asOwn(), "show statement_timeout")).toEqual([{ statement_timeout: "30min" }]);
+  });
+
+  it("are told of where the platform may not close its database, which stops nothing", async () => {
+    const guest = { name: `dep_${randomBytes(6).toString("hex")}`, password: "a guest's" };
+    const platform = new URL(ground.url).pathname.slice(1);
+    await ask(ground.url, `create role "${guest.name}" login createrole createdb password 'a guest''s'`);
+    await ask(ground.url, `grant connect, temporary on database "${platform}" to public`);
+    await ask(ground.url, `alter role "${own.name}" connection limit -1`);
+    const asGuest = new URL(ownDatabaseUrl(ground.url, guest));
+    asGuest.pathname = `/${platform}`;
+    const database = openDatabase({
+      ...{ url: asGuest.href, poolSize: 1, logger: createLogger({ level: "silent" }) },
+    });
+    const missing = await raiseDatabaseWalls(database.sql, { ownsServer: false, roles: [own.name] });
+    await database.close();
+    await ask(ground.url, `drop role "${guest.name}"`);
+    expect(missing.platform).toBe(platform);
+    // Up to PostgreSQL 15 whoever makes roles may alter any.
+    expect(missing.roles).toEqual(name === "PostgreSQL 15" ? [] : [own.name]);
+    expect(await raise()).toMatchObject({ platform: null, roles: [] });
   });
 
   it("do not see what others ask", async () => {
