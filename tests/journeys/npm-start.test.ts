@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { descendantsOf, isRunning, sendSignal } from "../support/components/process-table.ts";
+import { descendantsOf, isRunning, killAll } from "../support/components/process-table.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 import { createDataParent, startTreadle } from "../support/treadle.ts";
 import { createClient, writeProject } from "../support/treadle-client.ts";
@@ -27,7 +27,7 @@ async function startWithDeployment() {
   undo.push(() => parent.remove());
   const dataDir = join(parent.path, "data");
   const treadle = await startTreadle(["--data-dir", dataDir], { env: secrets, throughNpm: true });
-  undo.push(() => sendSignal(treadle.ready.pid, "SIGKILL"));
+  undo.push(() => killAll([treadle.ready.pid, ...descendantsOf(treadle.ready.pid)]));
   const client = createClient(parent.path, {
     TREADLE_URL: treadle.ready.url,
     TREADLE_API_KEY: apiKey,
