@@ -938,6 +938,21 @@ create table trace_attachments (
 );
 alter table trace_attachments alter column content set storage external;
 
+create table trace_dataset_tags (
+  dataset_id uuid not null,
+  tag text not null,
+  as_of timestamp with time zone not null,
+  constraint trace_dataset_tags_pkey PRIMARY KEY (dataset_id, tag),
+  constraint trace_dataset_tags_dataset_id_fkey FOREIGN KEY (dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE
+);
+
+create table trace_dataset_versions (
+  dataset_id uuid not null,
+  as_of timestamp with time zone not null,
+  constraint trace_dataset_versions_pkey PRIMARY KEY (dataset_id, as_of),
+  constraint trace_dataset_versions_dataset_id_fkey FOREIGN KEY (dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE
+);
+
 create table trace_datasets (
   id uuid not null,
   workspace_id uuid not null,
@@ -949,6 +964,7 @@ create table trace_datasets (
   metadata jsonb,
   created_at timestamp with time zone default now() not null,
   modified_at timestamp with time zone default now() not null,
+  version_at timestamp with time zone default date_trunc('milliseconds'::text, now()) not null,
   constraint trace_datasets_pkey PRIMARY KEY (id),
   constraint trace_datasets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
@@ -967,6 +983,24 @@ create table trace_example_attachments (
 );
 alter table trace_example_attachments alter column content set storage external;
 
+create table trace_example_history (
+  example_id uuid not null,
+  workspace_id uuid not null,
+  dataset_id uuid not null,
+  valid_from timestamp with time zone not null,
+  valid_to timestamp with time zone not null,
+  inputs text not null,
+  outputs text,
+  metadata jsonb,
+  source_run_id uuid,
+  position bigint not null,
+  created_at timestamp with time zone not null,
+  modified_at timestamp with time zone not null,
+  constraint trace_example_history_pkey PRIMARY KEY (example_id, valid_from),
+  constraint trace_example_history_dataset_id_fkey FOREIGN KEY (dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE
+);
+CREATE INDEX trace_example_history_of_dataset ON public.trace_example_history USING btree (dataset_id, valid_to);
+
 create table trace_examples (
   id uuid not null,
   workspace_id uuid not null,
@@ -978,6 +1012,7 @@ create table trace_examples (
   position bigint generated always as identity not null,
   created_at timestamp with time zone default now() not null,
   modified_at timestamp with time zone default now() not null,
+  version_at timestamp with time zone not null,
   constraint trace_examples_pkey PRIMARY KEY (id),
   constraint trace_examples_dataset_id_fkey FOREIGN KEY (dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE
 );

@@ -5,8 +5,12 @@ import type { Route } from "../platform/http/route.ts";
 import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
 import { createDatasetService } from "./datasets/dataset-service.ts";
+import { datasetVersionRoutes } from "./datasets/dataset-version-routes.ts";
+import { createDatasetVersionService } from "./datasets/dataset-version-service.ts";
+import { exampleBulkRoutes } from "./datasets/example-bulk-routes.ts";
 import { exampleRoutes } from "./datasets/example-routes.ts";
 import { feedbackConfigRoutes } from "./feedback/feedback-config-routes.ts";
 import { feedbackRoutes } from "./feedback/feedback-routes.ts";
@@ -74,6 +78,7 @@ export function createTraces(options: TracesOptions): Traces {
   const feedback = createFeedbackService({ database, clock, oneProject });
   const tokens = createFeedbackTokenService({ database, clock, feedback, publicUrl: options.publicUrl });
   const datasets = createDatasetService({ database });
+  const versions = createDatasetVersionService({ database, datasets });
   const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
 
@@ -123,7 +128,10 @@ export function createTraces(options: TracesOptions): Traces {
       ...feedbackTokenRoutes({ tokens, oneProject, clock }),
       ...feedbackConfigRoutes(database),
       ...datasetRoutes(datasets),
-      ...exampleRoutes(datasets),
+      ...datasetVersionRoutes(versions, datasets),
+      ...datasetFileRoutes(datasets),
+      ...exampleRoutes(datasets, versions),
+      ...exampleBulkRoutes(datasets),
     ],
     recurringJobs: [
       every({

@@ -690,6 +690,17 @@ export interface TraceAttachmentsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface TraceDatasetTagsTable {
+  dataset_id: string;
+  tag: string;
+  as_of: Timestamp;
+}
+
+export interface TraceDatasetVersionsTable {
+  dataset_id: string;
+  as_of: Timestamp;
+}
+
 export interface TraceDatasetsTable {
   id: string;
   workspace_id: string;
@@ -701,6 +712,7 @@ export interface TraceDatasetsTable {
   metadata: Json | null;
   created_at: Generated<Timestamp>;
   modified_at: Generated<Timestamp>;
+  version_at: Generated<Timestamp>;
 }
 
 export interface TraceExampleAttachmentsTable {
@@ -711,6 +723,21 @@ export interface TraceExampleAttachmentsTable {
   size: number;
   content: Buffer;
   created_at: Generated<Timestamp>;
+}
+
+export interface TraceExampleHistoryTable {
+  example_id: string;
+  workspace_id: string;
+  dataset_id: string;
+  valid_from: Timestamp;
+  valid_to: Timestamp;
+  inputs: string;
+  outputs: string | null;
+  metadata: Json | null;
+  source_run_id: string | null;
+  position: number;
+  created_at: Timestamp;
+  modified_at: Timestamp;
 }
 
 export interface TraceExamplesTable {
@@ -724,6 +751,7 @@ export interface TraceExamplesTable {
   position: GeneratedAlways<number>;
   created_at: Generated<Timestamp>;
   modified_at: Generated<Timestamp>;
+  version_at: Timestamp;
 }
 
 export interface TraceFeedbackTable {
@@ -924,8 +952,11 @@ export interface Tables {
   thread_events: ThreadEventsTable;
   threads: ThreadsTable;
   trace_attachments: TraceAttachmentsTable;
+  trace_dataset_tags: TraceDatasetTagsTable;
+  trace_dataset_versions: TraceDatasetVersionsTable;
   trace_datasets: TraceDatasetsTable;
   trace_example_attachments: TraceExampleAttachmentsTable;
+  trace_example_history: TraceExampleHistoryTable;
   trace_examples: TraceExamplesTable;
   trace_feedback: TraceFeedbackTable;
   trace_feedback_configs: TraceFeedbackConfigsTable;

@@ -10,7 +10,7 @@ const tag = "Datasets";
 const id = z.guid();
 const anyJson = z.unknown().optional();
 
-const dataset = z.object({
+export const dataset = z.object({
   id,
   tenant_id: id,
   name: z.string(),
@@ -154,7 +154,7 @@ export function datasetRoutes(service: DatasetService): Route[] {
   ];
 }
 
-function toWire(found: Dataset): z.input<typeof dataset> {
+export function toWire(found: Dataset): z.input<typeof dataset> {
   const { workspace_id, inputs_schema, outputs_schema, ...rest } = found;
   return {
     ...rest,

@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type NewDataset,
   updateDataset,
 } from "./dataset-store.ts";
+import { beginVersion, findVersionAt, insertFirstVersion, listSplits } from "./dataset-version-store.ts";
 import {
   type KeptAttachments,
   keepExampleAttachments,
@@ -28,14 +29,16 @@ import {
   saveExampleAttachment,
 } from "./example-attachment-store.ts";
 import {
+  changeSplit,
   deleteExamples,
   type ExampleChange,
   type ExampleFilter,
   findExample,
+  forgetExamples,
   insertExamples,
+  listDatasetsOf,
   listExamples,
   type NewExample,
-  touchDataset,
   updateExample,
 } from "./example-store.ts";
 
@@ -45,6 +48,9 @@ export type ChangedExample = {
   kept?: KeptAttachments | undefined;
   attachments?: NewExampleAttachment[] | undefined;
 };
+
+/** A statement has a limited number of parameters. */
+const insertAtOnce = 1_000;
 
 export type DatasetService = ReturnType<typeof createDatasetService>;
 
@@ -58,12 +64,48 @@ export function createDatasetService(options: { database: Database }) {
     return found;
   }
 
+  async function begin(tx: Sql, workspaceId: string, datasetId: string): Promise<string> {
+    const version = await beginVersion(tx, workspaceId, datasetId);
+    if (!version) throw datasetNotFound(datasetId);
+    return version;
+  }
+
+  /** A version of each dataset that one of these examples is in, by dataset. */
+  async function beginAll(
+    tx: Sql,
+    workspaceId: string,
+    ids: readonly string[],
+    areDatasets = false,
+  ): Promise<Map<string, string>> {
+    const versions = new Map<string, string>();
+    for (const id of areDatasets ? ids : await listDatasetsOf(tx, workspaceId, ids))
+      versions.set(id, await begin(tx, workspaceId, id));
+    return versions;
+  }
+
+  async function insert(tx: Sql, dataset: Omit<NewDataset, "id"> & { id?: string }): Promise<Dataset> {
+    const made = await insertDataset(tx, { ...dataset, id: dataset.id ?? newId() });
+    if (!made) throw datasetNameTaken(dataset.name);
+    await insertFirstVersion(tx, made.id);
+    return made;
+  }
+
   return {
     get,
-    async create(dataset: Omit<NewDataset, "id"> & { id?: string }): Promise<Dataset> {
-      const made = await insertDataset(sql, { ...dataset, id: dataset.id ?? newId() });
-      if (!made) throw datasetNameTaken(dataset.name);
-      return made;
+    create: (dataset: Omit<NewDataset, "id"> & { id?: string }): Promise<Dataset> =>
+      database.transaction((tx) => insert(tx, dataset)),
+    /** With its examples in one go, in its first version. */
+    createWith(
+      dataset: Omit<NewDataset, "id"> & { id?: string },
+      examples: readonly NewExample[],
+    ): Promise<Dataset> {
+      const { workspaceId } = dataset;
+      return database.transaction(async (tx) => {
+        const { id: datasetId } = await insert(tx, dataset);
+        const version = (await findVersionAt(tx, datasetId, null))!.as_of;
+        await insertAll(tx, { workspaceId, datasetId, version }, examples);
+        return (await findDataset(tx, workspaceId, datasetId))!;
+      });
     },
     list: (workspaceId: string, filter: DatasetFilter): Promise<Dataset[]> =>
       listDatasets(sql, workspaceId, filter),
@@ -87,10 +129,10 @@ export function createDatasetService(options: { database: Database }) {
       datasetId: string,
       examples: readonly NewExample[],
       attachments: readonly NewExampleAttachment[] = [],
-    ): Promise<string[]> {
-      await get(workspaceId, datasetId);
+    ): Promise<{ ids: string[]; version: string }> {
       return database.transaction(async (tx) => {
-        const ids = await insertExamples(tx, { workspaceId, datasetId }, examples);
+        const version = await begin(tx, workspaceId, datasetId);
+        const ids = await insertAll(tx, { workspaceId, datasetId, version }, examples);
         if (ids.length < examples.length) {
           throw new AppError({
             code: "traces.example_exists",
@@ -100,12 +142,11 @@ export function createDatasetService(options: { database: Database }) {
           });
         }
         for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
-        await touchDataset(tx, datasetId);
-        return examples.map((example) => example.id);
+        return { ids: examples.map((example) => example.id), version };
       });
     },
-    async getExample(workspaceId: string, id: string): Promise<Example> {
-      const found = await findExample(sql, workspaceId, id);
+    async getExample(workspaceId: string, id: string, asOf?: string): Promise<Example> {
+      const found = await findExample(sql, workspaceId, id, asOf);
       if (!found) throw exampleNotFound(id);
       return found;
     },
@@ -118,25 +159,80 @@ export function createDatasetService(options: { database: Database }) {
       if (!found) throw attachmentNotFound(exampleId, name);
       return found;
     },
-    /** All of them, or none. */
-    updateExamples(workspaceId: string, changes: readonly ChangedExample[]): Promise<Example[]> {
+    /** All of them, or none; of one dataset when it is named. */
+    updateExamples(
+      workspaceId: string,
+      changes: readonly ChangedExample[],
+      datasetId?: string,
+    ): Promise<{ examples: Example[]; version: string | undefined }> {
       return database.transaction(async (tx) => {
-        const updated: Example[] = [];
+        const ids = changes.map((change) => change.id);
+        const versions = await beginAll(
+          tx,
+          workspaceId,
+          datasetId ? [datasetId] : ids,
+          datasetId !== undefined,
+        );
+        const examples: Example[] = [];
+        let latest: string | undefined;
         for (const { id, change, kept, attachments = [] } of changes) {
-          const example = await updateExample(tx, workspaceId, id, change);
+          const of = await findExample(tx, workspaceId, id);
+          const version = of && versions.get(of.dataset_id);
+          if (!version) throw exampleNotFound(id);
+          const example = await updateExample(tx, { workspaceId, version, datasetId }, id, change);
           if (!example) throw exampleNotFound(id);
           if (kept) await keepExampleAttachments(tx, workspaceId, id, kept);
           for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
-          updated.push(example);
+          examples.push(example);
+          latest = version;
         }
-        return updated;
+        return { examples, version: latest };
       });
     },
     async removeExample(workspaceId: string, id: string): Promise<void> {
-      if ((await deleteExamples(sql, workspaceId, [id])) === 0) throw exampleNotFound(id);
+      if ((await this.removeExamples(workspaceId, [id])) === 0) throw exampleNotFound(id);
     },
-    async removeExamples(workspaceId: string, ids: readonly string[]): Promise<void> {
-      await deleteExamples(sql, workspaceId, ids);
+    /** From the newest version on. Earlier ones keep them, unless they are to be forgotten. How many there were. */
+    removeExamples(
+      workspaceId: string,
+      ids: readonly string[],
+      options: { forget?: boolean } = {},
+    ): Promise<number> {
+      return database.transaction(async (tx) => {
+        let count = 0;
+        for (const [datasetId, version] of await beginAll(tx, workspaceId, ids))
+          count += await deleteExamples(tx, { workspaceId, datasetId, version }, ids, options);
+        if (options.forget) await forgetExamples(tx, workspaceId, ids);
+        return count;
+      });
+    },
+    /** The dataset's splits afterwards. */
+    updateSplit(
+      workspaceId: string,
+      datasetId: string,
+      change: { split: string; ids: readonly string[]; remove: boolean },
+    ): Promise<string[]> {
+      return database.transaction(async (tx) => {
+        const version = await begin(tx, workspaceId, datasetId);
+        const changed = await changeSplit(tx, { workspaceId, datasetId }, change);
+        const found = new Set(changed.map((each) => each.id));
+        const missing = change.ids.find((id) => !found.has(id));
+        if (missing) throw exampleNotFound(missing);
+        for (const { id, splits } of changed)
+          await updateExample(tx, { workspaceId, version, datasetId }, id, { split: splits });
+        return listSplits(tx, datasetId, undefined);
+      });
     },
   };
+}
+
+async function insertAll(
+  tx: Sql,
+  place: Parameters<typeof insertExamples>[1],
+  examples: readonly NewExample[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from = 0; from < examples.length; from += insertAtOnce)
+    ids.push(...(await insertExamples(tx, place, examples.slice(from, from + insertAtOnce))));
+  return ids;
 }

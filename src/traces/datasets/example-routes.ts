@@ -11,14 +11,15 @@ import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
 import { jsonQuery, page } from "../list-query.ts";
 import type { Example } from "./dataset.ts";
 import type { DatasetService } from "./dataset-service.ts";
+import type { DatasetVersionService } from "./dataset-version-service.ts";
 import type { ExampleChange } from "./example-store.ts";
-import { metadataOf, outputsText, readExampleParts, type SentExample, toNewExample } from "./read-example.ts";
+import { outputsText, readExampleParts, type SentExample, toNewExample } from "./read-example.ts";
 
 const tag = "Datasets";
 const id = z.guid();
 const any = z.unknown().optional();
 
-const example = z.object({
+export const example = z.object({
   id,
   dataset_id: id,
   name: z.string(),
@@ -46,7 +47,7 @@ const one = { description: "The example", schema: example };
 const params = z.object({ example_id: id });
 const datasetParams = z.object({ dataset_id: id });
 
-export function exampleRoutes(service: DatasetService): Route[] {
+export function exampleRoutes(service: DatasetService, versions: DatasetVersionService): Route[] {
   const withAttachments = async (request: Request, workspaceId: string, found: readonly Example[]) => {
     const ids = found.map((each) => each.id);
     const attachments = await service.attachmentsOf(workspaceId, ids);
@@ -85,8 +86,8 @@ export function exampleRoutes(service: DatasetService): Route[] {
         const sent = await readSent(c.req.raw);
         const attachments = sent.flatMap((each) => each.attachments ?? []);
         const examples = sent.map(toNewExample);
-        const ids = await service.addExamples(caller.workspaceId, params.dataset_id, examples, attachments);
-        return json(201, { count: ids.length, example_ids: ids, as_of: new Date().toISOString() });
+        const added = await service.addExamples(caller.workspaceId, params.dataset_id, examples, attachments);
+        return json(201, { count: added.ids.length, example_ids: added.ids, as_of: added.version });
       },
     ),
     route(
@@ -101,7 +102,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
       async ({ c, caller, params }) => {
         await service.get(caller.workspaceId, params.dataset_id);
         const sent = await readSent(c.req.raw);
-        await service.updateExamples(
+        const { version } = await service.updateExamples(
           caller.workspaceId,
           sent.map((each) => ({
             id: each.id,
@@ -109,11 +110,12 @@ export function exampleRoutes(service: DatasetService): Route[] {
             kept: each.kept,
             attachments: each.attachments,
           })),
+          params.dataset_id,
         );
         return json(201, {
           count: sent.length,
           example_ids: sent.map((each) => each.id),
-          as_of: new Date().toISOString(),
+          as_of: version ?? new Date().toISOString(),
         });
       },
     ),
@@ -123,13 +125,15 @@ export function exampleRoutes(service: DatasetService): Route[] {
         path: "/api/v1/platform/datasets/examples/delete",
         operationId: "delete_examples",
         summary: "Delete several examples",
+        description: "From the newest version on; with `hard_delete` from all versions, and for good.",
         tag,
         access: writes,
-        body: z.looseObject({ example_ids: z.array(id).max(1_000) }),
+        body: z.looseObject({ example_ids: z.array(id).max(1_000), hard_delete: z.boolean().nullish() }),
         responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
       },
       async ({ caller, body }) => {
-        await service.removeExamples(caller.workspaceId, body.example_ids);
+        const forget = body.hard_delete ?? false;
+        await service.removeExamples(caller.workspaceId, body.example_ids, { forget });
         return json(200, { message: "Examples deleted" });
       },
     ),
@@ -169,7 +173,7 @@ export function exampleRoutes(service: DatasetService): Route[] {
           throw invalidField(["body"], "All examples of one request must belong to the same dataset.");
         }
         const sent = body.map((record) => toNewExample({ id: record.id ?? newId(), record }));
-        const ids = await service.addExamples(caller.workspaceId, datasetId, sent);
+        const { ids } = await service.addExamples(caller.workspaceId, datasetId, sent);
         const found = await service.listExamples(caller.workspaceId, { ids, limit: ids.length, offset: 0 });
         return json(
           200,
@@ -190,12 +194,15 @@ export function exampleRoutes(service: DatasetService): Route[] {
           id: queryList(id).optional(),
           splits: queryList(z.string()).optional(),
           metadata: jsonQuery.optional(),
+          as_of: z.string().max(500).optional().describe("A time, or a tag of the dataset."),
           ...page(1_000),
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(example) } },
       },
       async ({ c, caller, query }) => {
+        const asOf = await versions.timeOf(caller.workspaceId, query.dataset, query.as_of);
         const found = await service.listExamples(caller.workspaceId, {
+          asOf,
           datasetId: query.dataset,
           ids: query.id,
           splits: query.splits,
@@ -215,11 +222,13 @@ export function exampleRoutes(service: DatasetService): Route[] {
         tag,
         access: reads,
         params,
+        query: z.object({ as_of: z.string().max(500).optional(), dataset: id.optional() }),
         responses: { 200: one },
         errors: [404],
       },
-      async ({ c, caller, params }) => {
-        const found = await service.getExample(caller.workspaceId, params.example_id);
+      async ({ c, caller, params, query }) => {
+        const asOf = await versions.timeOf(caller.workspaceId, query.dataset, query.as_of);
+        const found = await service.getExample(caller.workspaceId, params.example_id, asOf);
         const [wire] = await withAttachments(c.req.raw, caller.workspaceId, [found]);
         return json(200, wire!);
       },
@@ -256,10 +265,8 @@ export function exampleRoutes(service: DatasetService): Route[] {
       },
       async ({ caller, params, body }) => {
         const change = changeOf({ id: params.example_id, record: body });
-        const [updated] = await service.updateExamples(caller.workspaceId, [
-          { id: params.example_id, change },
-        ]);
-        return json(200, toWire(updated!));
+        const updated = await service.updateExamples(caller.workspaceId, [{ id: params.example_id, change }]);
+        return json(200, toWire(updated.examples[0]!));
       },
     ),
     route(
@@ -287,18 +294,19 @@ function readSent(request: Request): Promise<SentExample[]> {
   return refuseWhole(async () => readExampleParts(parseMultipart(await readIngestBody(request), boundary)));
 }
 
-function changeOf(sent: SentExample): ExampleChange {
+export function changeOf(sent: SentExample): ExampleChange {
   const inputs = sent.inputs ?? sent.record.inputs;
   const outputs = sent.outputs ?? sent.record.outputs;
-  const touchesMetadata = sent.record.metadata !== undefined || sent.record.split !== undefined;
+  const { metadata, split } = sent.record;
   return {
     ...(inputs !== undefined && { inputs: JSON.stringify(inputs) }),
     ...(outputs !== undefined && { outputs: outputsText(outputs) }),
-    ...(touchesMetadata && { metadata: metadataOf(sent.record) }),
+    ...(metadata !== undefined && { metadata: metadata as ExampleChange["metadata"] & object }),
+    ...(split != null && { split: (Array.isArray(split) ? split : [split]).map(String) }),
   };
 }
 
-function toWire(found: Example, attachments: Attachments = []): z.input<typeof example> {
+export function toWire(found: Example, attachments: Attachments = []): z.input<typeof example> {
   const { workspace_id: _workspace, inputs, outputs, ...rest } = found;
   return {
     ...rest,

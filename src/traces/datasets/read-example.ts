@@ -77,7 +77,7 @@ export function outputsText(outputs: unknown): string | null {
   return outputs === undefined || outputs === null ? null : JSON.stringify(outputs);
 }
 
-export function metadataOf(record: Record<string, unknown>): Record<string, unknown> {
+function metadataOf(record: Record<string, unknown>): Record<string, unknown> {
   const { metadata, split } = record;
   const own = typeof metadata === "object" && metadata !== null ? (metadata as Record<string, unknown>) : {};
   const splits =

@@ -1,0 +1,32 @@
+import { AppError } from "../../platform/errors.ts";
+import { readTime } from "../ingest/wire-time.ts";
+
+/** A time at which a dataset changed, and the tags that point at it. */
+export type DatasetVersion = { as_of: string; tags: string[] };
+
+export type DatasetDiff = {
+  examples_added: string[];
+  examples_modified: string[];
+  examples_removed: string[];
+};
+
+/** The newest version is called so, whichever that is; no tag of one's own may be. */
+export const latestTag = "latest";
+
+/** What a caller means by a version: a time, or the name of a tag. */
+export type AsOf = { kind: "time"; time: string } | { kind: "tag"; tag: string } | { kind: "latest" };
+
+export function readAsOf(text: string | undefined): AsOf {
+  if (text === undefined || text === latestTag) return { kind: "latest" };
+  const time = readTime(text);
+  return time === null ? { kind: "tag", tag: text } : { kind: "time", time };
+}
+
+export function versionNotFound(datasetId: string, asOf: AsOf): AppError {
+  const which = asOf.kind === "tag" ? `tagged "${asOf.tag.slice(0, 100)}"` : "at or before that time";
+  return new AppError({
+    code: "traces.dataset_version_not_found",
+    kind: "not_found",
+    message: `Dataset ${datasetId} has no version ${which}. GET /api/v1/datasets/${datasetId}/versions lists them.`,
+  });
+}
