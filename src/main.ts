@@ -13,6 +13,7 @@ import { register as registerKeys } from "./cli/keys.ts";
 import { register as registerLogin } from "./cli/login.ts";
 import { register as registerLoginLink } from "./cli/login-link.ts";
 import { register as registerLogs } from "./cli/logs.ts";
+import { endWithReader } from "./cli/lost-reader.ts";
 import { register as registerMigrate } from "./cli/migrate.ts";
 import { createProgram, type GlobalOptions } from "./cli/program.ts";
 import { register as registerRevisions } from "./cli/revisions.ts";
@@ -54,11 +55,7 @@ export async function main(argv: string[]): Promise<void> {
   // Only now: the commands before would have taken the group over for their own.
   const help = new Command("help").argument("[command]").description("print the help of a command");
   program.addHelpCommand(help);
-  // `treadle logs | head` has seen enough; that is no failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
-  });
+  endWithReader();
   try {
     await program.parseAsync(argv);
   } catch (error) {

@@ -9,6 +9,7 @@ import { formatAgentBanner } from "./agent-banner.ts";
 import { watchCrash } from "./crash.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { checkAddress } from "./listen-probe.ts";
+import { outliveReader } from "./lost-reader.ts";
 import { announceWait, createOutput, type Output } from "./output.ts";
 import { readVersion } from "./program.ts";
 import { createServerLogger, stopServer, undoStart, watchStop } from "./server-life.ts";
@@ -25,6 +26,7 @@ export async function runAgent(options: AgentOptions): Promise<number> {
     DATABASE_URL: options.databaseUrl,
   });
   const logger = createServerLogger(config.logLevel, output);
+  outliveReader();
   const stopSignal = watchStop(output);
   const lock = await lockEmbedded(config);
   try {

@@ -5,6 +5,7 @@ import { lockDataFolder } from "../platform/data-folder-lock.ts";
 import { formatBanner } from "./banner.ts";
 import { watchCrash } from "./crash.ts";
 import { checkAddress } from "./listen-probe.ts";
+import { outliveReader } from "./lost-reader.ts";
 import { announceWait, createOutput, type Output } from "./output.ts";
 import { readVersion } from "./program.ts";
 import { createServerLogger, stopServer, undoStart, watchStop } from "./server-life.ts";
@@ -24,6 +25,7 @@ export async function runUp(options: UpOptions): Promise<number> {
   );
   forgetSecrets();
   const logger = createServerLogger(config.logLevel, output);
+  outliveReader();
   const stopSignal = watchStop(output);
   const { created } = await prepareDataFolder(config.dataDir);
   const lock = await lockDataFolder(config.dataDir);
