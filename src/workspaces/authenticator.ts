@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Authenticator, Caller } from "../platform/http/caller.ts";
+import { type Authenticator, type Caller, CallerRefused } from "../platform/http/caller.ts";
 import type { Logger } from "../platform/logger.ts";
 import { badCredential, isExpired, type KeyIdentity, mayUseAccounts, sameHash } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
@@ -14,7 +14,7 @@ import type { SessionService } from "./session-service.ts";
 import type { Person } from "./sessions/console-session-store.ts";
 import { isDeploymentToken } from "./sessions/deployment-token.ts";
 import type { KeyCallers, SessionAuthenticator } from "./sessions/session-authenticator.ts";
-import { chooseWorkspace } from "./workspace-choice.ts";
+import { callerInWorkspace } from "./workspace-choice.ts";
 
 const rememberMs = 5_000;
 const rememberAtMost = 5_000;
@@ -126,26 +126,26 @@ export function createAuthenticator(options: {
     // Asked for in the header, another workspace is refused by the same words as with a key.
     const asked = tenant === null || tenant.trim() === "" ? caller : callerOf(identity, tenant, "session");
     if (asked.workspaceId !== caller.workspaceId) {
-      throw new AppError({
+      const error = new AppError({
         code: "workspace.forbidden",
         kind: "forbidden",
         message: `This session belongs to workspace ${caller.workspaceId}. Start another one to act in ${asked.workspaceId}.`,
       });
+      throw new CallerRefused(error, caller);
     }
     return { ...caller, role: weakerRole(claims.role, caller.role) };
   }
 
   function callerOf(identity: KeyIdentity, tenant: string | null, via: "api_key" | "session"): Caller {
-    return {
+    return callerInWorkspace(identity, tenant, {
       organizationId: identity.organization_id,
-      ...chooseWorkspace(identity, tenant),
       userId: identity.user_id ?? identity.id,
       via: identity.user_id === null ? "service" : via,
       scopes: identity.scopes,
       ...(identity.tracing_project === null ? {} : { tracingProject: identity.tracing_project }),
       mayUseAccounts: mayUseAccounts(identity),
       apiKeyId: identity.id,
-    };
+    });
   }
 
   function checkAge(identity: KeyIdentity): void {

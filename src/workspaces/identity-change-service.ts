@@ -2,6 +2,7 @@ import type { Database, Sql } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { workspacesWithAdminKey } from "./api-key-store.ts";
 import { announceIdentityChange } from "./identity-change-store.ts";
+import { workspacesWithAdminMember } from "./member-store.ts";
 import { lockOrganization } from "./workspace-store.ts";
 
 export type IdentityChanges = {
@@ -9,7 +10,7 @@ export type IdentityChanges = {
   apply<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /**
    * The same for a change that takes access away: refused when it would leave a workspace of the organization
-   * without any key that administers it.
+   * without any key that administers it, or without any member who does.
    */
   applyKeepingAdmin<T>(
     options: { organizationId: string; now: Date; refusal: string },
@@ -32,18 +33,30 @@ export function createIdentityChanges(options: { database: Database; forget: () 
     applyKeepingAdmin: ({ organizationId, now, refusal }, work) =>
       apply(async (tx) => {
         await lockOrganization(tx, organizationId);
-        const before = await workspacesWithAdminKey(tx, organizationId, now);
+        const keysBefore = await workspacesWithAdminKey(tx, organizationId, now);
+        const membersBefore = await workspacesWithAdminMember(tx, organizationId);
         const result = await work(tx);
-        const after = new Set(await workspacesWithAdminKey(tx, organizationId, now));
-        const lost = before.filter((id) => !after.has(id));
-        if (lost.length > 0) {
-          throw new AppError({
-            code: "workspace.last_admin",
-            kind: "conflict",
-            message: `${refusal} Create another admin key first (for workspace ${lost.join(", ")}).`,
-          });
+        const lostKeys = without(keysBefore, await workspacesWithAdminKey(tx, organizationId, now));
+        if (lostKeys.length > 0) {
+          throw lastAdmin(
+            `${refusal} Create another admin key first (for workspace ${lostKeys.join(", ")}).`,
+          );
+        }
+        const lostMembers = without(membersBefore, await workspacesWithAdminMember(tx, organizationId));
+        if (lostMembers.length > 0) {
+          throw lastAdmin(
+            `Nobody else administers the workspace ${lostMembers.join(", ")}. Make another member an admin of it first.`,
+          );
         }
         return result;
       }),
   };
+}
+
+function without(before: readonly string[], after: readonly string[]): string[] {
+  return before.filter((id) => !after.includes(id));
+}
+
+function lastAdmin(message: string): AppError {
+  return new AppError({ code: "workspace.last_admin", kind: "conflict", message });
 }

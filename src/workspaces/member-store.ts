@@ -78,3 +78,12 @@ export async function saveMemberRole(
 export async function deleteMembership(sql: Sql, workspaceId: string, userId: string): Promise<void> {
   await raw`delete from memberships where workspace_id = ${workspaceId} and user_id = ${userId}`.execute(sql);
 }
+
+/** Workspaces of the organization that somebody administers. */
+export async function workspacesWithAdminMember(sql: Sql, organizationId: string): Promise<string[]> {
+  const { rows } = await raw<{ id: string }>`
+    select w.id from workspaces w
+    where w.organization_id = ${organizationId} and w.deleted_at is null and exists (
+      select 1 from memberships m where m.workspace_id = w.id and m.role = 'admin')`.execute(sql);
+  return rows.map((row) => row.id);
+}

@@ -1,5 +1,5 @@
 import { AppError, invalidField } from "../platform/errors.ts";
-import type { Caller, Role } from "../platform/http/caller.ts";
+import { type Caller, CallerRefused, type Role } from "../platform/http/caller.ts";
 import { isUuid } from "../platform/ids.ts";
 import type { KeyIdentity } from "./api-key.ts";
 import { weakerRole } from "./role.ts";
@@ -8,6 +8,21 @@ const listedAtMost = 20;
 
 /** What a credential opens, and with which role at most. */
 type Opens = Pick<KeyIdentity, "memberships" | "role">;
+
+/** The caller in the workspace that is asked for; a refusal knows who it was. */
+export function callerInWorkspace(
+  identity: Opens,
+  requested: string | null,
+  who: Omit<Caller, "workspaceId" | "role">,
+): Caller {
+  try {
+    return { ...who, ...chooseWorkspace(identity, requested) };
+  } catch (error) {
+    const [home] = identity.memberships;
+    if (!home || !(error instanceof AppError) || error.kind !== "forbidden") throw error;
+    throw new CallerRefused(error, { ...who, ...inWorkspace(identity, home) });
+  }
+}
 
 /** Which workspace a request acts in, from the workspaces its key opens and what `X-Tenant-Id` asks for. */
 export function chooseWorkspace(

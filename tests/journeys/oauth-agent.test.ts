@@ -83,6 +83,20 @@ describe("the built-in agent and a person's account", () => {
     await finish(await giveConsent(first.result.__interrupt__![0]!.value.auth_url));
     const { result } = await ask("Please use my test account");
     expect(answer(result)).toContain("Ada (ada@example.com)");
+    // Each read of the token is told, with the agent that read it and whose token it was.
+    const log = await app.call<{ resources: { actor: { user_id: string } }[] }>(
+      "GET",
+      "/v2/audit-events?action=oauth_token.read&limit=1",
+    );
+    const me = await app.call<{ resources: { user_id: string }[] }>("GET", "/v2/members");
+    expect(log.body.resources).toMatchObject([
+      {
+        outcome: "done",
+        actor: { kind: "system", via: "agent", user_id: me.body.resources[0]!.user_id },
+        target: { kind: "oauth_provider", id: "test" },
+        details: { agent_id: await agentId() },
+      },
+    ]);
   });
 
   it("lets the token into no event, state, trace, table or log", async () => {

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { raw } from "../../src/platform/db/raw.ts";
 import type { OidcConfig } from "../../src/workspaces/sign-in/oidc-config.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { type OAuthServer, startOAuthServer } from "../support/components/oauth-server.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { createRedirectClient } from "../support/redirect-client.ts";
 import { createTestClock, type TestClock } from "../support/workspaces-app.ts";
 
@@ -140,6 +142,64 @@ describe("somebody of the provider", () => {
     expect((await whoIs(byHand.cookie)).body.role).toBe("viewer");
     await signIn();
     expect((await whoIs(byHand.cookie)).body.role).toBe("viewer");
+  });
+});
+
+describe("the audit log", () => {
+  type Page = { resources: { id: string; outcome: string }[] };
+  const latest = async (outcome: "done" | "refused") => {
+    const path = `/v2/audit-events?action=session.signed_in&outcome=${outcome}&limit=1`;
+    return (await app.call<Page>("GET", path)).body.resources[0];
+  };
+
+  it("names who has signed in by the provider, and why somebody was not let in", async () => {
+    const { cookie } = await signIn();
+    const { body } = await whoIs(cookie);
+    expect(await latest("done")).toMatchObject({
+      workspace_id: app.workspaceId,
+      actor: { kind: "person", user_id: body.user.id, api_key_id: null },
+      details: { method: "oidc" },
+      address: "127.0.0.1",
+    });
+    const before = await latest("refused");
+    provider.setTokenFault({ status: 503, body: "down" });
+    await signIn();
+    // Nobody waits for the row of a refusal.
+    await waitUntil(async () => (await latest("refused"))?.id !== before?.id, {
+      what: "the refusal's row",
+      timeoutMs: 20_000,
+    });
+    expect(await latest("refused")).toMatchObject({
+      error_code: "sign_in.provider_unreachable",
+      workspace_id: null,
+      actor: { kind: "anonymous" },
+    });
+  });
+});
+
+describe("the last administrator", () => {
+  const roleNow = async (userId: string) =>
+    (await app.call<{ role: string }>("GET", `/v2/members/${userId}`)).body.role;
+
+  it("keeps the role until there is another, whatever the groups say", async () => {
+    ada().groups = ["masters"];
+    const { body } = await whoIs((await signIn()).cookie);
+    const userId = body.user.id;
+    // The others go: what remains is a person whom the provider has made an administrator.
+    await raw`update memberships set role = 'editor' where user_id <> ${userId}`.execute(app.database.sql);
+    ada().groups = ["weavers"];
+    const still = await signIn();
+    expect((await whoIs(still.cookie)).body.role).toBe("admin");
+    ada().groups = [];
+    expect((await signIn()).problem).toBe("no_role");
+    const { rows } = await raw<{ role: string }>`
+      select role from memberships where user_id = ${userId}`.execute(app.database.sql);
+    expect(rows).toEqual([{ role: "admin" }]);
+
+    await raw`update memberships set role = 'admin' where user_id <> ${userId}`.execute(app.database.sql);
+    ada().groups = ["weavers"];
+    await signIn();
+    expect(await roleNow(userId)).toBe("editor");
   });
 });
 

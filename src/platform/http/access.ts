@@ -1,7 +1,8 @@
 import { AppError } from "../errors.ts";
-import type { AuditSink } from "./audit.ts";
-import { type Authenticator, type Caller, roleCovers } from "./caller.ts";
+import { type AuditSink, plainText, refusalKinds } from "./audit.ts";
+import { type Authenticator, type Caller, CallerRefused, roleCovers } from "./caller.ts";
 import type { Cors } from "./cors.ts";
+import { statusOf } from "./error-response.ts";
 import type { FailedCredentials } from "./failed-credentials.ts";
 import { hostnameOf, isLoopbackHostname } from "./loopback.ts";
 import type { Access, Demand } from "./route.ts";
@@ -77,7 +78,7 @@ type Decide = (
   peer: string | undefined,
 ) => Promise<Caller>;
 
-/** 403, and 401 for a credential that was presented; a request without one tells nothing. */
+/** 403, 429, and 401 for a credential that was presented; a request without one tells nothing. */
 function tellRefusal(
   audit: AuditSink | undefined,
   error: unknown,
@@ -88,17 +89,18 @@ function tellRefusal(
   requestId: string,
 ): void {
   if (!audit || !(error instanceof AppError)) return;
-  if (error.kind !== "forbidden" && error.kind !== "unauthenticated") return;
+  if (!refusalKinds.has(error.kind)) return;
   if (error.code === "request.credential_missing") return;
   const path = request && new URL(request.url).pathname.slice(0, 200);
+  const asked = error instanceof CallerRefused ? headers.get("x-tenant-id") : null;
   audit.noteRefusal({
     action: "request.refused",
     outcome: "refused",
-    status: error.kind === "forbidden" ? 403 : 401,
+    status: statusOf(error.kind),
     errorCode: error.code,
-    caller,
+    caller: error instanceof CallerRefused ? error.caller : caller,
     target: request ? { kind: "path", id: `${request.method} ${path}` } : null,
-    details: {},
+    details: asked === null ? {} : { asked_workspace: plainText(asked, 64) },
     peer,
     headers,
     requestId,

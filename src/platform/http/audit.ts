@@ -1,3 +1,4 @@
+import type { ErrorKind } from "../errors.ts";
 import type { AuditAction } from "./audit-action.ts";
 import type { Caller } from "./caller.ts";
 
@@ -20,6 +21,9 @@ export type AuditSpec = {
   /** Only where this fact is given, or has this value. */
   when?: { fact: FactPath; is?: string };
 };
+
+/** An error of these kinds is a refusal; of any other, a failure. */
+export const refusalKinds: ReadonlySet<ErrorKind> = new Set(["forbidden", "unauthenticated", "rate_limited"]);
 
 export type AuditOutcome = "done" | "refused" | "failed";
 

@@ -1,10 +1,16 @@
 import { AppError } from "../errors.ts";
-import { type AuditEntry, type AuditSink, type AuditSpec, describe, specApplies } from "./audit.ts";
+import {
+  type AuditEntry,
+  type AuditSink,
+  type AuditSpec,
+  describe,
+  refusalKinds,
+  specApplies,
+} from "./audit.ts";
 import { statusOf } from "./error-response.ts";
 import type { Route, RouteRequest, RouteSpec } from "./route.ts";
 
 type Answer = Route["handle"];
-
 /** The handler with its events: what was done is committed to the log before the answer goes out. */
 export function auditedAnswer(spec: RouteSpec, answer: Answer, sink: AuditSink | undefined): Answer {
   if (!spec.audit || !sink) return answer;
@@ -17,7 +23,7 @@ export function auditedAnswer(spec: RouteSpec, answer: Answer, sink: AuditSink |
       response = await answer(request);
     } catch (error) {
       const isKnown = error instanceof AppError;
-      const refused = isKnown && (error.kind === "unauthenticated" || error.kind === "forbidden");
+      const refused = isKnown && refusalKinds.has(error.kind);
       const errorCode = isKnown ? error.code : "internal";
       const outcome = refused ? "refused" : "failed";
       const [first] = specs;

@@ -1,3 +1,4 @@
+import { AppError } from "../errors.ts";
 import type { Scope } from "./scope.ts";
 
 /** Least to most powerful. */
@@ -47,6 +48,17 @@ export type Principal = {
   /** Everything it said about the user, the two above included. */
   fields: Record<string, unknown>;
 };
+
+/** A refusal of somebody who was recognised: the credential is good, but does not open what was asked for. */
+export class CallerRefused extends AppError {
+  /** In a workspace of its own. */
+  readonly caller: Caller;
+
+  constructor({ code, kind, message }: AppError, caller: Caller) {
+    super({ code, kind, message });
+    this.caller = caller;
+  }
+}
 
 /** Turns credentials into a caller. `null` means none were presented; bad ones throw (401/403). */
 export type Authenticator = {

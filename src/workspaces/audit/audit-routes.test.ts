@@ -24,7 +24,13 @@ type Event = {
   outcome: string;
   error_code: string | null;
   workspace_id: string | null;
-  actor: { kind: string; user_id: string | null; api_key_name: string | null; email: string | null };
+  actor: {
+    kind: string;
+    user_id: string | null;
+    api_key_id: string | null;
+    api_key_name: string | null;
+    email: string | null;
+  };
   target: { kind: string; id: string | null; name: string | null } | null;
   details: Record<string, unknown>;
 };
@@ -116,6 +122,46 @@ describe("scope", () => {
       { target: { kind: "path", id: "GET /v2/audit-events" } },
     ]);
   });
+});
+
+describe("a workspace that is not theirs", () => {
+  test("a refusal names who asked for which, in their own log and not in the other's", async () => {
+    const answer = await app.call("POST", "/v2/workspaces", { body: { name: "Second" } });
+    const second = (answer.body as { id: string }).id;
+    const { id, key } = await createKey({ name: "Of the first" });
+    const refused = await app.call("GET", "/v2/members", { key, tenant: second });
+    expect(refused).toMatchObject({ status: 403 });
+    await written();
+    expect(await events("outcome=refused&limit=1")).toMatchObject([
+      {
+        action: "request.refused",
+        error_code: "workspace.forbidden",
+        workspace_id: app.workspaceId,
+        actor: { kind: "person", user_id: app.userId, api_key_id: id, api_key_name: "Of the first" },
+        target: { kind: "path", id: "GET /v2/members" },
+        details: { asked_workspace: second },
+      },
+    ]);
+    expect(await events("outcome=refused", { tenant: second })).toEqual([]);
+  });
+});
+
+test("503: what cannot be recorded is not answered as done", async () => {
+  await raw`alter table audit_events rename to audit_events_away`.execute(app.database.sql);
+  try {
+    const answer = await app.call("POST", "/v2/workspaces", { body: { name: "Untold" } });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining("audit log could not be written") },
+    });
+    expect(answer.headers.get("x-error-code")).toBe("audit.not_recorded");
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    // What only reads goes on.
+    expect(await app.call("GET", "/v2/workspaces")).toMatchObject({ status: 200 });
+  } finally {
+    await raw`alter table audit_events_away rename to audit_events`.execute(app.database.sql);
+  }
+  expect(await app.call("POST", "/v2/workspaces", { body: { name: "Told" } })).toMatchObject({ status: 201 });
 });
 
 describe("pages and export", () => {

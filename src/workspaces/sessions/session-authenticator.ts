@@ -1,9 +1,9 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import { type Caller, CallerRefused } from "../../platform/http/caller.ts";
 import { badCredential } from "../api-key.ts";
 import { weakerRole } from "../role.ts";
-import { chooseWorkspace } from "../workspace-choice.ts";
+import { callerInWorkspace } from "../workspace-choice.ts";
 import { type ConsoleSession, sessionEnded } from "./console-session.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
 import { findPerson, type Person } from "./console-session-store.ts";
@@ -54,11 +54,12 @@ export function createSessionAuthenticator(options: {
         throw badCredential("The session or key that made this token has ended. Sign in again.");
       }
       if (tenant?.trim() && tenant.trim().toLowerCase() !== caller.workspaceId) {
-        throw new AppError({
+        const error = new AppError({
           code: "workspace.forbidden",
           kind: "forbidden",
           message: `This token belongs to workspace ${caller.workspaceId}. Leave X-Tenant-Id out.`,
         });
+        throw new CallerRefused(error, caller);
       }
       return { ...caller, role: weakerRole(claims.role, caller.role), deploymentId: claims.deployment_id };
     },
@@ -76,16 +77,15 @@ export function createSessionAuthenticator(options: {
     const person = await keys.personOf(session.user_id, () => findPerson(database, session.user_id));
     if (!person) throw sessionEnded();
     const workspaces = person.memberships.map(({ workspace_id }) => workspace_id);
-    return {
+    // No key limits a person: the membership alone decides.
+    return callerInWorkspace({ ...person, role: "admin" }, asked ?? inside(session, workspaces), {
       organizationId: person.organization_id,
-      // No key limits a person: the membership alone decides.
-      ...chooseWorkspace({ ...person, role: "admin" }, asked ?? inside(session, workspaces)),
       userId: session.user_id,
       via: "console",
       scopes: null,
       mayUseAccounts: true,
       sessionId: session.id,
-    };
+    });
   }
 }
 

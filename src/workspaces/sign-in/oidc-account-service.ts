@@ -35,6 +35,8 @@ export function createOidcAccounts(options: {
   changes: IdentityChanges;
   /** Where groups give roles. */
   place: () => Promise<Place>;
+  /** As an administrator would: refused for the last one. */
+  lowerRole: (place: Place, userId: string, role: Role) => Promise<void>;
   /** Takes the membership away with keys and sessions, as an administrator would. */
   removeMember: (place: Place, userId: string) => Promise<void>;
   endSessions: (tx: Sql, userId: string) => Promise<void>;
@@ -48,7 +50,8 @@ export function createOidcAccounts(options: {
       const login = await changes.apply((tx) => keepAccount(tx, subject, place, role));
       if (login === null) throw noRole(subject);
       const { userId, grantGone } = login;
-      // Outside the transaction, because that is a change of its own, which may be refused for the last administrator.
+      // Outside the transaction, because these are changes of their own, which may be refused for the last administrator.
+      if (login.lowerTo !== null) await lower(place, userId, login.lowerTo);
       if (grantGone) await takeAway(place, userId, subject);
       const person = await findPerson(database, userId);
       const open = (person?.memberships ?? [])
@@ -66,7 +69,7 @@ export function createOidcAccounts(options: {
     subject: Subject,
     place: Place,
     role: Role | null,
-  ): Promise<{ userId: string; grantGone: boolean } | null> {
+  ): Promise<{ userId: string; grantGone: boolean; lowerTo: Role | null } | null> {
     const now = clock.now();
     const at = {
       organizationId: place.organizationId,
@@ -78,10 +81,11 @@ export function createOidcAccounts(options: {
     const userId = known?.user_id ?? (await linkedUser(tx, subject, place, role));
     if (userId === null) return null;
     if (!known) await insertLogin(tx, { ...at, userId, now });
-    const granted = await applyRole(tx, known, { workspaceId: place.workspaceId, userId }, role, now);
+    const member = { workspaceId: place.workspaceId, userId };
+    const { granted, lowerTo } = await applyRole(tx, known, member, role, now);
     await saveLoginUse(tx, { ...at, grantedWorkspaceId: granted, now });
     const before = known?.granted_workspace_id ?? null;
-    return { userId, grantGone: role === null && before === place.workspaceId };
+    return { userId, grantGone: role === null && before === place.workspaceId, lowerTo };
   }
 
   /** By address only when the provider vouches for it, and never an account that is somebody else's there already. */
@@ -107,21 +111,38 @@ export function createOidcAccounts(options: {
     return keepUser(tx, { id: newId(), organizationId, email, name, now: clock.now() });
   }
 
-  /** The workspace whose membership the groups decide about from now on; null: none. */
+  /**
+   * `granted` is the workspace whose membership the groups decide about from now on, null where it is none; `lowerTo` the
+   * role an administrator is to have instead.
+   */
   async function applyRole(
     tx: Sql,
     known: UserLogin | undefined,
     member: { workspaceId: string; userId: string },
     role: Role | null,
     now: Date,
-  ): Promise<string | null> {
+  ): Promise<{ granted: string | null; lowerTo: Role | null }> {
     // Where groups give nothing, what an administrator gave stays; what groups gave is taken away after this.
-    if (role === null) return known?.granted_workspace_id ?? null;
+    const before = known?.granted_workspace_id ?? null;
+    if (role === null) return { granted: before, lowerTo: null };
     const membership = { ...member, role, now };
-    if (await insertMembership(tx, membership)) return member.workspaceId;
+    if (await insertMembership(tx, membership)) return { granted: member.workspaceId, lowerTo: null };
     const present = await findMember(tx, member.workspaceId, member.userId);
-    if (present?.role !== role) await saveMemberRole(tx, membership);
-    return known?.granted_workspace_id ?? member.workspaceId;
+    const granted = before ?? member.workspaceId;
+    if (present?.role === role) return { granted, lowerTo: null };
+    if (present?.role === "admin") return { granted, lowerTo: role };
+    await saveMemberRole(tx, membership);
+    return { granted, lowerTo: null };
+  }
+
+  async function lower(place: Place, userId: string, role: Role): Promise<void> {
+    await options.lowerRole(place, userId, role).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.kind !== "conflict") throw error;
+      logger.warn(
+        { user_id: userId, role, reason: error.message },
+        "the groups of the last administrator give a lower role; they stay administrator until there is another",
+      );
+    });
   }
 
   async function takeAway(place: Place, userId: string, { issuer, subject }: Subject): Promise<void> {

@@ -1,3 +1,5 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestApp, type TestApp } from "../../../tests/support/app.ts";
 import { createBrowserClient } from "../../../tests/support/browser-client.ts";
@@ -25,6 +27,45 @@ async function newCode(): Promise<string> {
   expect(link.pathname).toBe("/sign-in");
   return link.hash.replace("#code=", "");
 }
+
+describe("who makes a one-time link", () => {
+  // A session by link uses its person's accounts. So only the operator makes links: at the start and by the command line.
+  it("is the operator on the machine: no route is given what makes one", async () => {
+    const makers: string[] = [];
+    for (const file of await readdir("src", { recursive: true })) {
+      if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+      const text = await readFile(join("src", file), "utf8");
+      if (/\bcreateSignInCodes\(\{|\bmakeSignInLink\b|\bmakeLink\b|\binsertCode\(/.test(text))
+        makers.push(file);
+    }
+    expect(makers.sort()).toEqual([
+      "app.ts",
+      "cli/login-link-run.ts",
+      "workspaces/sign-in/sign-in-code-service.ts",
+      "workspaces/sign-in/sign-in-code-store.ts",
+      "workspaces/sign-in/sign-in.ts",
+      "workspaces/workspaces.ts",
+    ]);
+    const paths = app.app.routes.map(({ spec }) => `${spec.method} ${spec.path}`);
+    expect(paths.filter((each) => each.includes("/v2/auth/sign-in")).sort()).toEqual([
+      "get /v2/auth/sign-in",
+      "post /v2/auth/sign-in/code",
+      "post /v2/auth/sign-in/key",
+    ]);
+  });
+});
+
+describe("a key", () => {
+  it("403: one of a service does not sign in, and starts no session", async () => {
+    const { body } = await app.call<{ key: string }>("POST", "/v2/api-keys", {
+      body: { name: "CI", service: true, scopes: ["read", "deploy"] },
+    });
+    const browser = newBrowser();
+    const answer = await browser.send("POST", "/v2/auth/sign-in/key", { body: { api_key: body.key } });
+    expect([answer.status, answer.headers.get("x-error-code")]).toEqual([403, "sign_in.service_key"]);
+    expect([...browser.cookies]).toEqual([]);
+  });
+});
 
 describe("a one-time link", () => {
   it("201: signs the administrator in, once", async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
 import type { Route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
@@ -63,6 +64,14 @@ export function createSignIn(options: SignInOptions): SignIn {
 
 function providerRoutes(options: SignInOptions, oidc: OidcConfig): Route[] {
   const { database, clock, logger, changes, members, sessions, place, secretBox } = options;
+  const asAdmin = (at: { organizationId: string; workspaceId: string }): Caller => ({
+    ...at,
+    userId: known(options).userId,
+    role: "admin",
+    via: "loopback",
+    scopes: null,
+    mayUseAccounts: false,
+  });
   return oidcRoutes({
     client: createOidcClient({ config: oidc, clock }),
     accounts: createOidcAccounts({
@@ -72,19 +81,10 @@ function providerRoutes(options: SignInOptions, oidc: OidcConfig): Route[] {
       config: oidc,
       changes,
       place: () => placeOf(options, oidc),
-      removeMember: ({ organizationId, workspaceId }, userId) =>
-        members.remove(
-          {
-            organizationId,
-            workspaceId,
-            userId: known(options).userId,
-            role: "admin",
-            via: "loopback",
-            scopes: null,
-            mayUseAccounts: false,
-          },
-          userId,
-        ),
+      lowerRole: async (at, userId, role) => {
+        await members.changeRole(asAdmin(at), userId, role);
+      },
+      removeMember: (at, userId) => members.remove(asAdmin(at), userId),
       endSessions: (tx, userId) => sessions.endAllOf(tx, userId),
     }),
     sessions,
