@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonTooDeep, maxJsonDepth } from "../platform/json-depth.ts";
 
 /** Which part of a list to answer. */
 export function page(most: number) {
@@ -12,12 +13,12 @@ export function page(most: number) {
 export const jsonQuery = z.string().transform((text, context): Record<string, unknown> => {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = isJsonTooDeep(text) ? undefined : JSON.parse(text);
   } catch {
     value = undefined;
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  context.addIssue({ code: "custom", message: "must be a JSON object" });
+  context.addIssue({ code: "custom", message: `must be a JSON object, at most ${maxJsonDepth} levels deep` });
   return z.NEVER;
 });

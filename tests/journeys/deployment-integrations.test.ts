@@ -149,6 +149,13 @@ describe("build_on_push", () => {
     expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "two" });
   });
 
+  it("refuses a body that is nested too deeply", async () => {
+    const body = `{"ref":"refs/heads/main","x":${"[".repeat(600)}${"]".repeat(600)}}`;
+    const answer = await webhook(body, { "x-hub-signature-256": sign(body), "x-github-event": "push" });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain("512 levels");
+  });
+
   it("leaves tags, other branches and deletions alone", async () => {
     for (const body of [
       push("b".repeat(40), "refs/tags/v1"),

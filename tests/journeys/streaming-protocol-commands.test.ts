@@ -5,6 +5,8 @@ import { lastValues, protocolServer, say, statusesIn } from "../support/protocol
 
 const protocol = protocolServer();
 
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+
 describe("envelopes", () => {
   const post = (path: string, body: string) =>
     fetch(`${protocol.server().url}${path}`, {
@@ -30,6 +32,22 @@ describe("envelopes", () => {
       '{"id":3,"method":"run.start","params":1}',
     );
     expect(await response.json()).toMatchObject({ type: "error", id: 3, error: "invalid_argument" });
+  });
+
+  it("400 for what is nested deeper than any other body may be, and 200 for what is not", async () => {
+    const start = (levels: number) =>
+      post(
+        `/threads/${randomUUID()}/commands`,
+        `{"id":1,"method":"run.start","params":{"assistant_id":"echo","input":{"x":${nested(levels)}}}}`,
+      );
+    const refused = await start(600);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: "invalid_argument",
+      message: expect.stringContaining("512 levels"),
+    });
+    expect((await start(30_000)).status).toBe(400);
+    expect((await start(400)).status).toBe(200);
   });
 
   it("422 for a thread id that is no UUID", async () => {

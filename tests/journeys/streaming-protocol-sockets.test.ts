@@ -151,6 +151,10 @@ describe("a WebSocket", () => {
     ["a list", "[]"],
     ["a number", "42"],
     ["no method", '{"id":1}'],
+    [
+      "what is nested too deeply",
+      `{"id":1,"method":"run.start","params":{"assistant_id":"echo","input":{"x":${"[".repeat(600)}${"]".repeat(600)}}}}`,
+    ],
     ["an unknown command", '{"id":2,"method":"subscription.maybe"}'],
     ["a bad filter", '{"id":3,"method":"subscription.subscribe","params":{"channels":["nope"]}}'],
   ])("answers %s with an error and stays open", async (_name, frame) => {

@@ -3,13 +3,13 @@ import type { Database } from "../../platform/db/database.ts";
 import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadEvent } from "../streaming/thread-event.ts";
 import { flattenTree } from "./agent-tree.ts";
-import { type CommandEnvelope, type CommandParams, commandEnvelope, readParams } from "./commands.ts";
+import { type CommandEnvelope, type CommandParams, readParams } from "./commands.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { errorEnvelope, gapEnvelope, ProtocolError } from "./protocol-error.ts";
 import { toWireText } from "./protocol-event.ts";
-import { idOf, malformedEnvelope, parseCommand } from "./protocol-routes.ts";
 import type { ProtocolService } from "./protocol-service.ts";
 import { countEventsAfter } from "./protocol-store.ts";
+import { readCommand } from "./read-command.ts";
 import type { CommandContext } from "./run-commands.ts";
 import type { EventFilter } from "./subscription-filter.ts";
 import { filterOfId, toSubscriptionId } from "./subscription-id.ts";
@@ -58,15 +58,15 @@ export class ProtocolConnection {
 
   /** One message of the client. Never rejects because of what it says. */
   async receive(text: string): Promise<void> {
-    const value = parseCommand(text);
-    const command = commandEnvelope.safeParse(value);
-    if (!command.success) {
-      await this.#queue(() => this.#answer(errorEnvelope(idOf(value), malformedEnvelope())));
+    const read = readCommand(text);
+    if ("refusal" in read) {
+      await this.#queue(() => this.#answer(read.refusal));
       return;
     }
-    const { method } = command.data;
+    const { command } = read;
+    const { method } = command;
     if (method === "subscription.subscribe") {
-      this.#asked.push(command.data);
+      this.#asked.push(command);
       this.#subscribing = this.#queue(() => this.#subscribeAsked());
       // Not waiting for it lets the next command in, which may be one more to be replayed together with it.
       if (this.#asked.length < maxAsked && text.length < maxAskedLength) return;
@@ -74,10 +74,10 @@ export class ProtocolConnection {
     await this.#subscribing;
     if (method === "subscription.subscribe") return;
     if (method.startsWith("subscription.")) {
-      await this.#queue(() => this.#subscription(command.data));
+      await this.#queue(() => this.#subscription(command));
       return;
     }
-    const answer = await this.#options.service.execute(this.#options.context, command.data);
+    const answer = await this.#options.service.execute(this.#options.context, command);
     await this.#queue(() => this.#answer(answer));
   }
 

@@ -10,12 +10,12 @@ import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { type ThreadStreamMode, threadFrames, threadStreamModes } from "../streaming/thread-stream.ts";
 import { findThreadById } from "../threads/thread-store.ts";
-import { commandEnvelope, eventStreamBody } from "./commands.ts";
+import { eventStreamBody } from "./commands.ts";
 import type { EventReader } from "./event-reader.ts";
 import { eventFrames } from "./event-stream.ts";
-import { errorEnvelope, ProtocolError } from "./protocol-error.ts";
 import { commandAnswer, errorAnswer } from "./protocol-schemas.ts";
 import type { ProtocolService } from "./protocol-service.ts";
+import { readCommand } from "./read-command.ts";
 import type { CallerOf } from "./run-commands.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 
@@ -64,35 +64,12 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
     },
     async ({ caller, keyed, params: { thread_id: threadId }, c }) => {
       requireJsonType(c.req.raw.headers.get("content-type"), keyed);
-      const body = parseCommand(await c.req.raw.text());
-      const command = commandEnvelope.safeParse(body);
-      if (!command.success) return json(400, errorEnvelope(idOf(body), malformedEnvelope()));
+      const read = readCommand(await c.req.raw.text());
+      if ("refusal" in read) return json(400, read.refusal);
       const context = { ...callerOf(caller, c.req.raw.headers), threadId };
-      return json(200, await service.execute(context, command.data));
+      return json(200, await service.execute(context, read.command));
     },
   );
-}
-
-/** Undefined for what is no JSON. */
-export function parseCommand(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export function malformedEnvelope(): ProtocolError {
-  return new ProtocolError(
-    "invalid_argument",
-    "A command is an object with id (a whole number, 0 or more), method (text) and params (an object).",
-  );
-}
-
-/** The id of a command that is otherwise malformed, so that its sender knows which one it was. */
-export function idOf(command: unknown): number | null {
-  const parsed = commandEnvelope.shape.id.safeParse((command as { id?: unknown } | null)?.id);
-  return parsed.success ? parsed.data : null;
 }
 
 function eventRoute(

@@ -4,6 +4,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
+import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import type { GitCredentials } from "../builds/git-source.ts";
 import { parseRepoUrl } from "../builds/repo-url.ts";
@@ -150,8 +151,11 @@ function isSigned(body: Uint8Array, signature: string | null, secret: string): b
 }
 
 function parse(body: Uint8Array): Record<string, unknown> {
+  const text = Buffer.from(body).toString("utf8");
+  if (isJsonTooDeep(text))
+    throw badWebhook(`The webhook's body is nested deeper than ${maxJsonDepth} levels.`);
   try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {

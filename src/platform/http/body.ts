@@ -1,9 +1,8 @@
 import { AppError, errorMessage } from "../errors.ts";
+import { dropPrototypeKeys, isJsonTooDeep, maxJsonDepth } from "../json-depth.ts";
 import { unprocessable } from "./validation.ts";
 
 export const defaultMaxBodyBytes = 25 * 1024 * 1024;
-/** Deeper JSON overflows the stack of whatever walks it later: serializers, schemas, the database. */
-const maxDepth = 512;
 
 /** Refuses by the declared length, before a byte is read. Returns the length, or null when none is declared. */
 export function checkDeclaredLength(headers: Headers, maxBytes: number): number | null {
@@ -87,44 +86,17 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw invalidJson("The body is not valid UTF-8");
   }
   if (text.trim() === "") return undefined;
-  // Every level takes at least two bytes.
-  if (bytes.byteLength > maxDepth * 2 && isTooDeep(text)) {
-    throw invalidJson(`The body is nested deeper than ${maxDepth} levels`);
-  }
+  if (isJsonTooDeep(text)) throw invalidJson(`The body is nested deeper than ${maxJsonDepth} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     throw invalidJson(`The body is not valid JSON: ${syntaxReason(error)}`);
   }
-  if (text.includes("__proto__") || /\\u005f/i.test(text)) dropPrototypeKeys(value);
-  return value;
+  return dropPrototypeKeys(text, value);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (inString) {
-      if (code === 0x5c) index++;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxDepth) return true;
-    } else if (code === 0x7d || code === 0x5d) depth--;
-  }
-  return false;
-}
-
-/** `JSON.parse` makes `__proto__` an ordinary own key; whoever copies it by assignment changes a prototype. */
-function dropPrototypeKeys(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  if (Object.hasOwn(value, "__proto__")) Reflect.deleteProperty(value, "__proto__");
-  for (const inner of Object.values(value)) dropPrototypeKeys(inner);
-}
 
 /** The engine quotes a piece of the body, which may hold a secret: keep only the position. */
 function syntaxReason(error: unknown): string {

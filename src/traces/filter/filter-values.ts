@@ -1,3 +1,4 @@
+import { isJsonTooDeep } from "../../platform/json-depth.ts";
 import { FilterFault } from "./filter-error.ts";
 import type { SyntaxValue } from "./filter-parser.ts";
 
@@ -118,7 +119,7 @@ export function readPattern(value: SyntaxValue): string {
 export function readJson(value: SyntaxValue): string {
   const text = readText(value);
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = isJsonTooDeep(text) ? undefined : JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) return text;
   } catch {
     // Falls through to the refusal, which names the place in the filter.

@@ -1,3 +1,4 @@
+import { isJsonTooDeep } from "../../platform/json-depth.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";
 
 const kinds: Record<string, string> = {
@@ -174,7 +175,7 @@ function asObject(value: unknown, key: string): Record<string, unknown> | undefi
 
 /** Conventions put JSON into text attributes. */
 function parsed(value: unknown): unknown {
-  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value) || isJsonTooDeep(value)) return value;
   try {
     return JSON.parse(value);
   } catch {

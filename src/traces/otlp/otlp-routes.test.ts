@@ -253,6 +253,14 @@ describe.each([
     });
   });
 
+  test("text that would be JSON deeper than any body may be stays text", async () => {
+    const deep = `{"x":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    const span = sample({ attributes: { "input.value": deep, metadata: deep } });
+    expect((await send(encode([span]), { "content-type": type })).status).toBe(200);
+    const found = await subject.run(uuid(span.traceId));
+    expect(found).toMatchObject({ inputs: { input: deep }, extra: { metadata: { metadata: deep } } });
+  });
+
   test("a trace in pieces, children first, is put together", async () => {
     const root = sample({ name: "root" });
     const middle = sample({ traceId: root.traceId, parentSpanId: root.spanId, name: "middle" });

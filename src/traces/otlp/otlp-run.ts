@@ -1,3 +1,4 @@
+import { isJsonTooDeep } from "../../platform/json-depth.ts";
 import { dottedSegment } from "../ingest/dotted-order.ts";
 import type { SentRun } from "../ingest/read-run.ts";
 import { RefusedPart } from "../ingest/refused-part.ts";
@@ -145,8 +146,9 @@ function metadataOf(span: OtlpSpan): Record<string, unknown> {
   const stated = attributes.metadata;
   if (typeof stated === "string") {
     try {
-      const parsed: unknown = JSON.parse(stated);
+      const parsed: unknown = isJsonTooDeep(stated) ? stated : JSON.parse(stated);
       if (isObject(parsed)) Object.assign(metadata, parsed);
+      else if (parsed === stated) metadata.metadata = stated;
     } catch {
       metadata.metadata = stated;
     }

@@ -80,6 +80,8 @@ describe("GET /api/v1/sessions", () => {
     expect(await names(`metadata=${encodeURIComponent(JSON.stringify({ mark, index: 1 }))}`)).toBe("1");
     expect(await names(`name_contains=${mark}&sort_by=name&sort_by_desc=false`)).toBe("123");
     expect((await call("GET", `${path}?metadata=x`)).status).toBe(422);
+    const deep = `{"x":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
+    expect((await call("GET", `${path}?metadata=${deep}`)).status).toBe(422);
     expect((await call("GET", `${path}?limit=1000`)).status).toBe(422);
   });
 
