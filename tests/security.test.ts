@@ -28,6 +28,9 @@ const openRoutes = [
   "GET /o/{tenant_id}/host/deployments/{deployment_id}",
   ...openSignInRoutes,
   // Where an OAuth provider sends the browser back to: pages that show nothing and bind nothing by themselves.
+  "GET /v2/auth/consent/{auth_id}",
+  "GET /v2/auth/consent/assets/consent.js",
+  "GET /v2/auth/consent/assets/consent.css",
   ...["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((place) => [
     `GET ${place}/{provider_id}`,
     `GET ${place}/assets/callback.js`,

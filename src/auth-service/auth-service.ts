@@ -15,6 +15,7 @@ import {
   createAuthorizationService,
 } from "./authorizations/authorization-service.ts";
 import { callbackPageRoutes } from "./authorizations/callback-page-routes.ts";
+import { consentPageRoutes } from "./authorizations/consent-page-routes.ts";
 import { createConsentService, findRevocationJobKind } from "./authorizations/consent-service.ts";
 import { openConsentRoutes } from "./authorizations/open-consent-routes.ts";
 import { createEndpointCheck } from "./providers/endpoint-check-service.ts";
@@ -109,6 +110,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
       ...authorizationRoutes(authorizations, consents),
       ...openConsentRoutes(consents),
       ...callbackPageRoutes(),
+      ...consentPageRoutes(),
       ...tokenRoutes(tokens, removal),
       ...connectionRoutes(connections),
       ...tokenEventRoutes(events),

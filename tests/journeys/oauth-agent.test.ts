@@ -2,7 +2,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
-import { giveConsent, introspect } from "../support/auth-service-app.ts";
+import { addressBehind, giveConsent, introspect } from "../support/auth-service-app.ts";
 import { tablesHolding } from "../support/database-text.ts";
 import { makeOwn } from "../support/own-key.ts";
 
@@ -39,6 +39,9 @@ async function ask(text = sentence) {
   return { threadId, result: await run(threadId, say(text)) };
 }
 
+/** What the person does who opens the address of an interrupt. */
+const consentTo = async (pageUrl: string) => giveConsent(await addressBehind(pageUrl, app.apiKey));
+
 /** What the callback page does with the address the provider sent the person back to. */
 async function finish(arrived: URL, headers: Record<string, string> = {}) {
   const body = Object.fromEntries(arrived.searchParams);
@@ -65,14 +68,14 @@ describe("the built-in agent and a person's account", () => {
     const asked = result.__interrupt__?.[0]?.value;
     expect(asked).toEqual({
       message: expect.stringContaining("I need your Test Service account"),
-      auth_url: expect.stringContaining(server.authorizationEndpoint),
+      auth_url: `${url}/v2/auth/consent/${asked?.auth_id}`,
       auth_id: expect.any(String),
       provider: "test",
       provider_name: "Test Service",
       scopes: ["openid", "profile", "email"],
     });
     expect((await client.threads.get(threadId)).status).toBe("interrupted");
-    expect((await finish(await giveConsent(asked!.auth_url))).status).toBe(200);
+    expect((await finish(await consentTo(asked!.auth_url))).status).toBe(200);
     const done = await run(threadId, { command: { resume: { type: "connected" } } });
     expect(done.__interrupt__).toBeUndefined();
     expect(answer(done)).toBe("Your Test Service account is **Ada (ada@example.com)**.");
@@ -80,7 +83,7 @@ describe("the built-in agent and a person's account", () => {
 
   it("uses what is connected without asking", async () => {
     const first = await ask();
-    await finish(await giveConsent(first.result.__interrupt__![0]!.value.auth_url));
+    await finish(await consentTo(first.result.__interrupt__![0]!.value.auth_url));
     const { result } = await ask("Please use my test account");
     expect(answer(result)).toContain("Ada (ada@example.com)");
     // Each read of the token is told, with the agent that read it and whose token it was.
@@ -101,7 +104,7 @@ describe("the built-in agent and a person's account", () => {
 
   it("lets the token into no event, state, trace, table or log", async () => {
     const { threadId, result } = await ask();
-    await finish(await giveConsent(result.__interrupt__![0]!.value.auth_url));
+    await finish(await consentTo(result.__interrupt__![0]!.value.auth_url));
     const said: string[] = [];
     const stream = client.runs.stream(threadId, "agent", {
       ...fast,
@@ -131,14 +134,14 @@ describe("the built-in agent and a person's account", () => {
     const first = result.__interrupt__![0]!.value;
     const early = await run(threadId, { command: { resume: { type: "connected" } } });
     expect(early.__interrupt__?.[0]?.value.auth_url).toBe(first.auth_url);
-    const state = new URL(first.auth_url).searchParams.get("state")!;
+    const state = new URL(await addressBehind(first.auth_url, app.apiKey)).searchParams.get("state")!;
     await app.call("POST", "/v2/auth/callback/test", { body: { state, error: "access_denied" } });
     const consent = await app.call("GET", `/v2/auth/authorizations/${first.auth_id}?timeout=5`);
     expect(consent.body).toMatchObject({ status: "failed", failure: "access_denied" });
     const again = await run(threadId, { command: { resume: { type: "retry" } } });
     const second = again.__interrupt__![0]!.value;
     expect(second.auth_id).not.toBe(first.auth_id);
-    await finish(await giveConsent(second.auth_url));
+    await finish(await consentTo(second.auth_url));
     expect(answer(await run(threadId, { command: { resume: { type: "connected" } } }))).toContain("Ada");
   });
 
@@ -146,14 +149,14 @@ describe("the built-in agent and a person's account", () => {
     const { threadId, result } = await ask();
     const { auth_id, auth_url } = result.__interrupt__![0]!.value;
     const open = await app.call<{ auth_id: string; url: string }[]>("GET", "/v2/auth/authorizations");
-    expect(open.body).toContainEqual(
-      expect.objectContaining({ auth_id, url: auth_url, provider_id: "test" }),
-    );
+    const address = await addressBehind(auth_url, app.apiKey);
+    expect(address).toContain(server.authorizationEndpoint);
+    expect(open.body).toContainEqual(expect.objectContaining({ auth_id, url: address, provider_id: "test" }));
     const done = await run(threadId, { command: { resume: { type: "declined" } } });
     expect(answer(done)).toContain("you did not connect your Test Service account");
     const left = await app.call<{ auth_id: string }[]>("GET", "/v2/auth/authorizations");
     expect(left.body.map((one) => one.auth_id)).not.toContain(auth_id);
-    expect((await finish(await giveConsent(auth_url))).status).toBe(400);
+    expect((await finish(await giveConsent(address))).status).toBe(400);
   });
 
   it("says which services there are when it is asked for another", async () => {
@@ -174,7 +177,7 @@ describe("the built-in agent and a person's account", () => {
     const { auth_url, auth_id } = result.__interrupt__![0]!.value;
     const eve = { "x-api-key": key.body.key };
     expect((await app.call("GET", `/v2/auth/authorizations/${auth_id}`, { headers: eve })).status).toBe(404);
-    await finish(await giveConsent(auth_url));
+    await finish(await consentTo(auth_url));
     const other = new Client({ apiUrl: url, apiKey: key.body.key });
     const { rows } = await raw<{ owner_id: string }>`select owner_id from auth_tokens`.execute(
       app.database.sql,
@@ -186,8 +189,48 @@ describe("the built-in agent and a person's account", () => {
       config: { configurable: { token_delay_ms: 0, ...spoof } },
     })) as unknown as Result;
     expect(hers.__interrupt__?.[0]?.value.auth_id).not.toBe(auth_id);
-    expect(hers.__interrupt__?.[0]?.value.auth_url).toContain(server.authorizationEndpoint);
+    expect(await addressBehind(hers.__interrupt__![0]!.value.auth_url, key.body.key)).toContain(
+      server.authorizationEndpoint,
+    );
     const mine = await run(threadId, { command: { resume: true } });
     expect(answer(mine)).toContain("Ada");
+  });
+
+  it("shows readers of the thread nothing they could finish the consent with", async () => {
+    const key = async (email: string, role: "viewer" | "editor") => {
+      const member = await app.call<{ user_id: string }>("POST", "/v2/members", { body: { email, role } });
+      const made = await app.call<{ id: string; key: string }>("POST", "/v2/api-keys", {
+        body: { name: email, role, user_id: member.body.user_id },
+      });
+      await makeOwn(app.database, made.body.id);
+      return made.body.key;
+    };
+    const { threadId, result } = await ask();
+    const { auth_url, auth_id } = result.__interrupt__![0]!.value;
+    const address = new URL(await addressBehind(auth_url, app.apiKey));
+    const [, secret] = address.searchParams.get("state")!.split(".");
+    const viewer = new Client({ apiUrl: url, apiKey: await key("vic@example.com", "viewer") });
+    const seen = JSON.stringify([
+      await viewer.threads.get(threadId),
+      await viewer.threads.getState(threadId),
+      await viewer.threads.getHistory(threadId),
+      await viewer.runs.list(threadId),
+    ]);
+    expect(seen).toContain(auth_url);
+    expect(seen).not.toContain(secret);
+    expect(seen).not.toContain(address.host + address.pathname);
+    // Nothing but the seal holds it: no checkpoint, event, trace or run.
+    expect(await tablesHolding(app.database, secret!)).toEqual([]);
+    for (const [role, status] of [
+      ["viewer", 403],
+      ["editor", 404],
+    ] as const) {
+      const headers = { "x-api-key": await key(`mallory-${role}@example.com`, role) };
+      const asked = await app.call("GET", `/v2/auth/authorizations/${auth_id}`, { headers });
+      expect({ role, status: asked.status }).toEqual({ role, status });
+      expect(JSON.stringify(asked.body)).not.toContain(secret);
+    }
+    const page = await (await fetch(auth_url)).text();
+    expect(page).toBe(await (await fetch(auth_url.replace(auth_id, "another"))).text());
   });
 });

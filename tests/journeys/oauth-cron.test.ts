@@ -2,7 +2,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type AccountsApp, startAccountsApp } from "../support/accounts-app.ts";
-import { giveConsent } from "../support/auth-service-app.ts";
+import { addressBehind, giveConsent } from "../support/auth-service-app.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { makeOwn } from "../support/own-key.ts";
 
@@ -44,7 +44,8 @@ async function addEditor(name: string) {
 async function connect({ client, key }: Awaited<ReturnType<typeof addEditor>>) {
   const { thread_id } = await client.threads.create();
   const asked = (await client.runs.wait(thread_id, "agent", { input: question, config: fast })) as Values;
-  const arrived = await giveConsent(asked.__interrupt__![0]!.value.auth_url);
+  const page = asked.__interrupt__![0]!.value.auth_url;
+  const arrived = await giveConsent(await addressBehind(page, key));
   const body = Object.fromEntries(arrived.searchParams);
   const finished = await app.call("POST", "/v2/auth/callback/test", { body, headers: { "x-api-key": key } });
   expect(finished.status).toBe(200);

@@ -3,7 +3,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
-import { giveConsent, introspect } from "../support/auth-service-app.ts";
+import { addressBehind, giveConsent, introspect } from "../support/auth-service-app.ts";
 import { callbackUri, clientId, clientSecret, providerBody } from "../support/auth-service-provider.ts";
 import { type OAuthServer, startOAuthServer } from "../support/components/oauth-server.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -61,7 +61,7 @@ describe("a graph of one's own, in a process of its own", () => {
       scopes: ["openid", "profile"],
       auth_id: expect.any(String),
     });
-    const arrived = await giveConsent(asked!.auth_url);
+    const arrived = await giveConsent(await addressBehind(asked!.auth_url, platform.apiKey));
     const body = Object.fromEntries(arrived.searchParams);
     expect((await platform.call("POST", "/v2/auth/callback/test", { body })).status).toBe(200);
     const done = await run(thread_id, { command: { resume: { type: "connected" } } });
@@ -78,7 +78,8 @@ describe("a graph of one's own, in a process of its own", () => {
   it("asks another person for their own account", async () => {
     const { thread_id } = await client.threads.create();
     const result = await run(thread_id, question, "visitor-2");
-    expect(result.__interrupt__?.[0]?.value.auth_url).toContain(server.authorizationEndpoint);
+    const address = await addressBehind(result.__interrupt__![0]!.value.auth_url, platform.apiKey);
+    expect(address).toContain(server.authorizationEndpoint);
   });
 
   it("takes a no", async () => {

@@ -196,6 +196,13 @@ export async function giveConsent(consentUrl: string): Promise<URL> {
   throw new Error("the provider never sent the person back");
 }
 
+/** What the page of a consent leads to: the provider's address, for the one whose consent it is. */
+export async function addressBehind(pageUrl: string, apiKey: string): Promise<string> {
+  const asked = pageUrl.replace("/v2/auth/consent/", "/v2/auth/authorizations/");
+  const answer = await fetch(asked, { headers: { "x-api-key": apiKey } });
+  return ((await answer.json()) as { url: string }).url;
+}
+
 /** Asks the provider itself about a token. */
 export async function introspect(server: OAuthServer, token: string): Promise<Record<string, unknown>> {
   const [client] = server.clients;

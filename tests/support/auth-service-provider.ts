@@ -48,7 +48,10 @@ export async function connect(
   person: Person = app.admin,
 ): Promise<{ tokenId: string; authId: string }> {
   const pending = await startConsent(app, body, person);
-  const arrived = await giveConsent(pending.url);
+  // As the page of a consent does, to which an agent's address leads.
+  const path = `/v2/auth/authorizations/${pending.auth_id}`;
+  const consent = await app.call<{ url: string }>("GET", path, { key: person.key });
+  const arrived = await giveConsent(consent.body.url);
   const finished = await finish(app, arrived, person);
   expect(finished.body).toMatchObject({ status: "completed" });
   return { tokenId: finished.body.token_id as string, authId: pending.auth_id };

@@ -30,7 +30,12 @@ const authenticateRequest = z
 const authenticateResponse = z
   .object({
     status: z.enum(["completed", "pending", "connection_required", "token_expired"]),
-    url: z.string().optional().describe("Where the person gives consent."),
+    url: z
+      .string()
+      .optional()
+      .describe(
+        "Where the person gives consent. With `agent_id`, and without `redirect_uri`, a page of this server that leads there for nobody but whoever started it, so that it may be shown in a thread.",
+      ),
     auth_id: z.string().optional().describe("For GET /v2/auth/wait/{auth_id}."),
     token: z.string().optional().describe("The access token."),
     token_id: z.guid().optional(),

@@ -15,6 +15,7 @@ import { findCandidates, findToken, identityOf } from "../tokens/token-store.ts"
 import { authorizationLifeMs, formatState, hashState } from "./authorization.ts";
 import { findSameAuthorization, insertAuthorization, type NewAuthorization } from "./authorization-store.ts";
 import { authorizationUrl } from "./authorization-url.ts";
+import { consentPageUrl } from "./consent-page.ts";
 
 export type AuthenticateRequest = {
   provider: string;
@@ -126,9 +127,9 @@ export function createAuthorizationService(options: {
       expires_at: new Date(now.getTime() + authorizationLifeMs),
     };
     const pending = request.reuse_pending ? await findPending(authorization) : undefined;
-    if (pending) return pending;
-    await insertAuthorization(database.sql, authorization);
-    return { url, authId };
+    if (!pending) await insertAuthorization(database.sql, authorization);
+    const kept = pending ?? { url, authId };
+    return isForGraph(request) ? { ...kept, url: consentPageUrl(publicUrl(), kept.authId) } : kept;
   }
 
   async function findPending(wanted: NewAuthorization): Promise<{ url: string; authId: string } | undefined> {
@@ -163,6 +164,16 @@ export function createAuthorizationService(options: {
 function subjectOf(caller: TokenUser, request: AuthenticateRequest): string {
   const named = request.user_id ?? request.ls_user_id ?? "";
   return named === caller.userId ? "" : named;
+}
+
+/**
+ * A graph puts the address into an interrupt, and so into the state of a thread, which others may read. With `state`
+ * in it they could finish the consent with an account of theirs and have the person follow that link. So it is the
+ * address of a page that tells the provider's address to nobody else. Whoever takes the provider's answer
+ * himself has no page of ours.
+ */
+function isForGraph(request: AuthenticateRequest): boolean {
+  return Boolean(request.agent_id || request.reuse_pending) && !request.redirect_uri;
 }
 
 function isForAgent(request: AuthenticateRequest): boolean {

@@ -147,7 +147,13 @@ describe("the person", () => {
 
   it("lends an account to an agent: any editor of the workspace may, and it is linked", async () => {
     const pending = await startConsent(app, { agent_id: "robot", force_new: true });
-    const arrived = await giveConsent(pending.url);
+    expect(pending.url).toBe(`${app.url}/v2/auth/consent/${pending.auth_id}`);
+    const consent = await app.call<{ url: string }>(
+      "GET",
+      `/v2/auth/authorizations/${pending.auth_id}`,
+      other,
+    );
+    const arrived = await giveConsent(consent.body.url);
     const finished = await finish(app, arrived, other);
     expect(finished.status).toBe(200);
     const { data } = (await app.call<{ data: unknown[] }>("GET", "/v2/auth/agents/robot/connections")).body;

@@ -51,6 +51,8 @@ export type WaitOutcome =
 /** How a consent stands, for pages: they need no token, so they get none. */
 export type ConsentView = {
   authorization: Authorization;
+  /** Where the person gives it; null once it came to an end. */
+  url: string | null;
   status: "pending" | "completed" | "failed" | "expired";
 };
 
@@ -148,9 +150,12 @@ export function createConsentService(options: {
   }
 
   function viewOf(authorization: Authorization): ConsentView {
-    const { status, expires_at } = authorization;
-    if (status === "completed" || status === "failed") return { authorization, status };
-    return { authorization, status: expires_at <= clock.now() ? "expired" : "pending" };
+    const { id, status, expires_at, url_sealed } = authorization;
+    if (status === "completed" || status === "failed") return { authorization, status, url: null };
+    if (expires_at <= clock.now()) return { authorization, status: "expired", url: null };
+    const isOpen = status === "pending" && url_sealed !== null;
+    const url = isOpen ? secretBox.open(url_sealed, consentUrlContext(id)) : null;
+    return { authorization, status: "pending", url };
   }
 
   /** Looks until there is something to say, or the time is over; null then. */

@@ -21,6 +21,10 @@ const consentView = z
   .object({
     ...fields,
     status: z.enum(["pending", "completed", "failed", "expired"]),
+    url: z
+      .string()
+      .nullable()
+      .describe("Where the person gives consent, while it waits; told to nobody whose consent it is not."),
     failure: z.string().nullable().describe("A short code, such as access_denied or declined."),
   })
   .meta({ id: "AuthConsent" });
@@ -69,13 +73,13 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
       },
       async ({ caller, params, query, c }) => {
         const signal = AbortSignal.any([c.req.raw.signal, c.get("shutdown")]);
-        const { authorization, status } = await consents.view(
+        const { authorization, status, url } = await consents.view(
           caller,
           params.auth_id,
           query.timeout * 1000,
           signal,
         );
-        return json(200, { ...toFields(authorization), status, failure: authorization.failure });
+        return json(200, { ...toFields(authorization), status, url, failure: authorization.failure });
       },
     ),
     route(

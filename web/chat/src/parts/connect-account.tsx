@@ -37,7 +37,7 @@ export function ConnectAccount({
   answer.current = onAnswer;
   const title = useId();
   const name = request.provider_name ?? request.provider ?? new URL(request.auth_url).hostname;
-  const authId = request.auth_id ?? idInState(request.auth_url);
+  const authId = request.auth_id ?? idInAddress(request.auth_url);
 
   useEffect(() => {
     if (authId === undefined) return;
@@ -125,9 +125,10 @@ function words(stage: Stage, name: string): string {
   return "The link is no longer valid: it was not used in time.";
 }
 
-/** Servers put the id of a consent into its `state`. */
-function idInState(url: string): string | undefined {
-  const id = new URL(url).searchParams.get("state")?.split(".")[0];
+/** Servers put the id of a consent into its `state`, or at the end of the page that leads to it. */
+function idInAddress(url: string): string | undefined {
+  const { pathname, searchParams } = new URL(url);
+  const id = searchParams.get("state")?.split(".")[0] ?? pathname.split("/v2/auth/consent/")[1];
   return id && /^[0-9a-f-]{36}$/i.test(id) ? id : undefined;
 }
 
