@@ -27,7 +27,7 @@ const openRoutes = [
   "POST /v1/integrations/github/{integration_id}/webhook",
   "GET /o/{tenant_id}/host/deployments/{deployment_id}",
   ...openSignInRoutes,
-  // Where an OAuth provider sends the browser back to: pages that show nothing and bind nothing by themselves.
+  // Pages of consents, before and behind the OAuth provider: they show nothing and bind nothing by themselves.
   "GET /v2/auth/consent/{auth_id}",
   "GET /v2/auth/consent/assets/consent.js",
   "GET /v2/auth/consent/assets/consent.css",

@@ -6,11 +6,16 @@ import {
 } from "../../tests/support/security-suite.ts";
 
 /** The provider sends people back without a credential; these serve a page and its parts, and do nothing else. */
-const openRoutes = ["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((path) => [
-  `GET ${path}/{provider_id}`,
-  `GET ${path}/assets/callback.js`,
-  `GET ${path}/assets/callback.css`,
-]);
+const openRoutes = [
+  ...["/host-oauth-callback", "/v2/auth/callback", "/v2/auth/setup"].flatMap((path) => [
+    `GET ${path}/{provider_id}`,
+    `GET ${path}/assets/callback.js`,
+    `GET ${path}/assets/callback.css`,
+  ]),
+  "GET /v2/auth/consent/{auth_id}",
+  "GET /v2/auth/consent/assets/consent.js",
+  "GET /v2/auth/consent/assets/consent.css",
+];
 
 for (const agentRoutes of ["open on loopback", "closed"] as const) {
   describeSecurity(`the auth service with agent routes ${agentRoutes}`, {
