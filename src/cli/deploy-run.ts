@@ -88,6 +88,7 @@ export function announce(
   output.line(
     `${output.paint(["bold", "green"], deployment.name)} serves revision ${revision.number} at ${output.paint("cyan", deployment.url)}`,
   );
+  if (deployment.page_url) output.line(`Its pages open at ${output.paint("cyan", deployment.page_url)}`);
   output.line(
     output.paint(
       "dim",

@@ -47,6 +47,7 @@ export async function showDeployment(given: string | undefined, options: Deploym
   printFields(output, [
     ["Name", { text: found.name, style: "bold" }],
     ["Address", { text: found.url, style: "cyan" }],
+    ["Pages", found.page_url ? { text: found.page_url, style: "cyan" } : null],
     ["Status", serving(found)],
     ["Serves", active && `revision ${active.number}, deployed ${formatAge(active.updated_at, now)}`],
     [

@@ -146,6 +146,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...ground,
     revisions,
     urlOf,
+    pageUrlOf: ({ slug }) => origins.urlOf(slug),
     tracing,
     rules: {
       edition: settings.edition,

@@ -14,6 +14,7 @@ export const deployment = z.looseObject({
   source: text,
   status: text,
   url: text,
+  page_url: nullable,
   source_config: z.looseObject({ repo_url: nullable }),
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),
   secrets: z.array(z.looseObject({ name: text, value: text })),

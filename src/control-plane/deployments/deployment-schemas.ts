@@ -162,6 +162,12 @@ export const deployment = z.object({
   latest_revision_id: id.nullable(),
   active_revision_id: id.nullable(),
   url: z.string().describe("Where it is served."),
+  page_url: z
+    .string()
+    .nullable()
+    .describe(
+      "The same server at an origin of its own, for pages that people open. Null where deployments have none.",
+    ),
   health: z.object({
     state: z.enum(healthStates),
     message: z.string().nullable().describe("Why it is not serving, with the last lines of its log."),

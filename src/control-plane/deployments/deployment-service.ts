@@ -54,6 +54,8 @@ export type DeploymentServiceOptions = {
   revisions: RevisionMaker;
   rules: RuleSettings;
   urlOf(deployment: Pick<Deployment, "slug">): string;
+  /** At an origin of its own; null where deployments have none. */
+  pageUrlOf(deployment: Pick<Deployment, "slug">): string | null;
   /** Throws when a repository's address may not be used from here. */
   checkAddress(repoUrl: string): Promise<void>;
   /** Why nothing may be deployed on this machine; null when it may. */
@@ -114,6 +116,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       latest: latest.get(deployment.latest_revision_id ?? ""),
       secrets: openSecrets(deployment),
       url: options.urlOf(deployment),
+      pageUrl: options.pageUrlOf(deployment),
       health: health.get(deployment.id) ?? healthOf(undefined),
     }));
   }

@@ -10,6 +10,7 @@ export type DeploymentView = {
   latest: Revision | undefined;
   secrets: Secret[];
   url: string;
+  pageUrl: string | null;
   health: Health;
 };
 
@@ -47,6 +48,7 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     latest_revision_id: deployment.latest_revision_id,
     active_revision_id: deployment.active_revision_id,
     url: view.url,
+    page_url: view.pageUrl,
     health: { ...view.health, since: view.health.since?.toISOString() ?? null },
     slug: deployment.slug,
     tracked_repo_ref: deployment.tracked_repo_ref,

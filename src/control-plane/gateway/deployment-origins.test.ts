@@ -14,7 +14,16 @@ describe("a deployment's own origin", () => {
     expect(elsewhere.slugOf("x-a.agents.example.com")).toBe("x");
     expect(local.urlOf("x")).toBe("http://x.localhost:8124");
     expect(elsewhere.urlOf("x")).toBe("https://x-a.agents.example.com");
-    expect([local.protocol(), elsewhere.protocol()]).toEqual(["http", "https"]);
+    expect([local.protocolOf("x.localhost", ""), elsewhere.protocolOf("x", "")]).toEqual(["http", "https"]);
+  });
+
+  it("has the scheme its clients use; under a path that is the platform's", () => {
+    expect(elsewhere.protocolOf("treadle.example.com", "/d/x")).toBe("https");
+    // Past the proxy, on the machine itself.
+    expect(elsewhere.protocolOf("127.0.0.1:8124", "/d/x")).toBe("http");
+    expect(local.protocolOf("127.0.0.1:8124", "/d/x")).toBe("http");
+    const tlsHere = originsOf(null, "https://localhost:8443");
+    expect(tlsHere.protocolOf("localhost:8443", "/d/x")).toBe("https");
   });
 
   it("is not the platform's", () => {

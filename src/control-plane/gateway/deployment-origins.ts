@@ -1,4 +1,4 @@
-import { hostnameOf } from "../../platform/http/loopback.ts";
+import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts";
 
 /** Where a deployment's pages have an origin of their own, for example `https://{slug}.agents.example.com`. */
 export type DeploymentOrigins = {
@@ -8,7 +8,8 @@ export type DeploymentOrigins = {
   urlOf(slug: string): string | null;
   /** Pages of a deployment are strangers to the platform, also on the platform's own machine. */
   isDeploymentOrigin(origin: string): boolean;
-  protocol(): "http" | "https";
+  /** By which scheme a client reached us at this host; `prefix` is empty at an origin of a deployment's own. */
+  protocolOf(host: string | undefined, prefix: string): "http" | "https";
 };
 
 const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -45,7 +46,13 @@ export function createDeploymentOrigins(options: {
       const host = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
       return rule !== null && host !== undefined && slugIn(host, rule) !== null;
     },
-    protocol: () => (ruleOf()?.url.startsWith("https:") ? "https" : "http"),
+    protocolOf(host, prefix) {
+      if (prefix === "") return ruleOf()?.url.startsWith("https:") ? "https" : "http";
+      const { protocol, hostname } = new URL(options.platformUrl());
+      // Whoever is on this machine may have come past the proxy that speaks TLS for us.
+      const isDirect = !isLoopbackHostname(hostname) && isLoopbackHostname(hostnameOf(host ?? "") ?? "");
+      return protocol === "https:" && !isDirect ? "https" : "http";
+    },
   };
 }
 

@@ -98,14 +98,24 @@ function authorizeWith(request: AdmissionRequest, authorize: Authorize): Promise
 }
 
 /** On an origin of its own a deployment's page is at home, and the platform's cookies are not. */
-function admissionHeaders({ headers: given, ownOrigin }: AdmissionRequest): Headers {
+function admissionHeaders({ headers: given, ownOrigin, method }: AdmissionRequest): Headers {
   const headers = toHeaders(given);
   if (ownOrigin === null) return headers;
   const cookies = withoutPlatformCookies(headers.get("cookie") ?? "");
   if (cookies === "") headers.delete("cookie");
   else headers.set("cookie", cookies);
   if (headers.get("origin")?.toLowerCase() === ownOrigin) headers.delete("origin");
+  if (isFollowedLink(method, headers)) headers.delete("sec-fetch-site");
   return headers;
+}
+
+/** Somebody opens the page from elsewhere, the console for one; what they come from sees nothing of it. */
+function isFollowedLink(method: string, headers: Headers): boolean {
+  return (
+    method === "GET" &&
+    headers.get("sec-fetch-mode") === "navigate" &&
+    headers.get("sec-fetch-dest") === "document"
+  );
 }
 
 function requireRole(caller: Caller, { method, path }: AdmissionRequest): void {

@@ -112,7 +112,7 @@ async function pass(
     secret,
     prefix,
     host: incoming.headers.host ?? "127.0.0.1",
-    protocol: prefix === "" ? origins.protocol() : "http",
+    protocol: origins.protocolOf(incoming.headers.host, prefix),
     remote: incoming.socket.remoteAddress ?? "127.0.0.1",
   };
   const startedMs = performance.now();

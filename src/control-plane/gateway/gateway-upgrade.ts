@@ -49,7 +49,7 @@ async function connect(client: Client, options: UpgradeOptions): Promise<void> {
   const facts = {
     ...instance,
     host: headers.host ?? "127.0.0.1",
-    protocol: way.prefix === "" ? options.origins.protocol() : "http",
+    protocol: options.origins.protocolOf(headers.host, way.prefix),
     prefix: way.prefix,
     remote: peer ?? "127.0.0.1",
   };

@@ -25,6 +25,8 @@ export type Deployment = {
   active_revision_id: string | null;
   health: { state: HealthState; message: string | null; attempt: number; since: string | null };
   url: string;
+  /** At an origin of its own; null where deployments have none. */
+  page_url: string | null;
   tracer_session_id: string | null;
   created_at: string;
   updated_at: string;

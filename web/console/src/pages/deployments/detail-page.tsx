@@ -145,7 +145,7 @@ function Actions({ deployment }: { deployment: Deployment }) {
 
 function Overview({ deployment, latest }: { deployment: Deployment; latest: Revision | undefined }) {
   const { source_config: config, source_revision_config: revision, health } = deployment;
-  const { url } = deployment;
+  const { url, page_url: pageUrl } = deployment;
   return (
     <>
       {(health.state === "crash_loop" || health.state === "restarting") && (
@@ -166,11 +166,21 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
       <Card className="stack">
         <div className="row address">
           <span className="muted">Address</span>
-          <a href={`${url}/docs`} className="break">
-            {url}
-          </a>
+          <code className="break">{url}</code>
           <CopyButton text={url} label="Copy the address" />
         </div>
+        {/* Its pages are a stranger's: they open beside the console, at an origin that is not the console's. */}
+        {pageUrl !== null && (
+          <div className="row address">
+            <span className="muted">Pages</span>
+            <a href={pageUrl} target="_blank" rel="noopener noreferrer" className="break">
+              {pageUrl}
+            </a>
+            <a href={`${pageUrl}/docs`} target="_blank" rel="noopener noreferrer">
+              API reference
+            </a>
+          </div>
+        )}
         <Facts
           items={[
             ["Source", <SourceText key="s" deployment={deployment} />],
