@@ -7,6 +7,7 @@ import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-run
 import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
 import { portTaken } from "../../src/control-plane/runtimes/instance.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import { untilReadyFile } from "../../src/control-plane/runtimes/ready-file.ts";
 import {
   type Handle,
   type Runtime,
@@ -108,6 +109,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
         folder: join(folder.path, "project"),
         configPath: "langgraph.json",
         image: null,
+        pinned: null,
       },
       environment: {
         ...{ PATH: process.env.PATH!, DATABASE_URL: database.url, TREADLE_AGENT_AUTH: "open" },
@@ -143,14 +145,10 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     expect(await runtime.isRunning(handle)).toBe(true);
     expect(await runtime.find(spec.instanceId)).not.toBeNull();
     expect(await runtime.find(randomUUID())).toBeNull();
-    const said = () =>
-      handle.announces
-        ? log(spec)
-        : readFile(join(spec.instanceFolder, readyFileName), "utf8").catch(() => "");
-    await waitUntil(async () => (await said()).includes('{"url"'), {
-      what: "its announcement",
-      timeoutMs: 10_000,
-    });
+    const said = await untilReadyFile(join(spec.instanceFolder, readyFileName), AbortSignal.timeout(10_000));
+    expect(said).toEqual({ graphs: ["echo"], broken: {} });
+    // Whatever a project prints is no word about its readiness.
+    expect(await log(spec)).not.toContain('{"url"');
     const used = (await runtime.usages([handle])).get(handle);
     expect(used?.memoryBytes).toBeGreaterThan(1_000_000);
     expect(used?.cpuSeconds).toBeGreaterThan(0);

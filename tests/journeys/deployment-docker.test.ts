@@ -111,6 +111,39 @@ describe("deployments as containers", () => {
     await expect.poll(() => docker.run(["ps", "--all", "--quiet"]), { timeout: 30_000 }).toBe("");
   });
 
+  it("keeps a revision on the image it was first started with, though its tag moves", {
+    timeout: 180_000,
+  }, async () => {
+    const reference = await buildServer("moving:tag", "before");
+    const { deployment, revision } = await deploy(plane, {
+      ...{ name: "moving", source: "external_docker", source_config: {}, secrets: [] },
+      source_revision_config: { image_uri: reference },
+    });
+    const digest = (await docker.run(["image", "inspect", "--format", "{{.Id}}", reference])).trim();
+    expect(revision.image).toEqual({ reference, digest });
+    await buildServer("moving:other", "after");
+    await docker.run(["tag", "moving:other", reference]);
+    const answer = async () =>
+      (await fetch(`${deployment.url}/x`)).json().catch(() => null) as Promise<{ answer: string } | null>;
+    const container = await docker.run(["ps", "--quiet"]);
+    await docker.run(["kill", container]);
+    const isAnother = async () => ![container, ""].includes(await docker.run(["ps", "--quiet"]));
+    await expect.poll(isAnother, { timeout: 60_000 }).toBe(true);
+    await expect.poll(answer, { timeout: 60_000 }).toMatchObject({ answer: "before" });
+    const path = `/v2/deployments/${deployment.id}`;
+    const source_revision_config = { image_uri: reference };
+    const patched = await plane.call<DeploymentBody>("PATCH", path, { source_revision_config });
+    const next = await revisionDone(plane, deployment.id, patched.body.latest_revision_id!);
+    expect(next.image).toMatchObject({ reference, digest: expect.not.stringContaining(digest) });
+    expect(await answer()).toMatchObject({ answer: "after" });
+    const back = await plane.call<DeploymentBody>("POST", `${path}/revisions/${revision.id}/redeploy`);
+    const again = await revisionDone(plane, deployment.id, back.body.latest_revision_id!);
+    expect(again).toMatchObject({ status: "DEPLOYED", image: { reference, digest } });
+    expect(await answer()).toMatchObject({ answer: "before" });
+    expect((await plane.call("DELETE", path)).status).toBe(204);
+    await expect.poll(() => docker.run(["ps", "--all", "--quiet"]), { timeout: 30_000 }).toBe("");
+  });
+
   it("lets deployed code reach the platform's API, nothing that is open on loopback, and nobody else's doors", {
     timeout: 180_000,
   }, async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createWalls } from "../../src/control-plane/sandbox/walls.ts";
+import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
@@ -215,6 +215,49 @@ describe("TREADLE_ISOLATION=required", () => {
       );
     } finally {
       await bare.stop();
+    }
+  });
+
+  it("says in a revision's status why it was refused, at its build and at its start", {
+    timeout: 120_000,
+  }, async () => {
+    await ensureBubblewrap();
+    const good = createWalls({ setting: "required", mustPass: [] });
+    const bare = createWalls({ setting: "required", mustPass: [], path: "/nonexistent" });
+    // As after a restart on a machine that lost its sandbox.
+    let now = good;
+    const walls: Walls = {
+      isolation: () => now.isolation(),
+      enclose: (command) => now.enclose(command),
+    };
+    const moved = await startDeploymentSite("isolation-lost", { walls, settings: { bakeMs: 0 } });
+    try {
+      const repository = await moved.git.createRepository("lost", quickProject("lost"));
+      const source_config = { repo_url: repository.url, install_command: quickInstall };
+      const body = gitDeployment("lost", repository.url, { source_config });
+      const { deployment, revision } = await deploy(moved.plane, body);
+      expect(revision.status, revision.status_message ?? "").toBe("DEPLOYED");
+      now = bare;
+      const path = `/v2/deployments/${deployment.id}`;
+      const reason = "TREADLE_ISOLATION=required, and bubblewrap is not installed. Install it";
+      const built = await moved.plane.call<{ latest_revision_id: string }>("PATCH", path, {
+        source_config: { install_command: `${quickInstall} --again` },
+      });
+      expect(await revisionDone(moved.plane, deployment.id, built.body.latest_revision_id)).toMatchObject({
+        status: "BUILD_FAILED",
+        status_message: expect.stringContaining(reason),
+      });
+      // Built long ago: it is the start that is refused.
+      const again = await moved.plane.call<{ latest_revision_id: string }>(
+        "POST",
+        `${path}/revisions/${revision.id}/redeploy`,
+      );
+      expect(await revisionDone(moved.plane, deployment.id, again.body.latest_revision_id)).toMatchObject({
+        status: "DEPLOY_FAILED",
+        status_message: expect.stringContaining(reason),
+      });
+    } finally {
+      await moved.stop();
     }
   });
 });

@@ -57,6 +57,7 @@ async function start(image: string, using = runtime): Promise<Handle> {
   const handle = await using.start({
     ...{ workspaceId: randomUUID(), home: join(folder.path, "home"), instanceFolder: folder.path },
     ...{ instanceId, deploymentId: randomUUID(), folder: null, configPath: "langgraph.json", image },
+    pinned: null,
     ...{ port: port + handles.length, environment: { SECRET: "told" } },
     logPath: join(folder.path, `${instanceId}.log`),
     resources: { memoryBytes: 300 * 1024 * 1024, cpus: 0.5 },

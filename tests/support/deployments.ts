@@ -17,6 +17,7 @@ export type RevisionBody = {
   status_message: string | null;
   progress: number;
   source_revision_config: { repo_ref: string | null; repo_commit_sha: string | null };
+  image: { reference: string; digest: string } | null;
   events: { kind: string; status: string | null; message: string }[];
 };
 

@@ -59,6 +59,10 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
       folder: isBuilt(revision.source) ? await folderOf(revision) : null,
       configPath: config.graph_config_path ?? "langgraph.json",
       image: isBuilt(revision.source) ? null : config.image_uri,
+      pinned:
+        revision.image_reference === null || revision.image_digest === null
+          ? null
+          : { reference: revision.image_reference, digest: revision.image_digest },
       resources: resourcesOf(revision.build_config.resource_spec, options.defaultMemoryBytes),
       databaseUrl,
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,

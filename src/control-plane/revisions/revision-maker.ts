@@ -6,7 +6,7 @@ import { buildConfigOf, type Deployment } from "../deployments/deployment.ts";
 import { markLatest, takeRevisionNumber } from "../deployments/deployment-store.ts";
 import type { Secret } from "../deployments/secret-rules.ts";
 import { revisionSecretsContext } from "../sealed-columns.ts";
-import type { BuildConfig, Source, SourceRevisionConfig } from "./revision.ts";
+import type { BuildConfig, Revision, Source, SourceRevisionConfig } from "./revision.ts";
 import { announceDeployment, insertEvent, insertRevision } from "./revision-store.ts";
 
 export type NewRevision = {
@@ -18,7 +18,8 @@ export type NewRevision = {
   buildConfig?: BuildConfig;
   /** Built from exactly this commit, whatever the ref points to by now. */
   commitSha?: string | null;
-  redeployOf?: string;
+  /** The revision this one repeats, in the same image. */
+  redeployOf?: Revision;
   because?: string;
 };
 
@@ -46,8 +47,10 @@ export function createRevisionMaker(options: { clock: Clock; secretBox: SecretBo
         build_config: input.buildConfig ?? buildConfigOf(deployment.source_config),
         repo_commit_sha: input.commitSha ?? null,
         artifact_key: null,
+        image_reference: input.redeployOf?.image_reference ?? null,
+        image_digest: input.redeployOf?.image_digest ?? null,
         secrets_sealed: secretBox.seal(JSON.stringify(input.secrets), revisionSecretsContext(id)),
-        redeploy_of: input.redeployOf ?? null,
+        redeploy_of: input.redeployOf?.id ?? null,
         createdBy: input.createdBy,
         now,
       });

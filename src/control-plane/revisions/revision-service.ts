@@ -90,7 +90,7 @@ export function createRevisionService(options: {
           sourceRevisionConfig: old.source_revision_config,
           buildConfig: old.build_config,
           commitSha: old.repo_commit_sha,
-          redeployOf: old.id,
+          redeployOf: old,
           because: `Redeploys revision ${old.number}.`,
         });
       });

@@ -24,10 +24,12 @@ export async function insertRevision(
 ): Promise<void> {
   await raw`
     insert into revisions (id, deployment_id, workspace_id, number, status, progress, source, source_revision_config,
-      build_config, repo_commit_sha, artifact_key, secrets_sealed, redeploy_of, created_by, created_at, updated_at)
+      build_config, repo_commit_sha, artifact_key, image_reference, image_digest, secrets_sealed, redeploy_of,
+      created_by, created_at, updated_at)
     values (${row.id}, ${row.deployment_id}, ${row.workspace_id}, ${row.number}, ${row.status},
       ${progressOf(row.status)}, ${row.source}, ${JSON.stringify(row.source_revision_config)}::jsonb,
-      ${JSON.stringify(row.build_config)}::jsonb, ${row.repo_commit_sha}, ${row.artifact_key}, ${row.secrets_sealed},
+      ${JSON.stringify(row.build_config)}::jsonb, ${row.repo_commit_sha}, ${row.artifact_key},
+      ${row.image_reference}, ${row.image_digest}, ${row.secrets_sealed},
       ${row.redeploy_of}, ${row.createdBy}, ${row.now}, ${row.now})`.execute(tx);
 }
 
@@ -124,6 +126,17 @@ export async function saveBuilt(
 
 export async function saveCommit(sql: Sql, id: string, commitSha: string): Promise<void> {
   await raw`update revisions set repo_commit_sha = ${commitSha} where id = ${id}`.execute(sql);
+}
+
+export async function saveImage(
+  sql: Sql,
+  id: string,
+  image: { reference: string; digest: string },
+): Promise<void> {
+  await raw`update revisions set image_reference = ${image.reference}, image_digest = ${image.digest}
+    where id = ${id} and (image_reference, image_digest) is distinct from (${image.reference}, ${image.digest})`.execute(
+    sql,
+  );
 }
 
 export async function listEvents(sql: Sql, revisionIds: string[], afterId = 0): Promise<RevisionEvent[]> {

@@ -22,6 +22,10 @@ export const revision = z.object({
   progress: z.number().int().min(0).max(100),
   source: z.enum(sources),
   source_revision_config: sourceRevisionConfig,
+  image: z
+    .object({ reference: z.string(), digest: z.string() })
+    .nullable()
+    .describe("The image its servers run in, by name and by content; null outside of containers."),
   redeploy_of: id.nullable(),
   events: z.array(revisionEvent).describe("What happened to it, oldest first."),
   created_at: time,
@@ -38,6 +42,10 @@ export function toRevisionWire({ revision: row, events }: RevisionView): z.input
     progress: row.progress,
     source: row.source,
     source_revision_config: revisionConfigWire(row.source_revision_config, row.repo_commit_sha),
+    image:
+      row.image_reference === null || row.image_digest === null
+        ? null
+        : { reference: row.image_reference, digest: row.image_digest },
     redeploy_of: row.redeploy_of,
     events: events.map(toEventWire),
     created_at: row.created_at.toISOString(),

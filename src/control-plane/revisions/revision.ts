@@ -118,6 +118,9 @@ export type Revision = {
   repo_commit_sha: string | null;
   artifact_key: string | null;
   uses_own_auth: boolean;
+  /** What its servers run in, as the first of them found it; null outside of containers. */
+  image_reference: string | null;
+  image_digest: string | null;
   secrets_sealed: string;
   redeploy_of: string | null;
   created_at: Date;

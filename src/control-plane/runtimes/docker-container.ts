@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { StartSpec } from "./runtime.ts";
+import { readyFileName, type StartSpec } from "./runtime.ts";
 
 export type ContainerFacts = {
   spec: StartSpec;
@@ -10,7 +10,12 @@ export type ContainerFacts = {
   /** Further groups of the user, for an artifact that only its group may read. */
   groups: readonly number[];
   /** What a built project is started with; null for an image, which has a command of its own. */
-  serve: { command: readonly string[]; workingFolder: string; binds: readonly string[] } | null;
+  serve: {
+    command: readonly string[];
+    workingFolder: string;
+    binds: readonly string[];
+    environment: Readonly<Record<string, string>>;
+  } | null;
   labels: Record<string, string>;
 };
 
@@ -19,12 +24,13 @@ export type ContainerUser = { uid: number; gid: number } | "of the image";
 
 export const projectFolder = "/deps/project";
 export const homeFolder = "/home/agent";
+const instanceFolder = "/run/treadle";
 const maxProcesses = 512;
 const megabyte = 1024 * 1024;
 
 /**
  * The Docker Engine's description of one server: no capability, no way to gain one, nothing to write to but memory,
- * nothing of this machine to see but its own project, and a network it shares with no other deployment.
+ * nothing of this machine to see but its own project and a folder to say there that it serves, and a network it shares with no other deployment.
  */
 export function describeContainer(facts: ContainerFacts) {
   const { spec, user, serve } = facts;
@@ -33,7 +39,9 @@ export function describeContainer(facts: ContainerFacts) {
   const { memoryBytes, cpus } = spec.resources;
   return {
     Image: facts.image,
-    Env: Object.entries(facts.environment).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...facts.environment, ...serve?.environment }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     Labels: facts.labels,
     ...(user === "of the image" ? {} : { User: `${user.uid}:${user.gid}` }),
     ...(serve && { Cmd: [...serve.command], WorkingDir: serve.workingFolder }),
@@ -70,7 +78,8 @@ export function serveProject(spec: StartSpec, folder: string, command: readonly 
   return {
     command: [...command, "agent", "--json", "--config", config, "--port", String(spec.port)],
     workingFolder: join(config, ".."),
-    binds: [`${folder}:${projectFolder}:ro`],
+    binds: [`${folder}:${projectFolder}:ro`, `${spec.instanceFolder}:${instanceFolder}`],
+    environment: { TREADLE_READY_FILE: join(instanceFolder, readyFileName) },
   };
 }
 

@@ -1,16 +1,18 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { makeFolder } from "../data-folders.ts";
 import type { Usage } from "../metrics/metric.ts";
 import { deploymentUser, type SystemUser } from "../sandbox/system-user.ts";
 import { chooseContainerUser, describeContainer, serveProject } from "./docker-container.ts";
 import { createDockerEngine } from "./docker-engine.ts";
 import { containerEnvironment, type Reach, relayTargets } from "./docker-environment.ts";
+import { findImage } from "./docker-image.ts";
 import { DockerLogSplitter } from "./docker-log.ts";
 import {
   type DeploymentNetwork,
@@ -21,7 +23,7 @@ import {
 } from "./docker-network.ts";
 import { createRelayKeeper } from "./docker-relay-keeper.ts";
 import { outOfMemory, portTaken } from "./instance.ts";
-import type { Handle, Runtime, StartSpec } from "./runtime.ts";
+import type { Handle, PinnedImage, Runtime, StartSpec } from "./runtime.ts";
 
 export type DockerRuntimeOptions = {
   socketPath: string;
@@ -59,38 +61,27 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const idOf = (handle: Handle) => String(handle.container);
   const networkOf = (handle: Handle) => (typeof handle.network === "string" ? handle.network : null);
 
-  /** Pulls it where it is missing; says which user it asks for. */
-  async function ensureImage(image: string): Promise<string> {
-    const look = { method: "GET", path: `/images/${encodeURIComponent(image)}/json` };
-    const known = await engine.call<ImageFacts>(look);
-    if (known) return known.Config?.User ?? "";
-    const path = `/images/create?fromImage=${encodeURIComponent(image)}`;
-    const ended = await engine
-      .call<{ error?: string }>({ method: "POST", path })
-      .catch((error: unknown) => ({ error: errorMessage(error) }));
-    if (ended !== null && ended.error === undefined)
-      return (await engine.call<ImageFacts>(look))?.Config?.User ?? "";
-    throw new AppError({
-      code: "runtime.image_missing",
-      kind: "invalid",
-      message: `The image ${image} cannot be pulled: ${ended?.error ?? "it does not exist"}. Check image_uri and that this machine may read it.`,
-    });
-  }
-
-  async function create(spec: StartSpec, network: DeploymentNetwork): Promise<string> {
+  async function create(
+    spec: StartSpec,
+    network: DeploymentNetwork,
+  ): Promise<{ id: string; image: PinnedImage }> {
     const isImage = spec.folder === null;
-    const image = isImage ? spec.image! : options.baseImage;
-    const imageUser = await ensureImage(image);
+    const reference = isImage ? spec.image! : options.baseImage;
+    const { user: imageUser, pinned } = await findImage(engine, reference, spec.pinned);
+    const image = pinned.digest;
     const targets = relayTargets(options.reach);
     const serve = isImage ? null : serveProject(spec, spec.folder!, options.command);
     const readers = spec.folder === null ? { groups: [] } : await readersOf(spec.folder);
+    const user = chooseContainerUser(readers.owner ?? deploymentUser(spec.deploymentId, spec.workspaceId), {
+      imageUser,
+      isImage,
+      allowRoot: options.allowRoot,
+    });
+    if (user !== "of the image" && !isImage) await makeInstanceFolder(spec.instanceFolder, user);
     const body = describeContainer({
-      ...{ spec, image },
+      ...{ spec, image, user },
       network: network.name,
       environment: containerEnvironment(spec.environment, network.gateway, targets, { isImage }),
-      user: chooseContainerUser(readers.owner ?? deploymentUser(spec.deploymentId, spec.workspaceId), {
-        ...{ imageUser, isImage, allowRoot: options.allowRoot },
-      }),
       groups: readers.groups,
       serve: serve && { ...serve, binds: [...serve.binds, ...(options.binds ?? [])] },
       // Enough to go on with it, should the platform die before it has kept the handle.
@@ -104,7 +95,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     const path = `/containers/create?name=${nameOf(spec.instanceId)}`;
     const made = await engine.call<{ Id: string }>({ method: "POST", path, body });
     if (!made) throw new Error(`Docker does not know the image ${image} it has just shown.`);
-    return made.Id;
+    return { id: made.Id, image: pinned };
   }
 
   async function dropNetwork(name: string | null): Promise<void> {
@@ -153,22 +144,23 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
     async start(spec) {
       await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
-      const handle = { log_path: spec.logPath, announces: spec.folder !== null };
+      // Only our own server says when it is ready; of an image we know its health alone.
+      const said = spec.folder === null ? { announces: false } : {};
       const name = networkName(spec.deploymentId);
       return networks.run(name, async () => {
         const network = await ensureNetwork(engine, spec.deploymentId, options.subnets);
         await relays.open(network);
-        const id = await create(spec, network);
+        const { id, image } = await create(spec, network);
+        const handle = { ...said, log_path: spec.logPath, container: id, image };
         try {
           await engine.call({ method: "POST", path: `/containers/${id}/start` });
         } catch (error) {
           await remove(id);
           if (await removeUnusedNetwork(engine, name)) await relays.close(name);
           if (!portRefusal.test(errorMessage(error))) throw error;
-          return { ...handle, container: id, ended: portTaken };
+          return { ...handle, ended: portTaken };
         }
-        // Only our own server says when it is ready; of an image we know its health alone.
-        return { ...handle, container: id, network: name };
+        return { ...handle, network: name };
       });
     },
     async isRunning(handle) {
@@ -200,7 +192,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
             return goneReason;
           }
           await Promise.race([following, delay(2_000)]);
-          const ending = await endingOf(id, exit.StatusCode, handle.announces === true);
+          const ending = await endingOf(id, exit.StatusCode, handle.announces !== false);
           await remove(id);
           release();
           await dropNetwork(network);
@@ -247,12 +239,12 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
         [announcesLabel]: announces,
         [networkLabel]: network,
       } = found.Config.Labels;
-      return { container: found.Id, log_path, announces: announces === "true", network };
+      const said = announces === "false" ? { announces: false } : {};
+      return { ...said, container: found.Id, log_path, network };
     },
   };
 }
 
-type ImageFacts = { Config?: { User?: string } };
 type EndedContainer = { State: { OOMKilled: boolean }; Config: { Labels: Record<string, string> } };
 
 type ContainerStats = {
@@ -279,6 +271,14 @@ async function readersOf(folder: string): Promise<{ groups: number[]; owner?: Sy
   if ((mode & 0o005) === 0o005) return { groups: [] };
   if ((mode & 0o050) === 0o050 || uid === 0) return { groups: [gid] };
   return { groups: [], owner: { uid, gid } };
+}
+
+/** The one folder of this machine that the server may write to, to say that it serves. */
+async function makeInstanceFolder(path: string, user: SystemUser): Promise<void> {
+  await makeFolder(path, 0o700);
+  if (process.getuid?.() === 0) await chown(path, user.uid, user.gid);
+  // An ordinary user cannot give it away; nobody else passes the folders above it.
+  else if (user.uid !== process.getuid?.()) await chmod(path, 0o777);
 }
 
 function alreadyEnded(error: unknown): void {

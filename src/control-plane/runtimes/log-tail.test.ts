@@ -9,7 +9,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { readLogs } from "../logs/log-store.ts";
-import type { Announced, Instance } from "./instance.ts";
+import type { Instance } from "./instance.ts";
 import { insertInstance, readInstance } from "./instance-store.ts";
 import { followLog } from "./log-tail.ts";
 
@@ -58,10 +58,7 @@ async function newInstance(): Promise<Instance> {
   return (await readInstance(test.database.sql, id))!;
 }
 
-function follow(
-  instance: Instance,
-  more: { onAnnounced?(said: Announced): void; maxFileBytes?: number; maxBacklogBytes?: number } = {},
-) {
+function follow(instance: Instance, more: { maxFileBytes?: number; maxBacklogBytes?: number } = {}) {
   const { database } = test;
   const logger = createLogger({ level: "silent" });
   return followLog({
@@ -101,16 +98,6 @@ describe("a server's log", () => {
     await second.stop();
     const all = await lines();
     for (const line of ["one", "three"]) expect(all.filter((found) => found === line)).toHaveLength(1);
-  });
-
-  it("tells what a server announces", async () => {
-    const instance = await newInstance();
-    const said: Announced[] = [];
-    const tail = follow(instance, { onAnnounced: (announced) => said.push(announced) });
-    await appendFile(instance.log_path, '{"url":"http://127.0.0.1:1","graphs":["a"],"broken":{"b":"no"}}\n');
-    await waitUntil(() => said.length === 1, { what: "the announcement", timeoutMs: 10_000 });
-    await tail.stop();
-    expect(said).toEqual([{ graphs: ["a"], broken: { b: "no" } }]);
   });
 
   it("is stored whole while its file is given back to the disk, however fast it is written", {

@@ -4,7 +4,6 @@ import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type LogLine, parseServerLine, redact } from "../logs/log.ts";
 import { insertLogs } from "../logs/log-store.ts";
-import { type Announced, readAnnounced } from "./announcement.ts";
 import type { Instance } from "./instance.ts";
 import { saveLogOffset } from "./instance-store.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
@@ -26,8 +25,6 @@ export type LogTailOptions = {
   logger: Logger;
   instance: Instance;
   secrets: readonly string[];
-  /** For servers that have no other way to say that they are ready. */
-  onAnnounced?: ((announced: Announced) => void) | undefined;
   /** What was read is given back to the disk in pieces of this size. */
   maxFileBytes?: number;
   /** What may wait to be stored. Beyond it lines are counted and left out. */
@@ -109,11 +106,6 @@ export function followLog(options: LogTailOptions): LogTail {
 
   function asLogLine({ text, cut }: SplitLine): LogLine {
     const now = options.clock.now();
-    const announced = options.onAnnounced ? readAnnounced(text) : null;
-    if (announced) {
-      options.onAnnounced!(announced);
-      return { at: now, level: "INFO", message: `Serving ${announced.graphs.join(", ")}` };
-    }
     const line = parseServerLine(redact(text, options.secrets), now);
     return cut
       ? { ...line, message: `${line.message} [cut: the line is longer than ${maxLineBytes} bytes]` }

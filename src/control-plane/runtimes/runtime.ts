@@ -3,10 +3,13 @@ import type { Isolation } from "../sandbox/isolation.ts";
 
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
- * `announces` in it: true, the server says on its log when it is ready; false, it never says so. Without it, it says
- * so in the file `readyFileName` of the instance's folder.
+ * `announces` in it: false, the server never says that it is ready. Otherwise it says so in the file `readyFileName`
+ * of the instance's folder.
  */
-export type Handle = Record<string, unknown>;
+export type Handle = Record<string, unknown> & { announces?: unknown; image?: unknown };
+
+/** An image by name, and what that name meant when it was first used. */
+export type PinnedImage = { reference: string; digest: string };
 
 export const readyFileName = "ready.json";
 
@@ -22,6 +25,8 @@ export type StartSpec = {
   /** The project file, from that folder. */
   configPath: string;
   image: string | null;
+  /** The image earlier starts of the revision ran in; this one takes the same, unless another is asked for by name. */
+  pinned: PinnedImage | null;
   environment: Record<string, string>;
   /** Of this start alone; the server may write there, and says in `readyFileName` that it serves. */
   instanceFolder: string;
@@ -38,6 +43,7 @@ export type Runtime = {
   readonly runs: { built: boolean; images: boolean };
   /** What stands between deployed code and the rest of the machine. */
   isolation(): Promise<Isolation>;
+  /** With containers the handle has `image`, the `PinnedImage` it runs in. */
   start(spec: StartSpec): Promise<Handle>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */

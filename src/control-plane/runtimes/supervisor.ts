@@ -9,6 +9,7 @@ import { newId, newSecret } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { insertLogs } from "../logs/log-store.ts";
+import { saveImage } from "../revisions/revision-store.ts";
 import { instanceSecretContext } from "../sealed-columns.ts";
 import { findFreePort } from "./free-port.ts";
 import { untilHealthy } from "./health-probe.ts";
@@ -23,7 +24,7 @@ import {
 } from "./instance-store.ts";
 import { followLog, type LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
-import { type Resources, type Runtime, readyFileName } from "./runtime.ts";
+import { type PinnedImage, type Resources, type Runtime, readyFileName } from "./runtime.ts";
 
 export type LaunchSpec = {
   deploymentId: string;
@@ -33,6 +34,7 @@ export type LaunchSpec = {
   folder: string | null;
   configPath: string;
   image: string | null;
+  pinned: PinnedImage | null;
   resources: Resources;
   databaseUrl: string;
   /** The platform's key in its environment, if there is one. */
@@ -96,13 +98,8 @@ export function createSupervisor(options: SupervisorOptions) {
       await becomeReady();
       changed();
     };
-    const tail = followLog({
-      ...{ database, clock, logger, instance, secrets },
-      onAnnounced: handle.announces
-        ? (said) => void onAnnounced(said).catch(failed("could not be marked ready"))
-        : undefined,
-    });
-    if (!announced && handle.announces === undefined) {
+    const tail = followLog({ database, clock, logger, instance, secrets });
+    if (!announced) {
       untilReadyFile(join(instanceFolder(instance.id), readyFileName), stop.signal)
         .then(async (said) => {
           const message = `Serving ${said.graphs.join(", ")}`;
@@ -138,7 +135,10 @@ export function createSupervisor(options: SupervisorOptions) {
     const { id, deployment_id } = entry.instance;
     entry.stop.abort();
     await entry.tail.stop();
-    await rm(instanceFolder(id), { recursive: true, force: true });
+    await rm(instanceFolder(id), { recursive: true, force: true }).catch((error: unknown) => {
+      // What a container made there may belong to a user whose folders this one cannot empty.
+      logger.warn({ err: error, instance: id }, "the folder of a server that ended could not be removed");
+    });
     const why = await insist(async () => {
       const now = await readInstance(database.sql, id);
       const ended = now?.state === "stopping" ? stoppedByUs : reason;
@@ -194,11 +194,13 @@ export function createSupervisor(options: SupervisorOptions) {
         folder: spec.folder,
         configPath: spec.configPath,
         image: spec.image,
+        pinned: spec.pinned,
         environment: spec.environment(port, home, secret),
         logPath,
         resources: spec.resources,
       });
       await saveHandle(database.sql, id, handle);
+      if (handle.image) await saveImage(database.sql, spec.revisionId, handle.image as PinnedImage);
       watch((await readInstance(database.sql, id))!, handle, spec.secrets);
     } catch (error) {
       const reason = errorMessage(error);
