@@ -764,6 +764,8 @@ create table revisions (
   created_by uuid,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  image_reference text,
+  image_digest text,
   constraint revisions_pkey PRIMARY KEY (id),
   constraint revisions_deployment_id_number_key UNIQUE (deployment_id, number),
   constraint revisions_status_check CHECK ((status = ANY (ARRAY['CREATING'::text, 'QUEUED'::text, 'AWAITING_BUILD'::text, 'BUILDING'::text, 'AWAITING_DEPLOY'::text, 'DEPLOYING'::text, 'CREATE_FAILED'::text, 'BUILD_FAILED'::text, 'DEPLOY_FAILED'::text, 'DEPLOYED'::text, 'SKIPPED'::text, 'INTERRUPTED'::text, 'UNKNOWN'::text]))),

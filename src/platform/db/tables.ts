@@ -559,6 +559,8 @@ export interface RevisionsTable {
   created_by: string | null;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  image_reference: string | null;
+  image_digest: string | null;
 }
 
 export interface RunsTable {
