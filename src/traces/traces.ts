@@ -118,7 +118,7 @@ export function createTraces(options: TracesOptions): Traces {
     routes: [
       ...infoRoutes(),
       ...ingestRoutes(ingest),
-      ...otlpRoutes(createOtlpService({ database, ingest })),
+      ...otlpRoutes(createOtlpService({ database, ingest, writer })),
       ...attachmentRoutes(database),
       ...createTraceQueries({ database, clock }).routes,
       ...projectRoutes(projects),

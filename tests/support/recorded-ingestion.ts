@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Database, Statement } from "../../src/platform/db/database.ts";
+import type { Database, Sql, Statement } from "../../src/platform/db/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { readRun } from "../../src/traces/ingest/read-run.ts";
 import { createRunWriter } from "../../src/traces/ingest/run-writer.ts";
@@ -13,15 +13,30 @@ const workspaceId = md5("workspace0");
 /** The statements of ingestion with the values of a real flush: new runs, model calls below stored ones, patches. */
 export async function recordIngestion(database: Database): Promise<RecordedStatement[]> {
   const recorded: RecordedStatement[] = [];
+  const record = (text: string, values: readonly unknown[]) =>
+    recorded.push({
+      key: `ingestion: ${text.slice(0, 60)}`,
+      statement: { name: "", text },
+      values: values.map(asText),
+    });
+  // Hot statements go through `executeQuery`, also within a transaction.
+  const watchedSql = (sql: Sql): Sql =>
+    new Proxy(sql, {
+      get(target, property) {
+        if (property !== "executeQuery") return Reflect.get(target, property, target);
+        return (query: Parameters<Sql["executeQuery"]>[0]) => {
+          const { sql: text, parameters } = "compile" in query ? query.compile() : query;
+          record(text, parameters);
+          return target.executeQuery(query);
+        };
+      },
+    });
   const watched: Database = {
     ...database,
+    sql: watchedSql(database.sql),
+    transaction: (work) => database.transaction((tx) => work(watchedSql(tx))),
     query(statement, values) {
-      if (statement.name === "")
-        recorded.push({
-          key: `ingestion: ${statement.text.slice(0, 40)}`,
-          statement,
-          values: values.map(asText),
-        });
+      if (statement.name === "") record(statement.text, values);
       return database.query(statement, values);
     },
   };

@@ -3,7 +3,7 @@ const signature = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
 const epochMs = Date.UTC(2000, 0, 1);
 const highBits = 4_294_967_296;
 
-const elementTypes = { int4: 23, text: 25, float8: 701, uuid: 2950 };
+const elementTypes = { int4: 23, text: 25, uuid: 2950, numeric: 1700 };
 
 /**
  * Rows in the binary format of COPY, written straight into one buffer: nothing is quoted here and nothing parsed
@@ -94,14 +94,14 @@ export class CopyEncoder {
     this.#int8(value);
   }
 
-  float8(value: number | null): void {
+  /** A whole number, or a big one that counts units of 10^-18. */
+  numeric(value: number | bigint | null): void {
     if (value === null) {
       this.null();
       return;
     }
-    this.#room(12);
-    this.#int4(8);
-    this.#at = this.#bytes.writeDoubleBE(value, this.#at);
+    this.#room(maxNumericBytes);
+    this.#numeric(value);
   }
 
   /** From UTC text with microseconds, `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
@@ -152,15 +152,15 @@ export class CopyEncoder {
     });
   }
 
-  float8Array(values: readonly (number | null)[] | null): void {
+  numericArray(values: readonly (number | bigint | null)[] | null): void {
     if (values === null) {
       this.null();
       return;
     }
-    this.#array("float8", values.length, values.length * 12, () => {
+    this.#array("numeric", values.length, values.length * maxNumericBytes, () => {
       for (const value of values) {
-        this.#int4(value === null ? -1 : 8);
-        if (value !== null) this.#at = this.#bytes.writeDoubleBE(value, this.#at);
+        if (value === null) this.#int4(-1);
+        else this.#numeric(value);
       }
     });
   }
@@ -206,6 +206,38 @@ export class CopyEncoder {
     this.#at = at;
   }
 
+  /** Groups of four decimal digits, the first of which counts 10000^weight; zeros at either end are left out. */
+  #numeric(value: number | bigint): void {
+    const isNegative = value < 0;
+    const size = isNegative ? -value : value;
+    let groups: number[];
+    let weight: number;
+    let decimals = 0;
+    if (typeof size === "number") {
+      groups = groupsOf(size);
+      weight = groups.length - 1;
+    } else {
+      const whole = groupsOf(Number(size / attosPerUnit));
+      // Twenty decimals are five groups.
+      const fraction = groupsOf(Number((size % attosPerUnit) / 10_000_000_000n), 2);
+      fraction.push(...groupsOf(Number(size % 10_000_000_000n) * 100, 3));
+      groups = [...whole, ...fraction];
+      weight = whole.length - 1;
+      while (groups.length > whole.length && groups.at(-1) === 0) groups.pop();
+      decimals = Math.min(18, (groups.length - whole.length) * 4);
+    }
+    while (groups.length > 0 && groups[0] === 0) {
+      groups.shift();
+      weight -= 1;
+    }
+    this.#int4(8 + groups.length * 2);
+    const header = [groups.length, groups.length === 0 ? 0 : weight, isNegative ? 0x4000 : 0, decimals];
+    for (const part of [...header, ...groups]) {
+      this.#bytes[this.#at++] = (part >> 8) & 0xff;
+      this.#bytes[this.#at++] = part & 0xff;
+    }
+  }
+
   #int4(value: number): void {
     this.#at = this.#bytes.writeInt32BE(value, this.#at);
   }
@@ -222,6 +254,18 @@ export class CopyEncoder {
     this.#bytes.copy(grown, 0, 0, this.#at);
     this.#bytes = grown;
   }
+}
+
+const attosPerUnit = 10n ** 18n;
+/** Of a number below 10^15 with eighteen decimals. */
+const maxNumericBytes = 40;
+
+/** Of a whole number, the highest first; at least so many. */
+function groupsOf(value: number, count = 0): number[] {
+  const groups: number[] = [];
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 10_000)) groups.push(rest % 10_000);
+  while (groups.length < count) groups.push(0);
+  return groups.reverse();
 }
 
 /** The number that stands at a place of a text. */

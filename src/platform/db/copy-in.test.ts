@@ -6,8 +6,8 @@ import { raw } from "./raw.ts";
 let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase({ poolSize: 1 });
-  await raw`create table copied (id uuid primary key, title text, flag boolean, small int, large bigint, share float8,
-    at timestamptz, document jsonb, signs bit(16), ids uuid[], words text[], numbers int[], shares float8[])`.execute(
+  await raw`create table copied (id uuid primary key, title text, flag boolean, small int, large bigint, share numeric,
+    at timestamptz, document jsonb, signs bit(16), ids uuid[], words text[], numbers int[], shares numeric[])`.execute(
     testDatabase.database.sql,
   );
 });
@@ -25,14 +25,14 @@ function fullRow(encoder: CopyEncoder, key: string): void {
   encoder.boolean(true);
   encoder.int4(-5);
   encoder.int8(-9_007_199_254_740_991);
-  encoder.float8(0.1);
+  encoder.numeric(100_000_000_000_000_000n);
   encoder.timestamp("1969-12-31T23:59:59.999999Z");
   encoder.jsonb('{"a":["ü"]}');
   encoder.bits(2, (bits) => bits.set([0b1000_0001, 0b0000_0010]));
   encoder.uuidArray([other, id]);
   encoder.textArray(["", "a,b", 'c"d', "NULL"]);
   encoder.int4Array([1, -2_147_483_648]);
-  encoder.float8Array([1.5, null]);
+  encoder.numericArray([1_500_000_000_000_000_000n, null, 0, 12_345_678, -1n, 0n, -20_000]);
 }
 
 function emptyRow(encoder: CopyEncoder, key: string): void {
@@ -42,7 +42,7 @@ function emptyRow(encoder: CopyEncoder, key: string): void {
   encoder.uuidArray([]);
   encoder.textArray([]);
   encoder.int4Array([]);
-  encoder.float8Array(null);
+  encoder.numericArray(null);
 }
 
 test("every kind of value arrives as it was, also where the buffer had to grow", async () => {
@@ -51,9 +51,11 @@ test("every kind of value arrives as it was, also where the buffer had to grow",
   fullRow(encoder, id);
   emptyRow(encoder, other);
   expect(await database.copyIn(target, encoder.finish())).toBe(2);
-  const { rows } = await raw<Record<string, unknown>>`select title, flag, small, large::text as large, share,
+  const { rows } = await raw<
+    Record<string, unknown>
+  >`select title, flag, small, large::text as large, trim_scale(share) as share,
       to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, document, signs::text as signs, ids::text[],
-      words, numbers, shares
+      words, numbers, shares::text[]
     from copied order by id`.execute(database.sql);
   expect(rows).toEqual([
     {
@@ -61,14 +63,14 @@ test("every kind of value arrives as it was, also where the buffer had to grow",
       flag: true,
       small: -5,
       large: "-9007199254740991",
-      share: 0.1,
+      share: "0.1",
       at: "1969-12-31T23:59:59.999999Z",
       document: { a: ["ü"] },
       signs: "1000000100000010",
       ids: [other, id],
       words: ["", "a,b", 'c"d', "NULL"],
       numbers: [1, -2_147_483_648],
-      shares: [1.5, null],
+      shares: ["1.5000", null, "0", "12345678", "-0.000000000000000001", "0", "-20000"],
     },
     expect.objectContaining({
       title: null,

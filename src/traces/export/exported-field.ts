@@ -61,5 +61,5 @@ export function exportedField(name: string): ExportedField {
   if (name === "feedbacks") return { name, kind: "text", sql: feedbacks };
   const kind = columns[name];
   if (kind === undefined) throw new Error(`Runs have no field ${name} to export.`);
-  return { name, kind, sql: `r.${name}` };
+  return { name, kind, sql: kind === "double" ? `r.${name}::float8` : `r.${name}` };
 }

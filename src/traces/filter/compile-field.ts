@@ -13,7 +13,7 @@ import {
   testText,
 } from "./sql-text.ts";
 
-const types = { uuid: raw`uuid`, time: raw`timestamptz`, number: raw`float8` };
+const types = { uuid: raw`uuid`, time: raw`timestamptz`, number: raw`float8`, decimal: raw`numeric` };
 
 /** A comparison on a column of the run itself. */
 export function compileField(test: Comparison, alias: string): Condition {
@@ -24,8 +24,9 @@ export function compileField(test: Comparison, alias: string): Condition {
     case "time":
       return testOrdered(column, test, types.time);
     case "integer":
-    case "number":
       return testOrdered(column, test, types.number);
+    case "number":
+      return testOrdered(column, test, types.decimal);
     case "duration":
       return testOrdered(latencyOf(alias), test, types.number);
     case "boolean":

@@ -1,9 +1,9 @@
-import type { AncestorUsage, FoundRun, RunSearch, RunWrites } from "../runs/run-store.ts";
-import { addBelow, type MergedRun, mergeRun, startOf } from "./merge-run.ts";
+import type { FoundRun, RunKey, RunSearch, RunWrites } from "../runs/run-store.ts";
+import { type MergedRun, mergeRun, startOf } from "./merge-run.ts";
 import type { PriceOf } from "./model-prices.ts";
 import { readParkedPatch, writeParkedPatch } from "./parked-patch.ts";
 import type { RunChange } from "./run-change.ts";
-import { addUsage, isNoUsage } from "./usage-vector.ts";
+import { planNewSpending } from "./usage-plan.ts";
 
 /** Everything that waits to be written for one run, oldest first. */
 export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };
@@ -22,6 +22,10 @@ export type FlushPlan = RunWrites & {
   refused: ReadonlySet<RunChange>;
   /** Parents to look up before the plan is whole. */
   missingParents: RunSearch[];
+  /** Stored runs whose tokens and costs change: they must be held, then the rest of the sums is worked out. */
+  spenders: RunKey[];
+  /** Runs for which tokens and costs of runs below them may be waiting. */
+  mayBeAwaited: RunKey[];
 };
 
 /** Pure: what one flush writes, from what waits and what is stored. */
@@ -91,11 +95,14 @@ export function planFlush(
     if (claimed !== run.start_time)
       plan.moved.push({ id: row.id, workspaceId: row.workspaceId, startTime: run.start_time });
   }
-  const ancestors = raiseAncestors(merged);
   const runs = [...merged.values()];
+  const spenders = planNewSpending(runs);
+  const mayBeAwaited = runs
+    .filter((run) => run.stored === null || stored.get(run.workspace_id + run.id)?.has_usage)
+    .map((run) => ({ id: run.id, workspaceId: run.workspace_id }));
   const insertsOnly =
-    !touchesStored && ancestors.length === 0 && plan.park.length === 0 && plan.moved.length === 0;
-  return { ...plan, runs, ancestors, insertsOnly, refused };
+    !touchesStored && spenders.length === 0 && plan.park.length === 0 && plan.moved.length === 0;
+  return { ...plan, runs, spenders, mayBeAwaited, insertsOnly, refused };
 }
 
 /** The project a run is made in by these changes; undefined while nothing tells it. */
@@ -107,27 +114,3 @@ const admittedBy =
   (projectId: string | undefined) =>
   ({ onlyProjectId }: RunChange): boolean =>
     onlyProjectId === undefined || projectId === undefined || projectId === onlyProjectId;
-
-/** Adds each run's own usage to the runs above it: in the flush itself, else as additions to stored rows. */
-function raiseAncestors(merged: ReadonlyMap<string, MergedRun>): AncestorUsage[] {
-  const above = new Map<string, AncestorUsage>();
-  for (const run of merged.values()) {
-    if (isNoUsage(run.ownDelta)) continue;
-    for (const id of run.parent_run_ids.toReversed()) {
-      const key = run.workspace_id + id;
-      const here = merged.get(key);
-      if (here) {
-        addBelow(here, run.ownDelta);
-        if (here.run_type === "llm" && here.usage !== null) break;
-        continue;
-      }
-      const known = above.get(key);
-      if (known) {
-        known.usage = addUsage(known.usage, run.ownDelta);
-        continue;
-      }
-      above.set(key, { id, workspaceId: run.workspace_id, usage: run.ownDelta });
-    }
-  }
-  return [...above.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-}

@@ -3,8 +3,9 @@ import { dottedSegment } from "./dotted-order.ts";
 import { mergeExtra, mergeMetadata } from "./merge-extra.ts";
 import type { PriceOf } from "./model-prices.ts";
 import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
-import { countsUsage, type RunUsage, readModel, withCosts } from "./usage.ts";
-import { addUsage, noUsage, subtractUsage, type UsageVector, usageVector } from "./usage-vector.ts";
+import { countsUsage, type Model, type RunUsage, readModel, withCosts } from "./usage.ts";
+import { noSum, type UsageSum } from "./usage-sum.ts";
+import { type UsageVector, unpricedUsage, usageVector } from "./usage-vector.ts";
 
 /** A stored run without its large payloads. */
 export type StoredRun = {
@@ -35,7 +36,7 @@ export type StoredRun = {
   present: PayloadField[];
 };
 
-/** What is written: the run's own fields whole, payloads only where they change, tokens and costs as additions. */
+/** What is written: the run's own fields whole, payloads only where they change. */
 export type MergedRun = StoredRun & {
   status: RunStatus;
   is_root: boolean;
@@ -44,10 +45,9 @@ export type MergedRun = StoredRun & {
   payloads: Partial<Record<PayloadField, Buffer>>;
   /** Times of the ancestors by id, where the dotted order tells them. */
   path: { id: string; time: string }[];
-  /** To add to the run's own totals and, below, to those of its ancestors. */
-  ownDelta: UsageVector;
-  /** From runs below it. */
-  below: UsageVector;
+  stored: Pick<StoredRun, "usage" | "run_type" | "parent_run_id"> | null;
+  /** From runs below it; null while what is stored of it stands. */
+  below: UsageSum | null;
 };
 
 export type MergeContext = {
@@ -70,7 +70,8 @@ export function mergeRun(
   const payloads: MergedRun["payloads"] = {};
   const present = new Set<PayloadField>(stored?.present);
   let usage: RunUsage | undefined;
-  let model: RunChange["facts"]["model"];
+  let sentModel: Model | undefined;
+  let extras = 0;
   const terms = new Set(run.terms);
   for (const change of changes) {
     const fillOnly = change.kind === "post" && run.patched;
@@ -110,7 +111,10 @@ export function mergeRun(
       run.metadata = mergeMetadata(earlier, later);
       run.thread_id = (fillOnly ? run.thread_id : null) ?? facts.threadId ?? run.thread_id;
     }
-    model = facts.model ?? model;
+    if (facts.metadata !== undefined) {
+      sentModel = facts.model;
+      extras += 1;
+    }
     if (facts.usage && !(fillOnly && (usage ?? run.usage))) usage = facts.usage;
     run.first_token_time ??= facts.firstTokenTime ?? null;
     for (const term of facts.terms) terms.add(term);
@@ -119,8 +123,12 @@ export function mergeRun(
   }
   run.terms = [...terms];
   const place = placeOf(run, stored, changes, context);
-  const known = stored?.extra ? () => readModel(parsed(stored.extra!)) : () => undefined;
-  const spent = usage ? usageVector(withCosts(usage, model ?? known(), context.priceOf)) : run.usage;
+  const model = () => {
+    if (extras === 1 && !stored?.extra) return sentModel;
+    const extra = payloads.extra ?? stored?.extra;
+    return extra ? readModel(JSON.parse(extra.toString())) : undefined;
+  };
+  const spent = spentBy(usage, run.usage, extras > 0, model, context.priceOf);
   const own = run.posted && !countsUsage(run.run_type) ? null : spent;
   return {
     ...run,
@@ -132,9 +140,23 @@ export function mergeRun(
     storedStart: stored?.start_time ?? null,
     payloads,
     usage: own,
-    ownDelta: subtractUsage(own ?? noUsage, stored?.usage ?? noUsage),
-    below: noUsage,
+    stored,
+    below: stored ? null : noSum,
   };
+}
+
+/** Costs that nobody stated follow from the model the run names now, whenever it was named. */
+function spentBy(
+  sent: RunUsage | undefined,
+  stored: UsageVector | null,
+  extraChanged: boolean,
+  model: () => Model | undefined,
+  priceOf: PriceOf,
+): UsageVector | null {
+  const isStated = sent !== undefined && sent.totalCost !== null;
+  if (isStated) return usageVector(sent, true);
+  const unpriced = sent ?? (extraChanged && stored ? unpricedUsage(stored) : undefined);
+  return unpriced ? usageVector(withCosts(unpriced, model(), priceOf), false) : stored;
 }
 
 const jsonNull = Buffer.from("null");
@@ -203,11 +225,12 @@ function placeOf(
       path: order.path.slice(0, -1),
     };
   }
-  if (stored) {
+  const parent = changes.find((change) => change.fields.parent_run_id)?.fields.parent_run_id ?? null;
+  // A patch that came before its post may not have known the parent.
+  if (stored && (parent === null || stored.parent_run_id !== null)) {
     const { trace_id, parent_run_id, parent_run_ids, dotted_order } = stored;
     return { trace_id, parent_run_id, parent_run_ids, dotted_order, path: [] };
   }
-  const parent = changes.find((change) => change.fields.parent_run_id)?.fields.parent_run_id ?? null;
   const trace = changes.find((change) => change.fields.trace_id)?.fields.trace_id;
   const own = dottedSegment(run.start_time, run.id);
   const above = parent === null ? undefined : context.parentOrder(parent);
@@ -220,14 +243,4 @@ function placeOf(
     dotted_order: above === undefined ? own : `${above}.${own}`,
     path: [],
   };
-}
-
-function parsed(text: string): unknown {
-  return JSON.parse(text);
-}
-
-/** Adds what runs below report. A model call that reports for itself already counts what it is made of. */
-export function addBelow(run: MergedRun, delta: UsageVector): void {
-  if (run.run_type === "llm" && run.usage !== null) return;
-  run.below = addUsage(run.below, delta);
 }

@@ -84,10 +84,15 @@ function openai(model: RegExp, input: number, output: number, cacheRead?: number
 }
 
 function anthropic(model: RegExp, input: number, output: number) {
-  const price = { input, output, cacheRead: input * 0.1, cacheWrite: input * 1.25 };
+  const price = { input, output, cacheRead: times(input, 0.1), cacheWrite: times(input, 1.25) };
   return { provider: /anthropic|bedrock|vertex/, model, price };
 }
 
 function google(model: RegExp, input: number, output: number) {
-  return { provider: /google|vertex|gemini/, model, price: { input, output, cacheRead: input * 0.25 } };
+  return { provider: /google|vertex|gemini/, model, price: { input, output, cacheRead: times(input, 0.25) } };
+}
+
+/** To the sixth place: a product of floating-point numbers has digits that nobody wrote. */
+function times(price: number, factor: number): number {
+  return Number((price * factor).toFixed(6));
 }

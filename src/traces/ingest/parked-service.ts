@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { deleteParkedBefore, listOvertaken } from "./parked-store.ts";
+import { deleteParkedBefore, listOvertaken, listOvertakenSpending } from "./parked-store.ts";
 import type { RunWriter } from "./run-writer.ts";
 
 const keepDays = 7;
@@ -8,7 +8,7 @@ const batch = 500;
 
 /**
  * Folds what was parked for a run in the very moment the run was written, and gives up on what has waited for a
- * week. An empty patch is enough: writing a run takes in everything that waits for it.
+ * week. An empty patch is enough: writing a run takes in the patches that wait for it.
  */
 export async function foldOvertaken(options: {
   database: Database;
@@ -30,5 +30,6 @@ export async function foldOvertaken(options: {
       bytes: 0,
     });
   }
+  await writer.settle(await listOvertakenSpending(database.sql, batch));
   await deleteParkedBefore(database.sql, new Date(now.getTime() - keepDays * 86_400_000));
 }

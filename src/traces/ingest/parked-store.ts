@@ -8,11 +8,20 @@ export async function listOvertaken(
 ): Promise<{ run_id: string; workspace_id: string }[]> {
   const { rows } = await raw<{ run_id: string; workspace_id: string }>`
     select w.run_id, w.workspace_id
-    from (
-      select run_id, workspace_id from trace_parked_usage
-      union
-      select run_id, workspace_id from trace_parked_patches
-    ) w
+    from (select distinct run_id, workspace_id from trace_parked_patches) w
+    cross join lateral (select from trace_runs r where r.id = w.run_id and r.workspace_id = w.workspace_id limit 1) r
+    limit ${limit}
+  `.execute(sql);
+  return rows;
+}
+
+/** The same for tokens and costs. */
+export async function listOvertakenSpending(
+  sql: Sql,
+  limit: number,
+): Promise<{ id: string; workspaceId: string }[]> {
+  const { rows } = await raw<{ id: string; workspaceId: string }>`
+    select w.run_id as id, w.workspace_id as "workspaceId" from trace_parked_usage w
     cross join lateral (select from trace_runs r where r.id = w.run_id and r.workspace_id = w.workspace_id limit 1) r
     limit ${limit}
   `.execute(sql);

@@ -2,14 +2,19 @@ import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import type { Partitions } from "../runs/partition-service.ts";
-import { findStoredRuns, insertNewRuns, writeRunChanges } from "../runs/run-store.ts";
-import { planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
+import { findStoredRuns, insertNewRuns, type RunKey, writeRunChanges } from "../runs/run-store.ts";
+import { holdSpenders } from "../runs/spender-store.ts";
+import { type FlushPlan, planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
 import type { PriceOf } from "./model-prices.ts";
 import type { RunChange } from "./run-change.ts";
+import { settleSpending } from "./settle-spending.ts";
+import { planSpending } from "./usage-plan.ts";
 
 export type RunWriter = {
   /** Resolves once the change is committed. False: refused, because its sender may not write to the run's project. */
   add(change: RunChange): Promise<boolean>;
+  /** Adds up what waits for these runs, as far as they are stored. */
+  settle(keys: readonly RunKey[]): Promise<void>;
   drain(): Promise<void>;
   stats(): WriteBatcherStats;
 };
@@ -65,10 +70,23 @@ export function createRunWriter(options: {
     return plan.refused;
   }
 
-  async function execute(plan: ReturnType<typeof planFlush>): Promise<void> {
+  async function execute(plan: FlushPlan): Promise<void> {
     await partitions.ensure(plan.runs.map((run) => run.start_time));
-    if (plan.insertsOnly) await insertNewRuns(database, plan.runs, buffers);
-    else await writeRunChanges(database, plan);
+    if (plan.insertsOnly) {
+      await insertNewRuns(database, plan.runs, buffers);
+      await settleSpending(database, plan.mayBeAwaited);
+    } else if (plan.spenders.length === 0) {
+      await writeRunChanges(database.sql, plan, { raised: [], shares: [] });
+      await settleSpending(database, plan.mayBeAwaited);
+    } else {
+      const shares = await database.transaction(async (tx) => {
+        const spending = planSpending(plan.runs, await holdSpenders(tx, plan.spenders));
+        await writeRunChanges(tx, plan, spending);
+        return spending.shares;
+      });
+      // What was left for a parent that came meanwhile, or came for a run that is new, is found only now.
+      await settleSpending(database, [...plan.mayBeAwaited, ...shares]);
+    }
   }
 
   return {
@@ -77,6 +95,7 @@ export function createRunWriter(options: {
       const refused = await batcher.add({ id, workspaceId, changes: [change], bytes });
       return !refused.has(change);
     },
+    settle: (keys) => settleSpending(database, keys),
     drain: () => batcher.drain(),
     stats: () => batcher.stats(),
   };

@@ -1,39 +1,58 @@
+import { type Cost, readCost, writeCost } from "../runs/cost.ts";
 import type { RunUsage } from "./usage.ts";
 
 /**
- * Prompt, completion and total tokens, then prompt, completion and total cost, as `trace_runs.usage` holds
- * them. A null cost is unknown.
+ * What a run spent itself, as `trace_runs.usage` holds it: prompt, completion and total tokens, then prompt, completion
+ * and total cost. A null cost is unknown. Where the client did not state the costs, two more numbers say how many of
+ * the prompt's tokens were read from and written to a cache, so that a model named later gives them their price.
  */
-export type UsageVector = readonly [number, number, number, number | null, number | null, number | null];
+export type UsageVector = readonly [
+  number,
+  number,
+  number,
+  Cost | null,
+  Cost | null,
+  Cost | null,
+  ...cached: number[],
+];
 
-export const noUsage: UsageVector = [0, 0, 0, null, null, null];
-
-export function usageVector(usage: RunUsage): UsageVector {
+export function usageVector(usage: RunUsage, isStated: boolean): UsageVector {
   const { promptTokens, completionTokens, totalTokens, promptCost, completionCost, totalCost } = usage;
-  return [promptTokens, completionTokens, totalTokens, promptCost, completionCost, totalCost];
+  const cached = isStated ? [] : [usage.cacheReadTokens, usage.cacheWriteTokens];
+  const costs = [readCost(promptCost), readCost(completionCost), readCost(totalCost)] as const;
+  return [promptTokens, completionTokens, totalTokens, ...costs, ...cached];
 }
 
-export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
-  return combine(one, other, 1);
+/** Back again, without the costs, when they were not stated by the client; else undefined. */
+export function unpricedUsage([prompt, completion, total, , , , ...cached]: UsageVector):
+  | RunUsage
+  | undefined {
+  const [cacheReadTokens, cacheWriteTokens] = cached;
+  if (cacheReadTokens === undefined || cacheWriteTokens === undefined) return undefined;
+  return {
+    promptTokens: prompt,
+    completionTokens: completion,
+    totalTokens: total,
+    promptCost: null,
+    completionCost: null,
+    totalCost: null,
+    cacheReadTokens,
+    cacheWriteTokens,
+  };
 }
 
-export function subtractUsage(one: UsageVector, other: UsageVector): UsageVector {
-  return combine(one, other, -1);
+/** From the texts of the database's decimals. */
+export function readUsageVector(texts: readonly (string | null)[]): UsageVector {
+  const number = (index: number) => Number(texts[index] ?? 0);
+  const cost = (index: number) => readCost(texts[index] ?? null);
+  return [number(0), number(1), number(2), cost(3), cost(4), cost(5), ...texts.slice(6).map(Number)];
 }
 
-export function isNoUsage(usage: UsageVector): boolean {
-  return usage.every((each) => each === 0 || each === null);
+export function usageTexts(usage: readonly (number | Cost | null)[]): (string | null)[] {
+  return usage.map((each) => (typeof each === "bigint" ? writeCost(each) : (each?.toString() ?? null)));
 }
 
-function combine(one: UsageVector, other: UsageVector, sign: 1 | -1): UsageVector {
-  const cost = (a: number | null, b: number | null) =>
-    a === null && b === null ? null : (a ?? 0) + sign * (b ?? 0);
-  return [
-    one[0] + sign * other[0],
-    one[1] + sign * other[1],
-    one[2] + sign * other[2],
-    cost(one[3], other[3]),
-    cost(one[4], other[4]),
-    cost(one[5], other[5]),
-  ];
+export function sameUsage(one: UsageVector | null, other: UsageVector | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((each, index) => each === other[index]);
 }

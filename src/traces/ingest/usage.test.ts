@@ -25,7 +25,7 @@ describe("readUsage", () => {
     expect(read({ usage_metadata: { input_tokens: 9 } }, extra)).toMatchObject({ totalTokens: 2 });
     expect(read({ usage_metadata: { input_tokens: 9 } }, extra, "chain")).toBeUndefined();
     expect(read({}, { metadata: { usage_metadata: { total_cost: 0.2 } } }, "tool")).toMatchObject({
-      totalCost: 0.2,
+      totalCost: "0.2",
     });
   });
 
@@ -53,8 +53,8 @@ describe("costs", () => {
 
   test("follow from provider and model, cached tokens at their own price", () => {
     const priced = withCosts(usage, { provider: "openai", name: "gpt-4o-2024-08-06" }, priceOf);
-    expect(priced).toMatchObject({ promptCost: 0.5 * 2.5 + 0.5 * 1.25, completionCost: 10 });
-    expect(priced.totalCost).toBe(11.875);
+    expect(priced).toMatchObject({ promptCost: "1.875", completionCost: "10" });
+    expect(priced.totalCost).toBe("11.875");
   });
 
   test("stay unknown for unknown models; stated costs stand", () => {
@@ -63,9 +63,9 @@ describe("costs", () => {
       usage_metadata: { input_tokens: 1, output_tokens: 1, input_cost: "0.25", output_cost: 0.5 },
     })!;
     expect(withCosts(stated, { provider: "openai", name: "gpt-4o" }, priceOf)).toMatchObject({
-      promptCost: 0.25,
-      completionCost: 0.5,
-      totalCost: 0.75,
+      promptCost: "0.25",
+      completionCost: "0.5",
+      totalCost: "0.75",
     });
   });
 

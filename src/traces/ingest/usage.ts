@@ -1,13 +1,14 @@
+import { costOf, readCost, writeCost } from "../runs/cost.ts";
 import type { ModelPrice, PriceOf } from "./model-prices.ts";
 
-/** Null costs are unknown, not free. */
+/** Costs are decimal text. Null costs are unknown, not free. */
 export type RunUsage = {
   promptTokens: number;
   completionTokens: number;
   totalTokens: number;
-  promptCost: number | null;
-  completionCost: number | null;
-  totalCost: number | null;
+  promptCost: string | null;
+  completionCost: string | null;
+  totalCost: string | null;
   /** Parts of the prompt that providers bill at other rates. */
   cacheReadTokens: number;
   cacheWriteTokens: number;
@@ -82,38 +83,44 @@ function usageOf(block: Node): RunUsage | undefined {
     totalTokens: total ?? promptTokens + completionTokens,
     promptCost,
     completionCost,
-    totalCost:
-      totalCost ??
-      (promptCost === null && completionCost === null ? null : (promptCost ?? 0) + (completionCost ?? 0)),
+    totalCost: totalCost ?? sumOfCosts(promptCost, completionCost),
     cacheReadTokens: numberIn(inputDetails, "cache_read", "cached_tokens") ?? 0,
     cacheWriteTokens: numberIn(inputDetails, "cache_creation") ?? 0,
   };
 }
 
+function sumOfCosts(...costs: (string | null)[]): string | null {
+  const known = costs.map(readCost).filter((cost) => cost !== null);
+  return known.length === 0 ? null : writeCost(known.reduce((sum, cost) => sum + cost, 0n));
+}
+
+export type Model = { provider: string | null; name: string };
+
 /** Costs a client stated stand; the others follow from the price of the model, where it is known. */
-export function withCosts(
-  usage: RunUsage,
-  model: { provider: string | null; name: string } | undefined,
-  priceOf: PriceOf,
-): RunUsage {
+export function withCosts(usage: RunUsage, model: Model | undefined, priceOf: PriceOf): RunUsage {
   if (usage.totalCost !== null || model === undefined) return usage;
   const price = priceOf(model.provider, model.name);
   return price ? priced(usage, price) : usage;
 }
 
 function priced(usage: RunUsage, price: ModelPrice): RunUsage {
-  const plain = Math.max(0, usage.promptTokens - usage.cacheReadTokens - usage.cacheWriteTokens);
+  const { cacheReadTokens, cacheWriteTokens } = usage;
+  const plain = Math.max(0, usage.promptTokens - cacheReadTokens - cacheWriteTokens);
   const promptCost =
-    (plain * price.input +
-      usage.cacheReadTokens * (price.cacheRead ?? price.input) +
-      usage.cacheWriteTokens * (price.cacheWrite ?? price.input)) /
-    1e6;
-  const completionCost = (usage.completionTokens * price.output) / 1e6;
-  return { ...usage, promptCost, completionCost, totalCost: promptCost + completionCost };
+    costOf(plain, price.input) +
+    costOf(cacheReadTokens, price.cacheRead ?? price.input) +
+    costOf(cacheWriteTokens, price.cacheWrite ?? price.input);
+  const completionCost = costOf(usage.completionTokens, price.output);
+  return {
+    ...usage,
+    promptCost: writeCost(promptCost),
+    completionCost: writeCost(completionCost),
+    totalCost: writeCost(promptCost + completionCost),
+  };
 }
 
 /** Which model answered: the standard metadata first, then what was asked for. */
-export function readModel(extra: unknown): { provider: string | null; name: string } | undefined {
+export function readModel(extra: unknown): Model | undefined {
   const metadata = objectAt(extra, "metadata");
   const invocation = objectAt(extra, "invocation_params") ?? objectAt(metadata, "invocation_params");
   const name =
@@ -141,11 +148,10 @@ function numberIn(node: Node | undefined, ...keys: string[]): number | null {
   return null;
 }
 
-function costIn(node: Node, ...keys: string[]): number | null {
+function costIn(node: Node, ...keys: string[]): string | null {
   for (const key of keys) {
-    const value = node[key];
-    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-    if (typeof number === "number" && Number.isFinite(number) && number >= 0) return number;
+    const cost = readCost(node[key]);
+    if (cost !== null) return writeCost(cost);
   }
   return null;
 }

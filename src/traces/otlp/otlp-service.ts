@@ -2,6 +2,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Ingested, IngestService } from "../ingest/ingest-service.ts";
 import { RefusedPart } from "../ingest/refused-part.ts";
+import type { RunWriter } from "../ingest/run-writer.ts";
 import type { SentParts } from "../ingest/sent-parts.ts";
 import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
 import type { OtlpSpan } from "./otlp-span.ts";
@@ -9,8 +10,12 @@ import { findRootSpans, relinkTraces } from "./trace-link-store.ts";
 
 export type OtlpService = ReturnType<typeof createOtlpService>;
 
-export function createOtlpService(options: { database: Database; ingest: IngestService }) {
-  const { database, ingest } = options;
+export function createOtlpService(options: {
+  database: Database;
+  ingest: IngestService;
+  writer: Pick<RunWriter, "settle">;
+}) {
+  const { database, ingest, writer } = options;
   return {
     async ingest(
       workspaceId: string,
@@ -62,5 +67,6 @@ export function createOtlpService(options: { database: Database; ingest: IngestS
     if (stored.size === 0) return;
     const roots = [...stored].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
     await database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
+    await writer.settle(roots.map((root) => ({ id: root.traceId, workspaceId })));
   }
 }

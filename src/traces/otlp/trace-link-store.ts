@@ -15,8 +15,8 @@ export async function findRootSpans(
 }
 
 /**
- * Makes whole what came in pieces: children that knew their root only by its span id point to its run, and
- * places and totals of every run below the root follow from the tree.
+ * Makes whole what came in pieces: children that knew their root only by its span id point to its run, what they
+ * spent waits for that run instead, and the places of all runs below the root follow from the tree.
  */
 export async function relinkTraces(
   sql: Sql,
@@ -31,26 +31,30 @@ export async function relinkTraces(
     where r.trace_id = u.trace_id and r.workspace_id = ${workspaceId} and r.parent_run_id = u.span_run_id
   `.execute(sql);
   await raw`
+    with moved as (
+      delete from trace_parked_usage p using unnest(${traces}::uuid[], ${spans}::uuid[]) as u (trace_id, span_run_id)
+      where p.run_id = u.span_run_id and p.workspace_id = ${workspaceId}
+      returning u.trace_id, p.usage
+    )
+    insert into trace_parked_usage as p (run_id, workspace_id, usage)
+    select trace_id, ${workspaceId}, usage from moved order by trace_id
+    on conflict (run_id, workspace_id) do update
+      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b))
+  `.execute(sql);
+  await raw`
     with recursive tree as (
-      select r.id, r.start_time, r.trace_id, r.dotted_order, '{}'::uuid[] as ancestors, r.usage
+      select r.id, r.start_time, r.trace_id, r.dotted_order, '{}'::uuid[] as ancestors
       from trace_runs r where r.trace_id = any(${traces}::uuid[]) and r.id = r.trace_id and r.workspace_id = ${workspaceId}
       union all
       select c.id, c.start_time, c.trace_id, t.dotted_order || '.' || substring(c.dotted_order from '[^.]*$'),
-        t.ancestors || t.id, c.usage
+        t.ancestors || t.id
       from tree t join trace_runs c on c.trace_id = t.trace_id and c.parent_run_id = t.id and c.workspace_id = ${workspaceId}
         and not c.id = any(t.ancestors) and cardinality(t.ancestors) < 500
-    ), spent as (
-      select a.id, sum(t.usage[1])::bigint as prompt, sum(t.usage[2])::bigint as completion, sum(t.usage[3])::bigint as total,
-        sum(t.usage[4]) as prompt_cost, sum(t.usage[5]) as completion_cost, sum(t.usage[6]) as total_cost
-      from tree t cross join lateral unnest(t.ancestors || t.id) as a (id) where t.usage is not null group by a.id
     )
     update trace_runs r set dotted_order = t.dotted_order, parent_run_ids = t.ancestors,
-      is_root = t.ancestors = '{}'::uuid[],
-      prompt_tokens = coalesce(s.prompt, 0), completion_tokens = coalesce(s.completion, 0), total_tokens = coalesce(s.total, 0),
-      prompt_cost = s.prompt_cost, completion_cost = s.completion_cost, total_cost = s.total_cost
-    from tree t left join spent s on s.id = t.id
+      is_root = t.ancestors = '{}'::uuid[]
+    from tree t
     where r.id = t.id and r.start_time = t.start_time and r.workspace_id = ${workspaceId}
-      and (r.dotted_order, r.parent_run_ids, r.total_tokens) is distinct from
-        (t.dotted_order, t.ancestors, coalesce(s.total, 0))
+      and (r.dotted_order, r.parent_run_ids) is distinct from (t.dotted_order, t.ancestors)
   `.execute(sql);
 }

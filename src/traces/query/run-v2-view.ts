@@ -11,6 +11,11 @@ const upper = (name: "status" | "run_type"): V2Field => ({
   reads: [name],
   write: (row) => JSON.stringify(row[name]!.toUpperCase()),
 });
+/** A number here, text in the older API; the nearest one to the decimal that is stored. */
+const cost = (name: "total_cost" | "prompt_cost" | "completion_cost"): V2Field => ({
+  reads: [name],
+  write: (row) => JSON.stringify(row[name] == null ? null : Number(row[name])),
+});
 /** Stored as JSON text, and put in as it is. */
 const payload = (name: RunField): V2Field => ({
   reads: [name],
@@ -53,9 +58,9 @@ const fields: Record<string, V2Field> = {
   total_tokens: plain("total_tokens"),
   prompt_tokens: plain("prompt_tokens"),
   completion_tokens: plain("completion_tokens"),
-  total_cost: plain("total_cost"),
-  prompt_cost: plain("prompt_cost"),
-  completion_cost: plain("completion_cost"),
+  total_cost: cost("total_cost"),
+  prompt_cost: cost("prompt_cost"),
+  completion_cost: cost("completion_cost"),
   tags: plain("tags"),
   app_path: {
     reads: ["tenant_id", "session_id"],

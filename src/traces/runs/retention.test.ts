@@ -118,7 +118,7 @@ describe("the sweep", () => {
       const post = samplePost();
       await subject.app.call("POST", "/api/v1/runs", { body: post });
       await raw`insert into trace_parked_usage (run_id, workspace_id, usage)
-        values (${post.id}, ${subject.app.workspaceId}, array[1, 2, 3, null, null, 0.5])`.execute(sql);
+        values (${post.id}, ${subject.app.workspaceId}, array[1, 2, 3, 0, 0, 0.5, 0, 0, 1])`.execute(sql);
       const early = randomUUID();
       await subject.app.call("POST", "/api/v1/feedback", { body: { run_id: early, key: "k", score: 1 } });
       await subject.app.call("POST", "/api/v1/runs", { body: samplePost({ id: early }) });

@@ -27,17 +27,19 @@ export const arrayColumns = [
   ["parent_run_ids", "uuid[]"],
   ["tags", "text[]"],
   ["terms", "integer[]"],
-  ["usage", "double precision[]"],
 ] as const;
 
-/** Additions; a null cost adds nothing. In the order of `UsageVector`. */
+/** What the run spent itself, and what the runs right below it passed on: arrays, too. */
+export const spentColumns = ["usage", "below"] as const;
+
+/** The two together, as readers see them. In the order of `UsageVector`. */
 export const usageColumns = [
   ["prompt_tokens", "bigint"],
   ["completion_tokens", "bigint"],
   ["total_tokens", "bigint"],
-  ["prompt_cost", "double precision"],
-  ["completion_cost", "double precision"],
-  ["total_cost", "double precision"],
+  ["prompt_cost", "numeric"],
+  ["completion_cost", "numeric"],
+  ["total_cost", "numeric"],
 ] as const;
 
 /**
@@ -63,6 +65,7 @@ export const runColumns = [
   ...simpleColumns.map(([name]) => name),
   ...textColumns,
   ...arrayColumns.map(([name]) => name),
+  ...spentColumns,
   ...usageNames,
   ...blobColumns,
 ];

@@ -1,6 +1,8 @@
 import { CopyEncoder } from "../../platform/db/copy-encoder.ts";
 import type { MergedRun } from "../ingest/merge-run.ts";
-import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
+import { passedOn } from "../ingest/usage-plan.ts";
+import { isNothing, totalsOf } from "../ingest/usage-sum.ts";
+import type { UsageVector } from "../ingest/usage-vector.ts";
 import { type RunColumn, runColumns } from "./run-columns.ts";
 import { searchedTexts } from "./searched-texts.ts";
 import { addTrigrams, canTell, signatureBytes } from "./trigrams.ts";
@@ -43,11 +45,12 @@ const encoders: Record<RunColumn, Encode> = {
   prompt_tokens: (row, _run, total) => row.int8(total[0]),
   completion_tokens: (row, _run, total) => row.int8(total[1]),
   total_tokens: (row, _run, total) => row.int8(total[2]),
-  prompt_cost: (row, _run, total) => row.float8(total[3]),
-  completion_cost: (row, _run, total) => row.float8(total[4]),
-  total_cost: (row, _run, total) => row.float8(total[5]),
+  prompt_cost: (row, _run, total) => row.numeric(total[3]),
+  completion_cost: (row, _run, total) => row.numeric(total[4]),
+  total_cost: (row, _run, total) => row.numeric(total[5]),
   first_token_time: (row, run) => row.timestamp(run.first_token_time),
-  usage: (row, run) => row.float8Array(run.usage),
+  usage: (row, run) => row.numericArray(run.usage),
+  below: (row, run) => row.numericArray(run.below === null || isNothing(run.below) ? null : run.below),
   execution_order: (row, run) => row.int4(run.execution_order),
   posted: (row, run) => row.boolean(run.posted),
   patched: (row, run) => row.boolean(run.patched),
@@ -67,7 +70,7 @@ const encoders: Record<RunColumn, Encode> = {
 const inOrder = runColumns.map((name) => encoders[name]);
 
 function encodeRun(row: CopyEncoder, run: MergedRun): void {
-  const total = addUsage(run.ownDelta, run.below);
+  const total = totalsOf(passedOn(run));
   row.row(inOrder.length);
   for (const encode of inOrder) encode(row, run, total);
 }

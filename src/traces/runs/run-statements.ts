@@ -6,6 +6,7 @@ import {
   blobColumns,
   runColumns,
   simpleColumns,
+  spentColumns,
   textColumns,
   usageColumns,
   usageNames,
@@ -22,8 +23,12 @@ const plainValues = [
 /** Each is one array parameter. */
 const inputColumns = [
   ...simpleColumns,
-  ...[...textColumns, ...arrayColumns.map(([name]) => name)].map((name) => [name, "text"] as const),
+  ...[...textColumns, ...arrayColumns.map(([name]) => name), ...spentColumns].map(
+    (name) => [name, "text"] as const,
+  ),
   ...usageColumns,
+  // Whether a stored run's tokens and costs are written, too.
+  ["spends", "boolean"] as const,
   ["stored_start", "timestamptz"] as const,
   ...blobColumns.flatMap((name) => [
     [`${name}_at`, "integer"] as const,
@@ -47,20 +52,21 @@ function blobValue(name: BlobColumn): string {
 
 export const inputColumnNames = inputColumns.map(([name]) => name);
 
-function insertSource(usage: (name: string, index: number) => string): string {
-  const plain = plainValues.map(([, sql]) => sql);
-  return [...plain, ...usageNames.map(usage), ...blobColumns.map(blobValue)].join(", ");
-}
+const spentValues = [
+  ...spentColumns.map((name) => [name, `u.${name}::numeric[]`] as const),
+  ...usageNames.map((name) => [name, `u.${name}`] as const),
+];
 
-function plus(current: string, added: string, name: string): string {
-  if (!name.endsWith("cost")) return `${current} + coalesce(${added}, 0)`;
-  return `case when ${added} is null then ${current} else coalesce(${current}, 0) + ${added} end`;
-}
+const inserted = [
+  ...[...plainValues, ...spentValues].map(([, sql]) => sql),
+  ...blobColumns.map(blobValue),
+].join(", ");
 
 const next = inputColumns.length + 2;
+const shares = next + 13 + usageColumns.length;
 
 /** The time under which an id was stored, as a subquery: each row looks into one index, whatever the planner believes. */
-function standsAt(alias: string): string {
+export function standsAt(alias: string): string {
   return `(select k.start_time from trace_run_ids k where k.id = ${alias}.id and k.workspace_id = ${alias}.workspace_id)`;
 }
 
@@ -73,12 +79,7 @@ function standsAt(alias: string): string {
 export const writeRuns: Statement = {
   name: "",
   text: `with u as materialized (select * from ${inputs}),
-    waiting as (
-      delete from trace_parked_usage p using u where p.run_id = u.id and p.workspace_id = u.workspace_id
-      returning p.run_id, p.workspace_id, p.usage
-    ), used as materialized (
-      select u.*, w.usage as w from u left join waiting w on w.run_id = u.id and w.workspace_id = u.workspace_id
-    ), unparked as (
+    unparked as (
       delete from trace_parked_patches p using unnest($${next}::uuid[], $${next + 1}::uuid[], $${next + 2}::bigint[])
         as d (run_id, workspace_id, last_seq)
       where p.run_id = d.run_id and p.workspace_id = d.workspace_id and p.seq <= d.last_seq
@@ -87,54 +88,39 @@ export const writeRuns: Statement = {
       select * from unnest($${next + 3}::uuid[], $${next + 4}::uuid[], $${next + 5}::text[])
     ), made as (
       insert into trace_runs (${runColumns.join(", ")})
-      select ${insertSource((name, index) => plus(`u.${name}`, `u.w[${index + 1}]`, name))}
-      from used u where u.stored_start is null
+      select ${inserted}
+      from u where u.stored_start is null
     ), changed as (
       update trace_runs r set
         ${plainValues
           .filter(([name]) => name !== "id" && name !== "workspace_id")
           .map(([name, sql]) => `${name} = ${sql}`)
           .join(", ")},
-        ${usageNames
-          .map(
-            (name, index) =>
-              `${name} = ${plus(`(${plus(`r.${name}`, `u.${name}`, name)})`, `u.w[${index + 1}]`, name)}`,
-          )
-          .join(", ")},
+        ${spentValues.map(([name, sql]) => `${name} = case when u.spends then ${sql} else r.${name} end`).join(", ")},
         metadata = ${blobValue("metadata")}, error = ${blobValue("error")}, trigrams = r.trigrams | ${blobValue("trigrams")},
         ${blobColumns
           .filter((name) => name !== "metadata" && name !== "error" && name !== "trigrams")
           .map((name) => `${name} = coalesce(${blobValue(name)}, r.${name})`)
           .join(", ")}
-      from used u
+      from u
       where u.stored_start is not null
         and r.id = any (array[u.id]) and r.start_time = any (array[u.stored_start]) and r.workspace_id = u.workspace_id
     ), moved as (
       update trace_run_ids k set start_time = m.start_time
       from unnest($${next + 6}::uuid[], $${next + 7}::uuid[], $${next + 8}::timestamptz[]) as m (id, workspace_id, start_time)
       where k.id = any (array[m.id]) and k.workspace_id = m.workspace_id
-    ), a as materialized (
-      select a.*, ${standsAt("a")} as start_time
-      from unnest($${next + 9}::uuid[], $${next + 10}::uuid[], ${usageColumns.map(([, type], index) => `$${next + 11 + index}::${type}[]`).join(", ")})
-        as a (id, workspace_id, ${usageNames.join(", ")})
     ), raised as (
-      update trace_runs r set ${usageNames
-        .map(
-          (name) =>
-            `${name} = case when r.run_type = 'llm' and r.usage is not null then r.${name}
-              else ${plus(`r.${name}`, `a.${name}`, name)} end`,
-        )
-        .join(", ")}
-      from a
+      update trace_runs r set below = a.below::numeric[], ${usageNames.map((name) => `${name} = a.${name}`).join(", ")}
+      from unnest($${next + 9}::uuid[], $${next + 10}::uuid[], $${next + 11}::timestamptz[], $${next + 12}::text[],
+        ${usageColumns.map(([, type], index) => `$${next + 13 + index}::${type}[]`).join(", ")})
+        as a (id, workspace_id, start_time, below, ${usageNames.join(", ")})
       where r.id = any (array[a.id]) and r.start_time = any (array[a.start_time]) and r.workspace_id = a.workspace_id
-      returning r.id, r.workspace_id
     )
     insert into trace_parked_usage as p (run_id, workspace_id, usage)
-    select a.id, a.workspace_id, array[${usageNames.map((name) => `a.${name}`).join(", ")}]::double precision[]
-    from a where not exists (select from raised c where c.id = a.id and c.workspace_id = a.workspace_id)
-    on conflict (run_id, workspace_id) do update set usage = array[${usageNames
-      .map((name, index) => plus(`p.usage[${index + 1}]`, `excluded.usage[${index + 1}]`, name))
-      .join(", ")}]`,
+    select s.id, s.workspace_id, s.usage::numeric[]
+    from unnest($${shares}::uuid[], $${shares + 1}::uuid[], $${shares + 2}::text[]) as s (id, workspace_id, usage)
+    on conflict (run_id, workspace_id) do update
+      set usage = array(select a + b from unnest(p.usage, excluded.usage) as sums (a, b))`,
 };
 
 /**
@@ -160,7 +146,7 @@ export const findRuns: Statement = {
           'parent_run_ids', parent_run_ids, 'reference_example_id', reference_example_id, 'name', name,
           'run_type', run_type, 'start_time', ${timeTextSql("start_time")}, 'end_time', ${timeTextSql("end_time")},
           'dotted_order', dotted_order, 'trace_tier', trace_tier, 'thread_id', thread_id, 'tags', tags,
-          'metadata', metadata::text, 'terms', terms, 'usage', usage,
+          'metadata', metadata::text, 'terms', terms, 'usage', usage::text[],
           'first_token_time', ${timeTextSql("first_token_time")}, 'execution_order', execution_order,
           'posted', posted, 'patched', patched, 'error', error, 'extra', extra,
           'present', array_remove(array[

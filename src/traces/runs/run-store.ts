@@ -1,6 +1,9 @@
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { runStatement } from "../../platform/db/run-statement.ts";
 import type { MergedRun, StoredRun } from "../ingest/merge-run.ts";
-import { addUsage, type UsageVector } from "../ingest/usage-vector.ts";
+import { passedOn, type SpendingPlan } from "../ingest/usage-plan.ts";
+import { isNothing, totalsOf, type UsageSum } from "../ingest/usage-sum.ts";
+import { readUsageVector, type UsageVector, usageTexts } from "../ingest/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
 import { type BlobColumn, blobColumns, simpleColumns, textColumns, usageNames } from "./run-columns.ts";
 import { encodeRuns, runCopyTarget } from "./run-copy.ts";
@@ -28,16 +31,20 @@ export async function findStoredRuns(
   database: Database,
   searches: readonly RunSearch[],
 ): Promise<FoundRun[]> {
-  const rows = await database.query<
-    Omit<FoundRun, "run"> & { run: Omit<StoredRun, "id" | "workspace_id"> | null }
-  >(findRuns, [
+  type StoredColumns = Omit<StoredRun, "id" | "workspace_id" | "usage"> & { usage: string[] | null };
+  const rows = await database.query<Omit<FoundRun, "run"> & { run: StoredColumns | null }>(findRuns, [
     arrayLiteral(searches.map((each) => each.id)),
     arrayLiteral(searches.map((each) => each.workspaceId)),
     arrayLiteral(searches.map((each) => each.claim ?? null)),
   ]);
   return rows.map((row) => ({
     ...row,
-    run: row.run && { ...row.run, id: row.id, workspace_id: row.workspace_id },
+    run: row.run && {
+      ...row.run,
+      id: row.id,
+      workspace_id: row.workspace_id,
+      usage: row.run.usage && readUsageVector(row.run.usage),
+    },
   }));
 }
 
@@ -59,11 +66,8 @@ export async function insertNewRuns(
 /** Of the usual flush; larger buffers are not kept for later ones. */
 const maxKeptBytes = 16_000_000;
 
-export type AncestorUsage = RunKey & { usage: UsageVector };
-
 export type RunWrites = {
   runs: readonly MergedRun[];
-  ancestors: readonly AncestorUsage[];
   /** Patches to keep until their run comes. */
   park: readonly (RunKey & { patch: string })[];
   /** Kept patches that `runs` now contain. */
@@ -72,9 +76,13 @@ export type RunWrites = {
   moved: readonly (RunKey & { startTime: string })[];
 };
 
-export async function writeRunChanges(database: Database, writes: RunWrites): Promise<void> {
-  const { runs, ancestors, park, unpark, moved } = writes;
-  await database.query(writeRuns, [
+/** Tokens and costs of stored runs above those that are written, and what waits for runs that are not there yet. */
+export type { SpendingPlan };
+
+export async function writeRunChanges(sql: Sql, writes: RunWrites, spending: SpendingPlan): Promise<void> {
+  const { runs, park, unpark, moved } = writes;
+  const { raised, shares } = spending;
+  await runStatement(sql, writeRuns, [
     ...runValues(runs),
     arrayLiteral(unpark.map((each) => each.id)),
     arrayLiteral(unpark.map((each) => each.workspaceId)),
@@ -85,10 +93,19 @@ export async function writeRunChanges(database: Database, writes: RunWrites): Pr
     arrayLiteral(moved.map((each) => each.id)),
     arrayLiteral(moved.map((each) => each.workspaceId)),
     arrayLiteral(moved.map((each) => each.startTime)),
-    arrayLiteral(ancestors.map((each) => each.id)),
-    arrayLiteral(ancestors.map((each) => each.workspaceId)),
-    ...usageValues(ancestors.map((each) => each.usage)),
+    arrayLiteral(raised.map((each) => each.id)),
+    arrayLiteral(raised.map((each) => each.workspaceId)),
+    arrayLiteral(raised.map((each) => each.startTime)),
+    textArrayLiteral(raised.map((each) => sumText(each.below))),
+    ...totalValues(raised.map((each) => each.totals)),
+    arrayLiteral(shares.map((each) => each.id)),
+    arrayLiteral(shares.map((each) => each.workspaceId)),
+    textArrayLiteral(shares.map((each) => arrayLiteral(usageTexts(each.usage)))),
   ]);
+}
+
+function sumText(sum: UsageSum | null): string | null {
+  return sum === null || isNothing(sum) ? null : arrayLiteral(usageTexts(sum));
 }
 
 function runValues(runs: readonly MergedRun[]): unknown[] {
@@ -98,16 +115,19 @@ function runValues(runs: readonly MergedRun[]): unknown[] {
   columns.parent_run_ids = textArrayLiteral(runs.map((run) => arrayLiteral(run.parent_run_ids)));
   columns.tags = textArrayLiteral(runs.map((run) => textArrayLiteral(run.tags)));
   columns.terms = textArrayLiteral(runs.map((run) => arrayLiteral(run.terms)));
-  columns.usage = textArrayLiteral(runs.map((run) => run.usage && arrayLiteral(run.usage)));
-  const usage = usageValues(runs.map((run) => addUsage(run.ownDelta, run.below)));
-  for (const [index, name] of usageNames.entries()) columns[name] = usage[index]!;
+  columns.usage = textArrayLiteral(runs.map((run) => run.usage && arrayLiteral(usageTexts(run.usage))));
+  columns.below = textArrayLiteral(runs.map((run) => sumText(run.below)));
+  const totals = totalValues(runs.map((run) => totalsOf(passedOn(run))));
+  for (const [index, name] of usageNames.entries()) columns[name] = totals[index]!;
+  columns.spends = arrayLiteral(runs.map((run) => run.below !== null));
   columns.stored_start = arrayLiteral(runs.map((run) => run.storedStart));
   const blob = packBlob(runs, columns);
   return [...inputColumnNames.map((name) => columns[name]), blob];
 }
 
-function usageValues(vectors: readonly UsageVector[]): string[] {
-  return usageNames.map((_, index) => arrayLiteral(vectors.map((vector) => vector[index] ?? null)));
+function totalValues(totals: readonly UsageVector[]): string[] {
+  const texts = totals.map(usageTexts);
+  return usageNames.map((_, index) => arrayLiteral(texts.map((each) => each[index] ?? null)));
 }
 
 /** All payloads of a flush end to end, and where each of them is, counted from one as SQL does. */

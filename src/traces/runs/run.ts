@@ -28,9 +28,10 @@ export type Run = {
   total_tokens: number;
   prompt_tokens: number;
   completion_tokens: number;
-  total_cost: number | null;
-  prompt_cost: number | null;
-  completion_cost: number | null;
+  /** Decimal text. */
+  total_cost: string | null;
+  prompt_cost: string | null;
+  completion_cost: string | null;
   first_token_time: string | null;
   thread_id: string | null;
   execution_order: number;
@@ -107,6 +108,10 @@ export function runFieldSql(field: keyof Run, alias = "r"): string {
     case "end_time":
     case "first_token_time":
       return timeTextSql(`${alias}.${field}`);
+    case "total_cost":
+    case "prompt_cost":
+    case "completion_cost":
+      return `trim_scale(${alias}.${field})`;
     case "parent_run_ids":
       return `${alias}.parent_run_ids::text[]`;
     case "feedback_stats":
