@@ -12,6 +12,8 @@ import type { Caller } from "../src/platform/http/caller.ts";
 import { createHttpApp, type HttpApp } from "../src/platform/http/http-app.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createMetrics } from "../src/platform/metrics.ts";
+import { createSecretBox } from "../src/platform/secret-box.ts";
+import { createAttachmentLinks } from "../src/traces/attachment-links.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 
@@ -160,7 +162,10 @@ function queryApp(database: Database): HttpApp {
     mayUseAccounts: true,
   };
   return createHttpApp({
-    routes: createTraceQueries({ database: options.explain ? explaining(database) : database }).routes,
+    routes: createTraceQueries({
+      database: options.explain ? explaining(database) : database,
+      links: createAttachmentLinks(createSecretBox({ currentKey: "the key of this bench" })),
+    }).routes,
     authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },
     agentAuthRequired: false,
     logger,

@@ -121,6 +121,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     logger,
     metrics,
     publicUrl: ground.publicUrl,
+    seal: secretBox,
     workspaceName: workspaces.nameOf,
     modelPrices: await readPriceFile(config.modelPricesFile),
   });

@@ -6,6 +6,7 @@ import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
+import { createAttachmentLinks, type LinkSeal } from "./attachment-links.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
 import { createDatasetService } from "./datasets/dataset-service.ts";
 import { datasetVersionRoutes } from "./datasets/dataset-version-routes.ts";
@@ -62,6 +63,8 @@ export type TracesOptions = {
   metrics?: Metrics;
   /** Where this server is reached from outside, for links it gives; that of the request without it. */
   publicUrl?(): string;
+  /** Seals the links by which attachments are read without a key. */
+  seal: LinkSeal;
   /** Shown to clients beside the workspace's id. */
   workspaceName?(workspaceId: string): Promise<string>;
   /** Prices of models that go before the built-in ones. */
@@ -72,6 +75,7 @@ const minuteMs = 60_000;
 
 export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger } = options;
+  const links = createAttachmentLinks(options.seal);
   const partitions = createPartitions({ database, clock, logger });
   const projects = createProjectService({ database, clock });
   const oneProject = createOneProjectRules({ database, projects });
@@ -119,8 +123,8 @@ export function createTraces(options: TracesOptions): Traces {
       ...infoRoutes(),
       ...ingestRoutes(ingest),
       ...otlpRoutes(createOtlpService({ database, ingest, writer })),
-      ...attachmentRoutes(database),
-      ...createTraceQueries({ database, clock }).routes,
+      ...attachmentRoutes({ database, clock, links }),
+      ...createTraceQueries({ database, clock, links }).routes,
       ...projectRoutes(projects),
       ...runRemovalRoutes({ database, projects }),
       ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
@@ -130,7 +134,7 @@ export function createTraces(options: TracesOptions): Traces {
       ...datasetRoutes(datasets),
       ...datasetVersionRoutes(versions, datasets),
       ...datasetFileRoutes(datasets),
-      ...exampleRoutes(datasets, versions),
+      ...exampleRoutes({ service: datasets, versions, links, clock }),
       ...exampleBulkRoutes(datasets),
     ],
     recurringJobs: [

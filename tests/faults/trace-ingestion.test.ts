@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { createLogger } from "../../src/platform/logger.ts";
+import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { type DebianPostgres, startDebianPostgres } from "../support/components/debian-postgres.ts";
 import { migrationsDirectory } from "../support/postgres.ts";
@@ -28,7 +29,12 @@ beforeAll(async () => {
   await raw`insert into workspaces (id, organization_id, name) values (${workspaceId}, ${organization}, 'w')`.execute(
     database.sql,
   );
-  traces = createTraces({ database, clock: systemClock, logger });
+  traces = createTraces({
+    seal: createSecretBox({ currentKey: "a key of the tests alone" }),
+    database,
+    clock: systemClock,
+    logger,
+  });
   await traces.start();
 });
 afterAll(async () => {

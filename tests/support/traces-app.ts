@@ -3,9 +3,14 @@ import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
+import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { createAttachmentLinks } from "../../src/traces/attachment-links.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "./workspaces-app.ts";
+
+export const testSeal = createSecretBox({ currentKey: "a key of the tests alone" });
+export const testLinks = createAttachmentLinks(testSeal);
 
 export type TracesApp = {
   app: WorkspacesApp;
@@ -35,7 +40,7 @@ export async function createTracesApp(): Promise<TracesApp> {
   const { database } = testDatabase;
   const clock = { now: () => new Date() };
   const logger = createLogger({ level: "silent" });
-  const traces = createTraces({ database, clock, logger });
+  const traces = createTraces({ seal: testSeal, database, clock, logger });
   const app = await createWorkspacesApp({ testDatabase, routes: traces.routes });
   await traces.start();
   const servers: RunningServer[] = [];

@@ -28,6 +28,7 @@ import {
   readExampleAttachment,
   saveExampleAttachment,
 } from "./example-attachment-store.ts";
+import { takeFromSourceRuns } from "./example-source-run.ts";
 import {
   changeSplit,
   deleteExamples,
@@ -132,7 +133,8 @@ export function createDatasetService(options: { database: Database }) {
     ): Promise<{ ids: string[]; version: string }> {
       return database.transaction(async (tx) => {
         const version = await begin(tx, workspaceId, datasetId);
-        const ids = await insertAll(tx, { workspaceId, datasetId, version }, examples);
+        const whole = await takeFromSourceRuns(tx, workspaceId, examples);
+        const ids = await insertAll(tx, { workspaceId, datasetId, version }, whole.examples);
         if (ids.length < examples.length) {
           throw new AppError({
             code: "traces.example_exists",
@@ -141,7 +143,8 @@ export function createDatasetService(options: { database: Database }) {
               "An example with one of these ids exists already; none was added. Send new ids, or none.",
           });
         }
-        for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
+        for (const attachment of [...whole.attachments, ...attachments])
+          await saveExampleAttachment(tx, workspaceId, attachment);
         return { ids: examples.map((example) => example.id), version };
       });
     },

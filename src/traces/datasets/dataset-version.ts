@@ -19,7 +19,10 @@ export type AsOf = { kind: "time"; time: string } | { kind: "tag"; tag: string }
 export function readAsOf(text: string | undefined): AsOf {
   if (text === undefined || text === latestTag) return { kind: "latest" };
   const time = readTime(text);
-  return time === null ? { kind: "tag", tag: text } : { kind: "time", time };
+  if (time === null) return { kind: "tag", tag: text };
+  // A client's clock counts milliseconds, the database's microseconds: all that happened within the moment belongs to it.
+  const isExact = /[.,]\d{4,}/.test(text);
+  return { kind: "time", time: isExact ? time : `${time.slice(0, 23)}999Z` };
 }
 
 export function versionNotFound(datasetId: string, asOf: AsOf): AppError {

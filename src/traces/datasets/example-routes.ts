@@ -1,9 +1,11 @@
 import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
 import { reads, writes } from "../access.ts";
+import type { AttachmentLinks } from "../attachment-links.ts";
 import { attachmentResponse } from "../ingest/attachment-routes.ts";
 import { boundaryOf, parseMultipart } from "../ingest/multipart.ts";
 import { refuseWhole } from "../ingest/refused-part.ts";
@@ -12,6 +14,7 @@ import { jsonQuery, page } from "../list-query.ts";
 import type { Example } from "./dataset.ts";
 import type { DatasetService } from "./dataset-service.ts";
 import type { DatasetVersionService } from "./dataset-version-service.ts";
+import { compileExampleFilter } from "./example-filter.ts";
 import type { ExampleChange } from "./example-store.ts";
 import { outputsText, readExampleParts, type SentExample, toNewExample } from "./read-example.ts";
 
@@ -32,7 +35,7 @@ export const example = z.object({
   attachment_urls: z
     .record(z.string(), z.object({ presigned_url: z.string(), mime_type: z.string() }))
     .nullable()
-    .describe("By `attachment.<name>`; the address asks for the same key as any other."),
+    .describe("By `attachment.<name>`; whoever has the address may read it for a day, without a key."),
 });
 const newExample = z.looseObject({
   id: id.nullish(),
@@ -40,6 +43,9 @@ const newExample = z.looseObject({
   inputs: any,
   outputs: any,
   metadata: z.record(z.string(), any).nullish(),
+  source_run_id: id.nullish(),
+  use_source_run_io: z.boolean().nullish().describe("Take inputs and outputs over from the source run."),
+  use_source_run_attachments: z.array(z.string()).nullish(),
 });
 const written = z.object({ count: z.int(), example_ids: z.array(id), as_of: z.string() });
 
@@ -47,7 +53,13 @@ const one = { description: "The example", schema: example };
 const params = z.object({ example_id: id });
 const datasetParams = z.object({ dataset_id: id });
 
-export function exampleRoutes(service: DatasetService, versions: DatasetVersionService): Route[] {
+export function exampleRoutes(options: {
+  service: DatasetService;
+  versions: DatasetVersionService;
+  links: AttachmentLinks;
+  clock: Clock;
+}): Route[] {
+  const { service, versions, links, clock } = options;
   const withAttachments = async (request: Request, workspaceId: string, found: readonly Example[]) => {
     const ids = found.map((each) => each.id);
     const attachments = await service.attachmentsOf(workspaceId, ids);
@@ -56,8 +68,8 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
       toWire(
         each,
         attachments.get(each.id)?.map(({ name, mime_type }) => {
-          const path = `/api/v1/examples/${each.id}/attachments/${encodeURIComponent(name)}`;
-          return [`attachment.${name}`, { presigned_url: `${origin}${path}`, mime_type }];
+          const place = { workspaceId, of: "example", id: each.id, name } as const;
+          return [`attachment.${name}`, { presigned_url: links.urlOf(origin, place, clock.now()), mime_type }];
         }),
       ),
     );
@@ -85,7 +97,7 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
       async ({ c, caller, params }) => {
         const sent = await readSent(c.req.raw);
         const attachments = sent.flatMap((each) => each.attachments ?? []);
-        const examples = sent.map(toNewExample);
+        const examples = await refuseWhole(() => sent.map(toNewExample));
         const added = await service.addExamples(caller.workspaceId, params.dataset_id, examples, attachments);
         return json(201, { count: added.ids.length, example_ids: added.ids, as_of: added.version });
       },
@@ -149,10 +161,12 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
         responses: { 200: one },
         errors: [404, 409],
       },
-      async ({ caller, body }) => {
-        const sent = toNewExample({ id: body.id ?? newId(), record: body });
+      async ({ c, caller, body }) => {
+        const sent = await refuseWhole(() => toNewExample({ id: body.id ?? newId(), record: body }));
         await service.addExamples(caller.workspaceId, body.dataset_id, [sent]);
-        return json(200, toWire(await service.getExample(caller.workspaceId, sent.id)));
+        const made = await service.getExample(caller.workspaceId, sent.id);
+        const [wire] = await withAttachments(c.req.raw, caller.workspaceId, [made]);
+        return json(200, wire!);
       },
     ),
     route(
@@ -172,7 +186,9 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
         if (body.some((each) => each.dataset_id !== datasetId)) {
           throw invalidField(["body"], "All examples of one request must belong to the same dataset.");
         }
-        const sent = body.map((record) => toNewExample({ id: record.id ?? newId(), record }));
+        const sent = await refuseWhole(() =>
+          body.map((record) => toNewExample({ id: record.id ?? newId(), record })),
+        );
         const { ids } = await service.addExamples(caller.workspaceId, datasetId, sent);
         const found = await service.listExamples(caller.workspaceId, { ids, limit: ids.length, offset: 0 });
         return json(
@@ -194,6 +210,12 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
           id: queryList(id).optional(),
           splits: queryList(z.string()).optional(),
           metadata: jsonQuery.optional(),
+          filter: z
+            .string()
+            .optional()
+            .describe(
+              'On id, metadata, inputs and outputs, for example and(exists(metadata, "team"), not(has(metadata, \'{"env": "test"}\'))).',
+            ),
           as_of: z.string().max(500).optional().describe("A time, or a tag of the dataset."),
           ...page(1_000),
         }),
@@ -207,6 +229,7 @@ export function exampleRoutes(service: DatasetService, versions: DatasetVersionS
           ids: query.id,
           splits: query.splits,
           metadata: query.metadata,
+          filter: query.filter === undefined ? undefined : compileExampleFilter(query.filter),
           limit: query.limit,
           offset: query.offset,
         });

@@ -28,6 +28,7 @@ export type NewExample = {
   outputs: string | null;
   metadata: Record<string, unknown> | null;
   sourceRunId: string | null;
+  fromSourceRun: { io: boolean; attachments: string[] } | null;
   createdAt: string | null;
 };
 
@@ -84,6 +85,7 @@ export type ExampleFilter = {
   ids?: string[] | undefined;
   splits?: string[] | undefined;
   metadata?: Record<string, unknown> | undefined;
+  filter?: RawBuilder<unknown> | undefined;
   /** As they were at this time. */
   asOf?: string | undefined;
   limit: number;
@@ -96,6 +98,7 @@ export async function listExamples(sql: Sql, workspaceId: string, filter: Exampl
   if (filter.ids) where.push(raw`id = any(${filter.ids}::uuid[])`);
   if (filter.splits) where.push(raw`metadata -> 'dataset_split' ?| ${filter.splits}::text[]`);
   if (filter.metadata) where.push(raw`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
+  if (filter.filter) where.push(filter.filter);
   const { rows } = await raw<Example>`
     select ${columns} from ${examplesAt(filter.asOf)} e where ${raw.join(where, raw` and `)}
     order by position limit ${filter.limit} offset ${filter.offset}

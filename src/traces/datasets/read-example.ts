@@ -69,8 +69,19 @@ export function toNewExample(sent: SentExample): NewExample {
     outputs: outputsText(sent.outputs ?? record.outputs),
     metadata: metadataOf(record),
     sourceRunId: normalizeUuid(record.source_run_id),
+    fromSourceRun: readFromSourceRun(record),
     createdAt: readTime(record.created_at),
   };
+}
+
+/** What is taken over from the source run instead of being sent. */
+function readFromSourceRun(record: Record<string, unknown>): NewExample["fromSourceRun"] {
+  const { use_source_run_io: io, use_source_run_attachments: names } = record;
+  const attachments = Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+  if (io !== true && attachments.length === 0) return null;
+  if (normalizeUuid(record.source_run_id) === null)
+    throw new RefusedPart("use_source_run_io and use_source_run_attachments need a source_run_id.");
+  return { io: io === true, attachments: attachments.map(storable) };
 }
 
 export function outputsText(outputs: unknown): string | null {

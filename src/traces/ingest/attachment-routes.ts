@@ -1,15 +1,47 @@
 import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
+import type { AttachmentLinks } from "../attachment-links.ts";
+import { readExampleAttachment } from "../datasets/example-attachment-store.ts";
 import { listAttachments, readAttachment } from "./attachment-store.ts";
 
 const tag = "Tracing";
 const runId = z.guid();
 
-export function attachmentRoutes(database: Database): Route[] {
+export function attachmentRoutes(options: {
+  database: Database;
+  clock: Clock;
+  links: AttachmentLinks;
+}): Route[] {
+  const { database, clock, links } = options;
   return [
+    route(
+      {
+        method: "get",
+        path: "/api/v1/attachments/{token}",
+        operationId: "get_attachment_by_link",
+        summary: "Download an attachment by its link",
+        description:
+          "Asks for no key: the link itself proves that its reader was given it. It is part of a run or example as it is read, names one attachment and holds for a day.",
+        tag,
+        access: { kind: "open" },
+        params: z.object({ token: z.string().max(4_096) }),
+        responses: {
+          200: { description: "The bytes as they were sent", contentType: "application/octet-stream" },
+        },
+        errors: [403, 404],
+      },
+      async ({ params }) => {
+        const { workspaceId, of, id, name } = links.read(params.token, clock.now());
+        const read = of === "run" ? readAttachment : readExampleAttachment;
+        const found = await read(database.sql, workspaceId, id, name);
+        if (!found) throw attachmentNotFound(`The ${of} ${id}`, name);
+        return attachmentResponse(found);
+      },
+    ),
     route(
       {
         method: "get",
@@ -45,17 +77,19 @@ export function attachmentRoutes(database: Database): Route[] {
       },
       async ({ caller, params }) => {
         const found = await readAttachment(database.sql, caller.workspaceId, params.run_id, params.name);
-        if (!found) {
-          throw new AppError({
-            code: "traces.attachment_not_found",
-            kind: "not_found",
-            message: `Run ${params.run_id} has no attachment "${params.name}".`,
-          });
-        }
+        if (!found) throw attachmentNotFound(`Run ${params.run_id}`, params.name);
         return attachmentResponse(found);
       },
     ),
   ];
+}
+
+function attachmentNotFound(owner: string, name: string): AppError {
+  return new AppError({
+    code: "traces.attachment_not_found",
+    kind: "not_found",
+    message: `${owner} has no attachment "${name}".`,
+  });
 }
 
 /** Never as its own type: a page sent as an attachment must not run on this host. */

@@ -24,6 +24,20 @@ export async function listAttachments(sql: Sql, workspaceId: string, runId: stri
   return rows;
 }
 
+/** The same of several runs, by run. */
+export async function listAttachmentsOf(
+  sql: Sql,
+  workspaceId: string,
+  runIds: readonly string[],
+): Promise<Map<string, Attachment[]>> {
+  if (runIds.length === 0) return new Map();
+  const { rows } = await raw<Attachment & { run_id: string }>`
+    select run_id, name, mime_type, size from trace_attachments
+    where workspace_id = ${workspaceId} and run_id = any(${runIds}::uuid[]) order by name
+  `.execute(sql);
+  return Map.groupBy(rows, (row) => row.run_id);
+}
+
 export async function readAttachment(
   sql: Sql,
   workspaceId: string,

@@ -1,9 +1,12 @@
 import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
+import type { AttachmentLinks } from "../attachment-links.ts";
 import type { Position } from "../filter/filter-error.ts";
+import { listAttachmentsOf } from "../ingest/attachment-store.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
@@ -16,7 +19,27 @@ const maxPage = 100;
 /** Of one trace: whole in one answer up to here. */
 const maxTrace = 10_000;
 
-export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
+export function runQueryRoutes(options: {
+  read: BoundedRead;
+  clock: Clock;
+  links: AttachmentLinks;
+}): Route[] {
+  const { read, clock, links } = options;
+  /** By run, where clients look for the attachments: links that need no key. */
+  const attachmentsOf = async (request: Request, workspaceId: string, ids: readonly string[]) => {
+    const found = await read((sql) => listAttachmentsOf(sql, workspaceId, ids));
+    const { origin } = new URL(request.url);
+    return new Map(
+      [...found].map(([id, attachments]) => {
+        const entries = attachments.map(({ name, mime_type, size }) => {
+          const place = { workspaceId, of: "run", id, name } as const;
+          const presigned_url = links.urlOf(origin, place, clock.now());
+          return [`attachment.${name}`, { presigned_url, mime_type, size }] as const;
+        });
+        return [id, Object.fromEntries(entries)] as const;
+      }),
+    );
+  };
   return [
     route(
       {
@@ -29,7 +52,7 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         body: runQueryBody,
         responses: { 200: { description: "A page of runs, newest first.", schema: runPage } },
       },
-      async ({ caller, body }) => {
+      async ({ c, caller, body }) => {
         const query = readRunQuery(caller.workspaceId, body);
         const limit = query.traceId ? maxTrace : Math.min(body.limit ?? maxPage, maxPage);
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
@@ -38,7 +61,11 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         const { rows, next } = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
-        return jsonText(`{"runs":${writeRuns(rows, names)},"cursors":${cursors},"parsed_query":${parsed}}`);
+        const ids = body.select?.includes("s3_urls") ? rows.map((row) => row.id!) : [];
+        const urls = await attachmentsOf(c.req.raw, caller.workspaceId, ids);
+        return jsonText(
+          `{"runs":${writeRuns(rows, names, urls)},"cursors":${cursors},"parsed_query":${parsed}}`,
+        );
       },
     ),
     route(
@@ -71,14 +98,15 @@ export function runQueryRoutes({ read }: { read: BoundedRead }): Route[] {
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404],
       },
-      async ({ caller, params }) => {
+      async ({ c, caller, params }) => {
         const names = readSelect(null);
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
         const page = { limit: 1, order: "desc" } as const;
         const found = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
-        return jsonText(writeRun(row, names));
+        const urls = await attachmentsOf(c.req.raw, caller.workspaceId, [row.id!]);
+        return jsonText(writeRun(row, names, urls.get(row.id!) ?? null));
       },
     ),
     route(

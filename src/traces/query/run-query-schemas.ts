@@ -77,6 +77,12 @@ export const runView = z
     total_tokens: z.int().optional(),
     total_cost: z.string().nullish(),
     feedback_stats: z.record(z.string(), z.unknown()).nullish(),
+    s3_urls: z
+      .record(z.string(), z.object({ presigned_url: z.string(), mime_type: z.string(), size: z.int() }))
+      .nullish()
+      .describe(
+        "By `attachment.<name>`: where the run's attachments are read without a key, for a day. In the answer for one run, and in a page whose `select` names it.",
+      ),
   })
   .meta({ id: "TraceRun" });
 

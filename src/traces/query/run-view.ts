@@ -42,13 +42,22 @@ export function columnsOf(names: readonly string[]): Set<RunField> {
 /** Without payloads, for lists and trees that are drawn first and looked into later. */
 export const lightFields = columns.filter((name) => !payloads.has(name));
 
-/** A run as JSON text. Payloads are put in as they were stored, without being read and written again. */
-export function writeRun(row: RunRow, names: readonly string[]): string {
-  return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(row, name)}`).join(",")}}`;
+/**
+ * A run as JSON text. Payloads are put in as they were stored, without being read and written again. `urls` is where
+ * its attachments are, when that was asked.
+ */
+export function writeRun(row: RunRow, names: readonly string[], urls?: object | null): string {
+  const fields = names.map((name) => `${JSON.stringify(name)}:${textOf(row, name)}`);
+  if (urls !== undefined) fields.push(`"s3_urls":${JSON.stringify(urls)}`);
+  return `{${fields.join(",")}}`;
 }
 
-export function writeRuns(rows: readonly RunRow[], names: readonly string[]): string {
-  return `[${rows.map((row) => writeRun(row, names)).join(",")}]`;
+export function writeRuns(
+  rows: readonly RunRow[],
+  names: readonly string[],
+  urls: ReadonlyMap<string, object> = new Map(),
+): string {
+  return `[${rows.map((row) => writeRun(row, names, urls.get(row.id!))).join(",")}]`;
 }
 
 function textOf(row: RunRow, name: string): string {

@@ -14,6 +14,7 @@ import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/
 import { systemClock } from "../../platform/clock.ts";
 import { listen, type RunningServer } from "../../platform/http/server.ts";
 import { createLogger } from "../../platform/logger.ts";
+import { createSecretBox } from "../../platform/secret-box.ts";
 import { createTraces, type Traces } from "../traces.ts";
 
 /** The unmodified client reads what is stored, over a real connection. */
@@ -32,7 +33,12 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   const logger = createLogger({ level: "silent" });
-  traces = createTraces({ database, clock: systemClock, logger });
+  traces = createTraces({
+    seal: createSecretBox({ currentKey: "a key of the tests alone" }),
+    database,
+    clock: systemClock,
+    logger,
+  });
   await traces.start();
   app = await createWorkspacesApp({ testDatabase, routes: traces.routes });
   server = await listen(app, { host: "127.0.0.1", port: 0, logger });

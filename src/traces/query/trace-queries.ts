@@ -2,13 +2,20 @@ import type { Clock } from "../../platform/clock.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Route } from "../../platform/http/route.ts";
+import type { AttachmentLinks } from "../attachment-links.ts";
 import { createBoundedRead } from "./bounded-read.ts";
 import { runQueryRoutes } from "./run-query-routes.ts";
 import { runStatsRoutes } from "./run-stats-routes.ts";
 import { runV2Routes } from "./run-v2-routes.ts";
 import { seenValuesRoutes } from "./seen-values-routes.ts";
 
-export type TraceQueriesOptions = { database: Database; clock?: Clock; timeoutMs?: number };
+export type TraceQueriesOptions = {
+  database: Database;
+  clock?: Clock;
+  /** For the attachments of runs. */
+  links: AttachmentLinks;
+  timeoutMs?: number;
+};
 
 const defaultTimeoutMs = 30_000;
 
@@ -18,7 +25,7 @@ export function createTraceQueries(options: TraceQueriesOptions): { routes: Rout
   const read = createBoundedRead(database, options.timeoutMs ?? defaultTimeoutMs);
   return {
     routes: [
-      ...runQueryRoutes({ read }),
+      ...runQueryRoutes({ read, clock, links: options.links }),
       ...runStatsRoutes({ read, clock }),
       ...runV2Routes({ read, clock }),
       ...seenValuesRoutes({ read }),

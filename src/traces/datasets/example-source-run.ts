@@ -1,0 +1,42 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { readAttachment } from "../ingest/attachment-store.ts";
+import { findRunPayloads } from "../runs/run-payload-store.ts";
+import type { NewExampleAttachment } from "./example-attachment-store.ts";
+import type { NewExample } from "./example-store.ts";
+
+/** Inputs, outputs and attachments that examples take over from the runs they were made of. */
+export async function takeFromSourceRuns(
+  sql: Sql,
+  workspaceId: string,
+  examples: readonly NewExample[],
+): Promise<{ examples: NewExample[]; attachments: NewExampleAttachment[] }> {
+  const asking = examples.filter((example) => example.fromSourceRun);
+  if (asking.length === 0) return { examples: [...examples], attachments: [] };
+  const ids = asking.map((example) => example.sourceRunId!);
+  const runs = await findRunPayloads(sql, workspaceId, ids);
+  const attachments: NewExampleAttachment[] = [];
+  for (const { id: exampleId, sourceRunId, fromSourceRun } of asking) {
+    if (!runs.has(sourceRunId!)) throw noSourceRun(sourceRunId!);
+    for (const name of fromSourceRun!.attachments) {
+      const found = await readAttachment(sql, workspaceId, sourceRunId!, name);
+      if (!found) throw noSourceRun(sourceRunId!, name);
+      attachments.push({ exampleId, name, mimeType: found.mime_type, content: found.content });
+    }
+  }
+  const whole = examples.map((example) => {
+    const run = example.fromSourceRun?.io ? runs.get(example.sourceRunId!) : undefined;
+    return run ? { ...example, inputs: run.inputs ?? "{}", outputs: run.outputs } : example;
+  });
+  return { examples: whole, attachments };
+}
+
+function noSourceRun(runId: string, attachment?: string): AppError {
+  const missing =
+    attachment === undefined ? `source_run_id: run ${runId}` : `Run ${runId}'s attachment "${attachment}"`;
+  return new AppError({
+    code: "traces.source_run_not_found",
+    kind: "not_found",
+    message: `${missing} was not found in this workspace; no example was added. Send it first, or send inputs and outputs with the example.`,
+  });
+}
