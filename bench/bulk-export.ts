@@ -74,6 +74,7 @@ function taskFor(
     to: `${options.to}T00:00:00Z`,
     after: null,
     filter: null,
+    traceFilter: null,
     fields: fields.filter((field) => !constants.includes(field)),
   });
   const kinds = new Map(selected.fields.map(({ name, kind }) => [name, kind]));

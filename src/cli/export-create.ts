@@ -31,6 +31,7 @@ export async function createExport(options: CreateExportOptions): Promise<void> 
         ? { end_time: (options.to ?? now).toISOString() }
         : { interval_hours: options.every }),
       ...(options.filter === undefined ? {} : { filter: options.filter }),
+      ...(options.traceFilter === undefined ? {} : { trace_filter: options.traceFilter }),
       ...(options.fields === undefined ? {} : { export_fields: options.fields }),
       ...(options.compression === undefined ? {} : { compression: options.compression }),
     },

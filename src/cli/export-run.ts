@@ -69,6 +69,7 @@ export async function showExport(id: string, options: ExportOptions): Promise<vo
         : `${found.start_time} – ${found.end_time}`,
     ],
     ["Filter", found.filter],
+    ["Trace filter", found.trace_filter],
     [
       "Progress",
       `${Math.round(progress.percentage)} %, ${plural(progress.rows_written, "run")} in ${plural(progress.files_written, "file")}, ${formatBytes(progress.bytes_written)}`,

@@ -12,6 +12,7 @@ export type CreateExportOptions = GlobalOptions & {
   to?: Date;
   every?: number;
   filter?: string;
+  traceFilter?: string;
   fields?: string[];
   compression?: string;
   wait?: boolean;
@@ -50,6 +51,7 @@ Examples:
     .option("--to <time>", "and before then (default: now)", (text) => parseMoment(text))
     .option("--every <hours>", "a schedule: one export per so many hours, 1 to 168", parseHours)
     .option("--filter <query>", 'only runs it matches, as in eq(status, "error")')
+    .option("--trace-filter <query>", "only runs of traces whose root it matches")
     .option("--fields <names>", "columns, separated by commas (default: all but feedbacks)", (text) =>
       text.split(","),
     )

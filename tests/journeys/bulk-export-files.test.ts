@@ -240,6 +240,23 @@ test("a filter decides which runs are written", async () => {
   await files.remove();
 });
 
+test("a trace filter keeps whole traces", async () => {
+  const projectId = await app.newProject();
+  const runs = ["kept", "left"].flatMap((name) => {
+    const root = storedRun("2024-02-29T01:00:00.000000Z", { name });
+    const place = { trace_id: root.id, parent_run_id: root.id, parent_run_ids: [root.id], is_root: false };
+    return [root, storedRun("2024-03-01T01:00:00.000000Z", { name: "step", ...place })];
+  });
+  await storeRuns(app.database.sql, place(projectId), runs);
+  const trace_filter = 'eq(name, "kept")';
+  const { id, files } = await exportAll({ session_id: projectId, trace_filter });
+  const written = (await files.readAgain()).map((row) => row.id);
+  expect(written.sort()).toEqual([runs[0]!.id, runs[1]!.id].sort());
+  const manifest = await readObject(rgw, bucket, `lake/traces/_manifests/${id}.json`);
+  expect(parseManifest(manifest).trace_filter).toBe(trace_filter);
+  await files.remove();
+});
+
 test("columns left out are not there, and a window is exact to the microsecond", async () => {
   const projectId = await app.newProject();
   await storeRuns(app.database.sql, place(projectId), oddRuns());

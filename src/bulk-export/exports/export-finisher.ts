@@ -124,6 +124,7 @@ function manifestOf(row: BulkExport, runs: ExportRun[], destination: Destination
     start_time: wireTime(row.start_time),
     end_time: row.end_time === null ? null : wireTime(row.end_time),
     filter: row.filter,
+    trace_filter: row.trace_filter,
     format: row.format,
     format_version: row.format_version,
     compression: row.compression,

@@ -3,7 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { microsOf, microsText, parseMicros } from "../exact-time.ts";
 import type { ExportLimits } from "../export-limits.ts";
 import type { RunSource } from "../pipeline/run-source.ts";
-import { projectNotFound } from "./export.ts";
+import { givenFilter, projectNotFound } from "./export.ts";
 import type { PreviewExport } from "./export-schemas.ts";
 
 export type ExportPreview = { rows: number; estimate: boolean; projects: number };
@@ -35,8 +35,10 @@ export function createPreviewService(options: {
 
   return {
     async preview(workspaceId, input) {
-      const filter = input.filter == null || input.filter.trim() === "" ? null : input.filter;
-      if (filter !== null) source.checkFilter(filter);
+      const filter = givenFilter(input.filter);
+      const traceFilter = givenFilter(input.trace_filter);
+      if (filter !== null) source.checkFilter(filter, "filter");
+      if (traceFilter !== null) source.checkFilter(traceFilter, "trace_filter");
       const projectIds = await projectsOf(workspaceId, input);
       const to = input.end_time ?? microsText(microsOf(clock.now()));
       const { length: projects } = projectIds;
@@ -47,6 +49,7 @@ export function createPreviewService(options: {
         from: input.start_time,
         to,
         filter,
+        traceFilter,
         timeoutMs: options.countTimeoutMs ?? countTimeoutMs,
       });
       return { ...counted, projects };

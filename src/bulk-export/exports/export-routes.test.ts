@@ -136,6 +136,7 @@ describe("422", () => {
     ["an unknown field", { export_fields: ["id", "latency"] }, "export_fields.1"],
     ["no fields", { export_fields: [] }, "export_fields"],
     ["a filter that is none", { filter: "eq(nope" }, "filter"],
+    ["a trace filter that is none", { trace_filter: "eq(nope" }, "trace_filter"],
     ["an unknown format", { format: "csv" }, "format"],
     ["an unknown version", { format_version: "v9" }, "format_version"],
     ["an unknown compression", { compression: "lzma" }, "compression"],

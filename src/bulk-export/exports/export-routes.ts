@@ -101,6 +101,7 @@ function toWire({ row, progress }: ExportView): z.input<typeof exportBody> {
     end_time: row.end_time === null ? null : wireTime(row.end_time),
     interval_hours: row.interval_hours,
     filter: row.filter,
+    trace_filter: row.trace_filter,
     export_fields: row.export_fields,
     format: row.format,
     format_version: row.format_version,

@@ -45,6 +45,11 @@ const selection = {
     .nullish()
     .describe("Makes it a schedule: one export per window of so many hours, 10 minutes after its end."),
   filter: z.string().max(50_000).nullish().describe("Filter query; when unset all runs are exported."),
+  trace_filter: z
+    .string()
+    .max(50_000)
+    .nullish()
+    .describe("Filter query on the root of a run's trace: whole traces are exported or left out."),
 };
 
 type Selection = z.output<z.ZodObject<typeof selection>>;
@@ -115,6 +120,7 @@ export const exportBody = z.object({
   end_time: wireTime.nullable(),
   interval_hours: z.int().nullable(),
   filter: z.string().nullable(),
+  trace_filter: z.string().nullable(),
   export_fields: z.array(z.string()).nullable(),
   format: z.string(),
   format_version: z.string(),

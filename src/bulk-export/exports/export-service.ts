@@ -12,6 +12,7 @@ import {
   type ExportRun,
   exportNotFound,
   exportRunNotFound,
+  givenFilter,
   isFinished,
   projectNotFound,
 } from "./export.ts";
@@ -74,8 +75,10 @@ export function createExportService(options: ExportServiceOptions): ExportServic
   return {
     async create(caller, input) {
       const { workspaceId } = caller;
-      const filter = input.filter == null || input.filter.trim() === "" ? null : input.filter;
-      if (filter !== null) source.checkFilter(filter);
+      const filter = givenFilter(input.filter);
+      const traceFilter = givenFilter(input.trace_filter);
+      if (filter !== null) source.checkFilter(filter, "filter");
+      if (traceFilter !== null) source.checkFilter(traceFilter, "trace_filter");
       await options.requirePlan(caller);
       const destinationId = input.bulk_export_destination_id;
       await destinationOf(workspaceId, destinationId);
@@ -98,6 +101,7 @@ export function createExportService(options: ExportServiceOptions): ExportServic
             end_time: input.end_time ?? null,
             interval_hours: input.interval_hours ?? null,
             filter,
+            trace_filter: traceFilter,
             export_fields: input.export_fields ?? null,
             format: input.format,
             format_version: input.format_version,

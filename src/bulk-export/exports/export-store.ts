@@ -7,7 +7,7 @@ const times = (alias: string, names: string[]) =>
   names.map((name) => `${exactTimeSql(`${alias}.${name}`)} as ${name}`).join(", ");
 
 const columns = raw.raw(`e.id, e.workspace_id, e.bulk_export_destination_id, e.session_id, e.all_experiments,
-  e.interval_hours, e.filter, e.export_fields, e.format, e.format_version, e.compression, e.status,
+  e.interval_hours, e.filter, e.trace_filter, e.export_fields, e.format, e.format_version, e.compression, e.status,
   e.source_bulk_export_id, e.error, e.skipped_session_ids, ${times("e", [
     "start_time",
     "end_time",
@@ -29,6 +29,7 @@ export type NewExport = Pick<
   | "end_time"
   | "interval_hours"
   | "filter"
+  | "trace_filter"
   | "export_fields"
   | "format"
   | "format_version"
@@ -40,10 +41,10 @@ export type NewExport = Pick<
 export async function insertExport(sql: Sql, row: NewExport, now: Date): Promise<BulkExport | undefined> {
   const { rows } = await raw<BulkExport>`
     insert into bulk_exports as e (id, workspace_id, bulk_export_destination_id, session_id, all_experiments,
-      start_time, end_time, interval_hours, filter, export_fields, format, format_version, compression, status,
+      start_time, end_time, interval_hours, filter, trace_filter, export_fields, format, format_version, compression, status,
       source_bulk_export_id, created_at, updated_at)
     values (${row.id}, ${row.workspace_id}, ${row.bulk_export_destination_id}, ${row.session_id},
-      ${row.all_experiments}, ${row.start_time}, ${row.end_time}, ${row.interval_hours}, ${row.filter},
+      ${row.all_experiments}, ${row.start_time}, ${row.end_time}, ${row.interval_hours}, ${row.filter}, ${row.trace_filter},
       ${row.export_fields}::text[], ${row.format}, ${row.format_version}, ${row.compression}, 'CREATED',
       ${row.source_bulk_export_id}, ${now}, ${now})
     on conflict (source_bulk_export_id, start_time) where source_bulk_export_id is not null do nothing

@@ -29,6 +29,7 @@ export type BulkExport = {
   end_time: string | null;
   interval_hours: number | null;
   filter: string | null;
+  trace_filter: string | null;
   export_fields: string[] | null;
   format: string;
   format_version: string;
@@ -43,6 +44,11 @@ export type BulkExport = {
   created_at: string;
   updated_at: string;
 };
+
+/** Without anything in it a filter is none. */
+export function givenFilter(text: string | null | undefined): string | null {
+  return text == null || text.trim() === "" ? null : text;
+}
 
 export type ExportFile = { path: string; rows: number; bytes: number; token: string };
 export type PendingUpload = {

@@ -77,6 +77,7 @@ test("what takes too long to count is guessed, and said to be a guess", async ()
     to: "2026-05-06T00:00:00Z",
     // Longer to plan than a millisecond, on any machine.
     filter: `or(${many.join(", ")})`,
+    traceFilter: null,
     timeoutMs: 1,
   });
   expect(counted.estimate).toBe(true);
@@ -97,6 +98,11 @@ test.each([
   ],
   ["no end", { session_id: randomUUID(), start_time: window.start_time }, "end_time"],
   ["a filter that is none", { session_id: randomUUID(), ...window, filter: "eq(status" }, "filter"],
+  [
+    "a trace filter that is none",
+    { session_id: randomUUID(), ...window, trace_filter: "eq(status" },
+    "trace_filter",
+  ],
 ])("422 for %s", async (_what, body, field) => {
   const answer = await preview(body);
   expect(answer.status).toBe(422);

@@ -187,6 +187,7 @@ export function createRunExecutor(options: RunExecutorOptions) {
       to: run.end_time,
       after: run.latest_cursor === null ? null : parseCursor(run.latest_cursor),
       filter: row.filter,
+      traceFilter: row.trace_filter,
       fields: fields.filter((name) => !constants.includes(name)),
     });
     const kinds = new Map(selected.fields.map(({ name, kind }) => [name, kind]));

@@ -3,8 +3,8 @@ import type { ColumnKind } from "../parquet/column.ts";
 
 /** Where exports read traces. The area that keeps them implements it; the two meet in the composition root. */
 export type RunSource = {
-  /** Throws the 422 that names `filter` when the text is no filter. */
-  checkFilter(filter: string): void;
+  /** Throws the 422 that names the field when the text is no filter. */
+  checkFilter(filter: string, field: "filter" | "trace_filter"): void;
   projectExists(workspaceId: string, projectId: string): Promise<boolean>;
   /** Projects that are experiments, the oldest first. */
   listExperiments(sql: Sql, workspaceId: string): Promise<string[]>;
@@ -26,6 +26,8 @@ export type CountRuns = {
   from: string;
   to: string;
   filter: string | null;
+  /** On the root of a run's trace. */
+  traceFilter: string | null;
   timeoutMs: number;
 };
 
@@ -38,6 +40,8 @@ export type SelectRuns = {
   /** Only what comes after this run. */
   after: RunCursor | null;
   filter: string | null;
+  /** On the root of a run's trace. */
+  traceFilter: string | null;
   fields: readonly string[];
 };
 

@@ -101,6 +101,7 @@ export const bulkExport = z.looseObject({
   end_time: nullable,
   interval_hours: z.number().nullish(),
   filter: nullable,
+  trace_filter: nullable,
   progress: z.looseObject({
     runs_total: z.number(),
     runs_finished: z.number(),

@@ -2,8 +2,7 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { inlineParameters } from "../../platform/db/inline-parameters.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { compileFilter } from "../filter/compile-filter.ts";
-import { parseFilter } from "../filter/parse-filter.ts";
+import { filterConditions } from "./export-conditions.ts";
 
 export type CountRuns = {
   workspaceId: string;
@@ -12,6 +11,7 @@ export type CountRuns = {
   from: string;
   to: string;
   filter: string | null;
+  traceFilter: string | null;
   /** Longer than this nobody counts: the planner's guess is answered instead. */
   timeoutMs: number;
 };
@@ -28,7 +28,7 @@ export async function countRuns(database: Database, input: CountRuns): Promise<R
     raw`r.start_time >= ${input.from}`,
     raw`r.start_time < ${input.to}`,
   ];
-  if (input.filter !== null) conditions.push(compileFilter(parseFilter(input.filter), { alias: "r" }));
+  conditions.push(...filterConditions(input));
   const matching = raw`from trace_runs r where ${raw.join(conditions, raw` and `)}`;
   try {
     const rows = await database.transaction(async (tx) => {

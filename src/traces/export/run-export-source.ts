@@ -1,8 +1,8 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { inlineParameters } from "../../platform/db/inline-parameters.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-import { compileFilter } from "../filter/compile-filter.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
+import { filterConditions } from "./export-conditions.ts";
 import { type ExportedField, exportedField } from "./exported-field.ts";
 import { type CountRuns, countRuns, type RunCount } from "./run-count.ts";
 
@@ -14,14 +14,15 @@ export type RunSelection = {
   to: string;
   after: { startTime: string; id: string } | null;
   filter: string | null;
+  traceFilter: string | null;
   fields: readonly string[];
 };
 
 /** How exports read traces: what they may ask, in the words of their own port. */
 export function createRunExportSource({ database }: { database: Database }) {
   return {
-    checkFilter(filter: string): void {
-      parseFilter(filter);
+    checkFilter(filter: string, field: "filter" | "trace_filter"): void {
+      parseFilter(filter, ["body", field]);
     },
 
     async projectExists(workspaceId: string, projectId: string): Promise<boolean> {
@@ -76,7 +77,7 @@ export function createRunExportSource({ database }: { database: Database }) {
           raw`(r.start_time, r.id) > (${input.after.startTime}::timestamptz, ${input.after.id}::uuid)`,
         );
       }
-      if (input.filter !== null) conditions.push(compileFilter(parseFilter(input.filter), { alias: "r" }));
+      conditions.push(...filterConditions(input));
       const statement = raw`select ${raw.raw(fields.map((field) => field.sql).join(", "))}
         from trace_runs r where ${raw.join(conditions, raw` and `)} order by r.start_time, r.id`;
       return {
