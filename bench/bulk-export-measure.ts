@@ -65,6 +65,7 @@ function nowhere(): BlobStore {
   const add = (key: string, size: number) => sizes.set(key, (sizes.get(key) ?? 0) + size);
   return {
     put: async (key, body) => void sizes.set(key, body.length),
+    abortUploads: async () => 0,
     beginUpload: async (key) => ({
       addPart: async (body) => void add(key, body.length),
       complete: async () => {},

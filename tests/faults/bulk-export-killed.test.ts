@@ -107,6 +107,20 @@ async function inOtherProcess<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** An upload of which the storage holds a part, and that nobody will complete. */
+async function beginForgottenUpload(key: string): Promise<void> {
+  const path = `/${bucket}/${key}`;
+  const begun = await s3Request({ ...rgw, method: "POST", path, query: { uploads: "" } });
+  const uploadId = /<UploadId>([^<]+)</.exec(await begun.text())![1]!;
+  const part = { method: "PUT", path, query: { partNumber: "1", uploadId }, body: Buffer.alloc(1_000) };
+  expect((await s3Request({ ...rgw, ...part })).ok).toBe(true);
+}
+
+async function listUploads(): Promise<string[]> {
+  const answer = await s3Request({ ...rgw, method: "GET", path: `/${bucket}`, query: { uploads: "" } });
+  return [...(await answer.text()).matchAll(/<Key>([^<]*)<\/Key>/g)].map((match) => match[1]!).sort();
+}
+
 describe("a process killed", () => {
   test("in the middle of a file: the next one goes on from the cursor with the same names", async () => {
     const started = await startChild();
@@ -118,6 +132,21 @@ describe("a process killed", () => {
     const after = (await readRun(begun.id))!;
     expect(after.files.slice(0, before.length)).toEqual(before);
     expect(after.retry_number).toBe(1);
+  });
+
+  test("in the middle of an upload: the parts it left are removed by the next one, others stay", async () => {
+    const started = await startChild();
+    const begun = await begin();
+    await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+    await started.kill();
+    const { files } = (await readRun(begun.id))!;
+    const folder = files[0]!.path.slice(0, files[0]!.path.lastIndexOf("/"));
+    const left = `${folder}/part-00099.parquet`;
+    const foreign = "of-somebody-else/part-00000.parquet";
+    for (const key of [left, foreign]) await beginForgottenUpload(key);
+    expect(await listUploads()).toEqual([left, foreign].sort());
+    await inOtherProcess(() => expectAllOnce(begun));
+    expect(await listUploads()).toEqual([foreign]);
   });
 
   test("between an upload and its cursor: the file is recognised, not written again", async () => {

@@ -13,6 +13,7 @@ function slowStore() {
   const size = () => [...parts.map(({ body }) => body), ...puts].reduce((sum, one) => sum + one.length, 0);
   const store: BlobStore = {
     put: async (_key, body) => void puts.push(Buffer.from(body)),
+    abortUploads: async () => 0,
     beginUpload: async () => ({
       addPart: async (body, stored) => {
         parts.push({ body, asGiven: Buffer.from(body), stored: stored ?? (() => {}) });

@@ -1,3 +1,4 @@
+import type { BlobStore } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
@@ -99,7 +100,8 @@ export function createRunExecutor(options: RunExecutorOptions) {
 
   async function write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
     const { run } = loaded;
-    await adoptPending(loaded, job, signal);
+    // Somebody was at it before.
+    if (run.started_at !== null) await tidyUp(loaded, job, signal);
     const task = taskOf(loaded);
     await options.threads.write(
       task,
@@ -111,14 +113,8 @@ export function createRunExecutor(options: RunExecutorOptions) {
     );
   }
 
-  /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
-  async function adoptPending(
-    { run, destination }: Loaded,
-    job: JobContext,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const pending = run.pending_upload;
-    if (!pending) return;
+  async function tidyUp(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
+    const { run, destination } = loaded;
     const store = await openS3BlobStore({
       settings: options.destinations.settingsOf(destination),
       network: options.network,
@@ -126,14 +122,29 @@ export function createRunExecutor(options: RunExecutorOptions) {
       silenceTimeoutMs: limits.storageTimeoutMs,
     });
     try {
-      const found = await store.head(pending.file_path).catch((error: unknown) => {
-        if (error instanceof AppError && error.code === "blob.no_permission") return null;
-        throw error;
+      // The credentials need not permit it, and not every storage can: the export goes on without.
+      const aborted = await store.abortUploads(`${run.export_path}/`).catch((error: unknown) => {
+        signal.throwIfAborted();
+        options.logger.warn({ err: error, run_id: run.id }, "unfinished uploads could not be removed");
+        return 0;
       });
-      if (found?.bytes !== pending.bytes || found.metadata[uploadTokenKey] !== pending.token) return;
+      if (aborted > 0)
+        options.logger.info({ run_id: run.id, uploads: aborted }, "unfinished uploads of an export were removed");
+      await adoptPending(store, run, job);
     } finally {
       store.close();
     }
+  }
+
+  /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
+  async function adoptPending(store: BlobStore, run: ExportRun, job: JobContext): Promise<void> {
+    const pending = run.pending_upload;
+    if (!pending) return;
+    const found = await store.head(pending.file_path).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "blob.no_permission") return null;
+      throw error;
+    });
+    if (found?.bytes !== pending.bytes || found.metadata[uploadTokenKey] !== pending.token) return;
     const file = {
       key: pending.file_path,
       rows: pending.rows_count,

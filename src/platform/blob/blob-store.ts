@@ -3,6 +3,8 @@ export type BlobStore = {
   put(key: string, body: Buffer, options?: PutOptions): Promise<void>;
   /** For what does not fit into memory: nothing is visible before `complete`. */
   beginUpload(key: string, options?: PutOptions): Promise<BlobUpload>;
+  /** Frees what uploads that nobody will complete have stored under keys that begin so; answers how many there were. */
+  abortUploads(prefix: string): Promise<number>;
   /** Null when there is no such object. */
   head(key: string): Promise<BlobHead | null>;
   remove(key: string): Promise<void>;

@@ -6,6 +6,7 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
@@ -51,6 +52,7 @@ export async function openS3BlobStore(options: S3Options): Promise<BlobStore> {
       const upload = { Bucket, Key: key, UploadId: begun.UploadId };
       return multipartUpload(client, upload, { ...options, place });
     },
+    abortUploads: (prefix) => guarded(abortUploads(client, { Bucket, Prefix: prefix }, sendOptions)),
     head: async (key) => {
       try {
         const found = await client.send(new HeadObjectCommand({ Bucket, Key: key }), sendOptions);
@@ -188,6 +190,27 @@ function multipartUpload(
       await client.send(new AbortMultipartUploadCommand(upload), patience).catch(() => undefined);
     },
   };
+}
+
+async function abortUploads(
+  client: S3Client,
+  place: { Bucket: string | undefined; Prefix: string },
+  sendOptions: { abortSignal?: AbortSignal },
+): Promise<number> {
+  const { Bucket } = place;
+  let aborted = 0;
+  let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {};
+  for (;;) {
+    const page = await client.send(new ListMultipartUploadsCommand({ ...place, ...marker }), sendOptions);
+    for (const { Key, UploadId } of page.Uploads ?? []) {
+      // Not every storage heeds the prefix.
+      if (!Key?.startsWith(place.Prefix)) continue;
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), sendOptions);
+      aborted += 1;
+    }
+    if (!page.IsTruncated) return aborted;
+    marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+  }
 }
 
 async function rethrown<T>(
