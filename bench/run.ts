@@ -17,6 +17,8 @@ const parts = new Set([
   "bulk-export-platform",
   "bulk-export-processes",
   "traces-fill",
+  "traces-grow",
+  "bench-database",
   "streaming-client",
 ]);
 const names = readdirSync(folder)

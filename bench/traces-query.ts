@@ -56,6 +56,11 @@ const questions: Question[] = [
   { name: "search, frequent word, newest 100", body: newest('search("question")') },
   { name: "search, rare word, within a day", body: { ...newest(`search("${rareWord}")`), lastDay: true } },
   { name: "search, rare word, all runs", body: newest(`search("${rareWord}")`) },
+  {
+    name: "search, word of no run, within a day",
+    body: { ...newest('search("quetzalcoatlus")'), lastDay: true },
+  },
+  { name: "search, word of no run, all runs", body: newest('search("quetzalcoatlus")') },
   { name: "page 50 of root runs (cursor)", body: { is_root: true, pages: 50 } },
   { name: "trace tree of 1,000 spans, no payloads", method: "GET", path: `/api/v1/traces/${bigTraceId}` },
   { name: "trace of 1,000 spans, all fields", body: { trace: bigTraceId, select: null } },

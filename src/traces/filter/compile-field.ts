@@ -55,18 +55,28 @@ export function searchField(field: FieldName, tokens: readonly string[], alias: 
 }
 
 /** The texts whose trigrams a run keeps. */
-const signedFields = ["name", "error", "inputs", "outputs"] as const;
+export const signedFields = ["name", "error", "inputs", "outputs"] as const;
 
 /** Passes over runs that cannot hold the words, before a payload is read. */
 function mayHold(tokens: readonly string[], alias: string): Condition[] {
+  const needed = neededTrigrams(tokens);
+  return needed === null ? [] : [hasTrigrams(needed, alias)];
+}
+
+/** The bits of all these words; null when they tell nothing. */
+export function neededTrigrams(tokens: readonly string[]): Buffer | null {
   const plain = tokens.filter((token) => /^[ -~]+$/.test(token));
   const bits = plain.map(trigramsOfWord).filter((each) => each !== null);
-  if (bits.length === 0) return [];
+  if (bits.length === 0) return null;
   const needed = Buffer.alloc(bits[0]!.byteLength);
   for (const each of bits) for (const [index, byte] of each.entries()) needed[index]! |= byte;
+  return needed;
+}
+
+export function hasTrigrams(needed: Buffer, alias: string): Condition {
   const mask = raw`${`x${needed.toString("hex")}`}::bit(${raw.raw(String(signatureBits))})`;
   const column = columnOf("trigrams", alias);
-  return [raw`(${column} & ${mask} = ${mask} or ${column} is null)`];
+  return raw`(${column} & ${mask} = ${mask} or ${column} is null)`;
 }
 
 function holds(field: FieldName, tokens: readonly string[], alias: string): Condition {

@@ -80,7 +80,10 @@ export function createRunWriter(options: {
       await settleSpending(database, plan.mayBeAwaited);
     } else {
       const shares = await database.transaction(async (tx) => {
-        const spending = planSpending(plan.runs, await holdSpenders(tx, plan.spenders));
+        // All that will be changed, too: in one order, or two writers could wait for each other.
+        const changed = plan.runs.filter((run) => run.stored !== null);
+        const keys = changed.map((run) => ({ id: run.id, workspaceId: run.workspace_id }));
+        const spending = planSpending(plan.runs, await holdSpenders(tx, [...plan.spenders, ...keys]));
         await writeRunChanges(tx, plan, spending);
         return spending.shares;
       });

@@ -1,5 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
+import { hasTrigrams } from "../filter/compile-field.ts";
+import { requiredTrigrams } from "../filter/required-trigrams.ts";
 import { isDirect, projectsOf, runConditions } from "./run-conditions.ts";
 import type { FoundRuns, Page, RunField, RunQuery } from "./run-query.ts";
 import { readRuns } from "./run-read-store.ts";
@@ -37,12 +39,44 @@ export function findTrace(
 
 /** Walks each project's runs in order and merges: an index serves one project's order, not that of several. */
 function projectKeys(query: RunQuery, page: Page): RawBuilder<unknown> {
+  const needed = query.filter ? requiredTrigrams(query.filter) : null;
+  if (needed) return searchedKeys(query, page, needed);
   const order = raw.raw(page.order);
   return raw`select run.id, run.start_time
     from (${projectsOf(query)}) project cross join lateral (
       select r.id, r.start_time from trace_runs r
       where r.project_id = project.id and ${runConditions(query)} and ${afterCursor(page)}
       order by r.start_time ${order}, r.id ${order} limit ${page.limit + 1}
+    ) run
+    order by run.start_time ${order}, run.id ${order} limit ${page.limit + 1}`;
+}
+
+/**
+ * For words: an index holds nothing but the trigrams of each run, so that those which cannot hold the words are passed
+ * over without a look at their rows. The two offsets keep the planner from joining what is to be asked one by one.
+ */
+function searchedKeys(query: RunQuery, page: Page, needed: Buffer): RawBuilder<unknown> {
+  const order = raw.raw(page.order);
+  const times = [
+    ...(query.since ? [raw`s.start_time >= ${query.since}::timestamptz`] : []),
+    ...(query.until ? [raw`s.start_time < ${query.until}::timestamptz`] : []),
+    afterCursor(page, "s"),
+  ];
+  return raw`select run.id, run.start_time
+    from (${projectsOf(query)}) project cross join lateral (
+      select may.id, may.start_time
+      from (
+        select s.id, s.start_time, s.workspace_id from trace_runs s
+        where s.project_id = project.id and ${raw.join(times, raw` and `)} and ${hasTrigrams(needed, "s")}
+        order by s.start_time ${order}, s.id ${order} offset 0
+      ) may
+      cross join lateral (
+        select from trace_runs r
+        where r.id = may.id and r.start_time = may.start_time and r.workspace_id = may.workspace_id
+          and r.project_id = project.id and ${runConditions(query)}
+        offset 0
+      ) held
+      order by may.start_time ${order}, may.id ${order} limit ${page.limit + 1}
     ) run
     order by run.start_time ${order}, run.id ${order} limit ${page.limit + 1}`;
 }
@@ -55,11 +89,12 @@ function directKeys(query: RunQuery, page: Page): RawBuilder<unknown> {
     order by r.start_time + interval '0' ${order}, r.id ${order} limit ${page.limit + 1}`;
 }
 
-function afterCursor({ after, order }: Page): RawBuilder<unknown> {
+function afterCursor({ after, order }: Page, alias = "r"): RawBuilder<unknown> {
   if (!after) return raw`true`;
   const comparison = order === "desc" ? raw`<` : raw`>`;
   const bound = order === "desc" ? raw`<=` : raw`>=`;
   // Said twice: the first alone lets the planner leave out partitions.
-  return raw`(r.start_time ${bound} ${after.startTime}::timestamptz
-    and (r.start_time, r.id) ${comparison} (${after.startTime}::timestamptz, ${after.id}::uuid))`;
+  const [start, id] = [raw.ref(`${alias}.start_time`), raw.ref(`${alias}.id`)];
+  return raw`(${start} ${bound} ${after.startTime}::timestamptz
+    and (${start}, ${id}) ${comparison} (${after.startTime}::timestamptz, ${after.id}::uuid))`;
 }

@@ -80,8 +80,10 @@ export type RunWrites = {
 export type { SpendingPlan };
 
 export async function writeRunChanges(sql: Sql, writes: RunWrites, spending: SpendingPlan): Promise<void> {
-  const { runs, park, unpark, moved } = writes;
+  const { park, unpark, moved } = writes;
   const { raised, shares } = spending;
+  // Rows are locked in the order of their ids, by everybody.
+  const runs = writes.runs.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   await runStatement(sql, writeRuns, [
     ...runValues(runs),
     arrayLiteral(unpark.map((each) => each.id)),
