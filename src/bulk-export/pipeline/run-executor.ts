@@ -123,7 +123,7 @@ export function createRunExecutor(options: RunExecutorOptions) {
     });
     try {
       // The credentials need not permit it, and not every storage can: the export goes on without.
-      const aborted = await store.abortUploads(`${run.export_path}/`).catch((error: unknown) => {
+      const aborted = await store.abortUploads(run.export_path).catch((error: unknown) => {
         signal.throwIfAborted();
         options.logger.warn({ err: error, run_id: run.id }, "unfinished uploads could not be removed");
         return 0;
