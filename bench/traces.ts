@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { loadavg } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { formatTable, percentile } from "./load.ts";
@@ -14,7 +15,7 @@ import { formatTable, percentile } from "./load.ts";
  */
 const batches = Number(process.argv[2] ?? 200);
 const clients = Number(process.argv[3] ?? 8);
-const stages = (process.argv[4] ?? "0,20000,100000,200000").split(",").map(Number);
+const stages = (process.argv[4] ?? "5000,100000,500000,1000000").split(",").map(Number);
 const runsPerBatch = 100;
 
 const words =
@@ -180,6 +181,7 @@ async function measure(): Promise<Record<string, number>> {
     "Postgres CPU us/run": postgres,
     "server RSS MB": rss,
     "stored bytes/run": size.tableBytes / size.stored,
+    load: loadavg()[0]!,
   };
 }
 
