@@ -67,7 +67,7 @@ describe("listExamples", () => {
     expect(await at(new Date(shown.getTime() - 60_000))).toEqual([]);
     const one = await subject.app.call("GET", `/api/v1/examples/${example_ids[1]}?as_of=${as_of}`);
     expect(one.body).toMatchObject({ inputs: { n: 2 } });
-    await expect(at("a tag")).rejects.toThrow(/ISO 8601 time/);
+    await expect(at("no such tag")).rejects.toThrow(/no version/);
   });
 });
 
