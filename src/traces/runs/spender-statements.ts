@@ -39,13 +39,14 @@ export const takeShares: Statement = {
     returning p.run_id as id, p.workspace_id, p.usage::text[] as usage`,
 };
 
-/** Which of these runs are stored although something waits for them. */
+/** Which of these runs are stored although something waits for them; asked one by one, as the table may be large. */
 export const findOvertaken: Statement = {
   name: "",
   text: `select w.id, w.workspace_id as "workspaceId"
     from (
       select w.id, w.workspace_id, ${standsAt("w")} as start_time
       from unnest($1::uuid[], $2::uuid[]) as w (id, workspace_id)
-      where exists (select from trace_parked_usage p where p.run_id = w.id and p.workspace_id = w.workspace_id)
+      where (select p.run_id from trace_parked_usage p where p.run_id = w.id and p.workspace_id = w.workspace_id limit 1)
+        is not null
     ) w join trace_runs r on ${isRun("w")}`,
 };
