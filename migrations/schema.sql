@@ -378,6 +378,7 @@ create table bulk_exports (
   finished_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  trace_filter text,
   constraint bulk_exports_pkey PRIMARY KEY (id),
   constraint bulk_exports_interval_hours_check CHECK (((interval_hours >= 1) AND (interval_hours <= 168))),
   constraint bulk_exports_one_subject CHECK (((session_id IS NOT NULL) <> all_experiments)),
@@ -1082,7 +1083,7 @@ CREATE INDEX trace_parked_patches_of_run ON public.trace_parked_patches USING bt
 create table trace_parked_usage (
   run_id uuid not null,
   workspace_id uuid not null,
-  usage double precision[] not null,
+  usage numeric[] not null,
   received_at timestamp with time zone default now() not null,
   constraint trace_parked_usage_pkey PRIMARY KEY (run_id, workspace_id)
 );
@@ -1140,11 +1141,11 @@ create table trace_runs (
   total_tokens bigint default 0 not null,
   prompt_tokens bigint default 0 not null,
   completion_tokens bigint default 0 not null,
-  total_cost double precision,
-  prompt_cost double precision,
-  completion_cost double precision,
+  total_cost numeric,
+  prompt_cost numeric,
+  completion_cost numeric,
   first_token_time timestamp with time zone,
-  usage double precision[],
+  usage numeric[],
   execution_order integer default 1 not null,
   posted boolean default true not null,
   patched boolean default false not null,
@@ -1156,6 +1157,7 @@ create table trace_runs (
   events text,
   serialized text,
   trigrams bit(1024),
+  below numeric[],
   constraint trace_runs_pkey PRIMARY KEY (id, start_time, workspace_id)
 ) partition by RANGE (start_time);
 alter table trace_runs alter column inputs set storage external;
@@ -1172,6 +1174,7 @@ CREATE INDEX trace_runs_of_example ON ONLY public.trace_runs USING btree (refere
 CREATE INDEX trace_runs_of_thread ON ONLY public.trace_runs USING btree (thread_id) WHERE (thread_id IS NOT NULL);
 CREATE INDEX trace_runs_of_trace ON ONLY public.trace_runs USING btree (trace_id);
 CREATE INDEX trace_runs_roots ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) WHERE is_root;
+CREATE INDEX trace_runs_signatures ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) INCLUDE (workspace_id, trigrams);
 CREATE INDEX trace_runs_terms ON ONLY public.trace_runs USING gin (terms);
 
 create table trace_settings (

@@ -268,6 +268,7 @@ export interface BulkExportsTable {
   finished_at: Timestamp | null;
   created_at: Timestamp;
   updated_at: Timestamp;
+  trace_filter: string | null;
 }
 
 export interface CheckpointBlobsTable {
@@ -806,7 +807,7 @@ export interface TraceParkedPatchesTable {
 export interface TraceParkedUsageTable {
   run_id: string;
   workspace_id: string;
-  usage: number[];
+  usage: string[];
   received_at: Generated<Timestamp>;
 }
 
@@ -855,11 +856,11 @@ export interface TraceRunsTable {
   total_tokens: Generated<number>;
   prompt_tokens: Generated<number>;
   completion_tokens: Generated<number>;
-  total_cost: number | null;
-  prompt_cost: number | null;
-  completion_cost: number | null;
+  total_cost: Numeric | null;
+  prompt_cost: Numeric | null;
+  completion_cost: Numeric | null;
   first_token_time: Timestamp | null;
-  usage: number[] | null;
+  usage: string[] | null;
   execution_order: Generated<number>;
   posted: Generated<boolean>;
   patched: Generated<boolean>;
@@ -871,6 +872,7 @@ export interface TraceRunsTable {
   events: string | null;
   serialized: string | null;
   trigrams: string | null;
+  below: string[] | null;
 }
 
 export interface TraceSettingsTable {
