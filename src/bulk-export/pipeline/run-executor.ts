@@ -129,7 +129,10 @@ export function createRunExecutor(options: RunExecutorOptions) {
         return 0;
       });
       if (aborted > 0)
-        options.logger.info({ run_id: run.id, uploads: aborted }, "unfinished uploads of an export were removed");
+        options.logger.info(
+          { run_id: run.id, uploads: aborted },
+          "unfinished uploads of an export were removed",
+        );
       await adoptPending(store, run, job);
     } finally {
       store.close();

@@ -69,7 +69,10 @@ export function exampleRoutes(options: {
         each,
         attachments.get(each.id)?.map(({ name, mime_type }) => {
           const place = { workspaceId, of: "example", id: each.id, name } as const;
-          return [`attachment.${name}`, { presigned_url: links.urlOf(origin, place, clock.now()), mime_type }];
+          return [
+            `attachment.${name}`,
+            { presigned_url: links.urlOf(origin, place, clock.now()), mime_type },
+          ];
         }),
       ),
     );
