@@ -8,13 +8,20 @@ import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
 import { withProjectApp } from "./agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
+import { installProjectGlobals, type ProjectGlobals } from "./agent-server/http-app/project-globals.ts";
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
 import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
 import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
-import { type AgentConfig, applyEnvironment, currentEnvironment } from "./config.ts";
+import {
+  type AgentConfig,
+  applyEnvironment,
+  currentEnvironment,
+  type DefaultAssistantConfigs,
+  readDefaultConfigs,
+} from "./config.ts";
 import { migrationsFolder, version } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
@@ -60,6 +67,8 @@ export function createAgentApp(
 
   return {
     async start() {
+      const globals = installProjectGlobals(logger);
+      closers.push(async () => globals.remove());
       const project = await loadProject({
         configPath: config.configPath,
         environment: currentEnvironment(),
@@ -83,7 +92,12 @@ export function createAgentApp(
       const clock = options.clock ?? databaseClock;
       let url = config.publicUrl ?? "";
       const storeIndex = await loadStoreIndex(project.config, currentEnvironment());
-      const parts = compose({ config, project, storeIndex, database, clock, logger, publicUrl: () => url });
+      const defaultConfigs = readDefaultConfigs(currentEnvironment());
+      const parts = compose({
+        ...{ config, project, storeIndex, defaultConfigs, database, clock, logger, globals },
+        publicUrl: () => url,
+      });
+      globals.serve((request) => parts.inner(request));
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) {
         const { processId } = parts.agentServer;
@@ -132,13 +146,17 @@ type Ground = {
   config: AgentConfig;
   project: LoadedProject;
   storeIndex: StoreIndex | undefined;
+  /** Of the environment with what the project's own file adds to it. */
+  defaultConfigs: DefaultAssistantConfigs;
+  globals: ProjectGlobals;
   database: Database;
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
 };
 
-function compose({ config, project, storeIndex, database, clock, logger, publicUrl }: Ground) {
+function compose({ config, project, storeIndex, database, clock, logger, publicUrl, ...more }: Ground) {
+  const { defaultConfigs, globals } = more;
   const { file } = project.config;
   const metrics = createMetrics();
   metrics.poolGauges(() => database.poolStats());
@@ -146,6 +164,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     workspaceId: config.workspaceId,
     apiKey: config.apiKey,
     checkTenant: config.workspaceGiven,
+    isInProcess: globals.isInProcess,
   });
   const authenticator = project.auth
     ? createProjectAuthenticator({
@@ -176,7 +195,8 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
       guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
       webhooks,
       configurableHeaders: file.http?.configurable_headers ?? undefined,
-      defaultConfigs: config.defaultConfigs,
+      defaultConfigs,
+      callProject: project.httpApp && ((request) => inner(request, { projectOnly: true })),
       threadTtl: ttl?.default_ttl ? { minutes: ttl.default_ttl, strategy: ttl.strategy ?? "delete" } : null,
       sweepIntervalMs: ttl?.sweep_interval_minutes ? ttl.sweep_interval_minutes * 60_000 : undefined,
       sweepLimit: ttl?.sweep_limit ?? undefined,
@@ -228,7 +248,9 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
     upgrade(incoming, ...rest);
   };
-  return { agentServer, recurring, jobs, fetch: frontDoor({ prefix, project, logger, http }), onUpgrade };
+  const inner = frontDoor({ project, logger, http });
+  const fetch: typeof inner = prefix ? (request, env) => inner(withoutPrefix(request, prefix), env) : inner;
+  return { agentServer, recurring, jobs, fetch, inner, onUpgrade };
 }
 
 /** Behind a gateway nobody else gets in. */
@@ -238,22 +260,19 @@ function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
   return { onRequest: guard.onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
 }
 
-type FrontDoor = Pick<Ground, "project" | "logger"> & {
-  prefix: string | undefined;
-  http: ReturnType<typeof createHttpApp>;
-};
+type FrontDoor = Pick<Ground, "project" | "logger"> & { http: ReturnType<typeof createHttpApp> };
+type ProjectEnv = ServerEnv & { projectOnly?: boolean };
+type ProjectFetch = (request: Request, env?: ProjectEnv) => Response | Promise<Response>;
 
-/** The prefix, then the project's own application, then ours. */
-function frontDoor({ prefix, project, logger, http }: FrontDoor) {
+/** The project's own application, then ours. */
+function frontDoor({ project, logger, http }: FrontDoor): ProjectFetch {
   const { file } = project.config;
   const { httpApp: custom } = project;
-  let fetch: typeof http.fetch = (request, env) => http.fetch(request, env);
-  if (custom) {
-    const { authorize } = http;
-    fetch = withProjectApp<ServerEnv>({ custom, own: http.fetch, http: file.http, authorize, logger });
-  }
-  if (!prefix) return fetch;
-  return (request: Request, env?: ServerEnv) => fetch(withoutPrefix(request, prefix), env);
+  if (!custom) return (request, env) => http.fetch(request, env);
+  const { authorize } = http;
+  const own: ProjectFetch = (request, env) =>
+    env?.projectOnly ? new Response(null, { status: 404 }) : http.fetch(request, env);
+  return withProjectApp<ProjectEnv>({ custom, own, http: file.http, authorize, logger });
 }
 
 function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseAgentConfig } from "./agent-config.ts";
+import { parseAgentConfig, readDefaultConfigs } from "./agent-config.ts";
 
 const read = (environment: Record<string, string> = {}) =>
   parseAgentConfig("/projects/bot/langgraph.json", environment);
@@ -68,13 +68,13 @@ test("beyond loopback webhooks stay away from private addresses unless told othe
 describe("LANGGRAPH_CONFIG", () => {
   test("gives default assistants their config and context", () => {
     const text = JSON.stringify({ agent: { configurable: { tone: "calm" }, context: { tenant: 1 } } });
-    expect(read({ LANGGRAPH_CONFIG: text }).defaultConfigs).toEqual({
+    expect(readDefaultConfigs({ LANGGRAPH_CONFIG: text })).toEqual({
       agent: { config: { configurable: { tone: "calm" } }, context: { tenant: 1 } },
     });
   });
 
   test.each(["not json", "[]", '{"agent": 1}'])("%s is refused", (text) => {
-    expect(() => read({ LANGGRAPH_CONFIG: text })).toThrow(/LANGGRAPH_CONFIG must be/);
+    expect(() => readDefaultConfigs({ LANGGRAPH_CONFIG: text })).toThrow(/LANGGRAPH_CONFIG must be/);
   });
 });
 

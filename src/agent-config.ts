@@ -131,7 +131,6 @@ export type AgentConfig = {
   shutdownGraceMs: number;
   streamKeepMs: number;
   protocolEvents: number;
-  defaultConfigs: DefaultAssistantConfigs;
   mountPrefix: string | undefined;
   apiKey: string | undefined;
   /** Whether callers are asked for the server's own key. */
@@ -180,7 +179,6 @@ export function parseAgentConfig(
     shutdownGraceMs: env.BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS * 1000,
     streamKeepMs: env.RESUMABLE_STREAM_TTL_SECONDS * 1000,
     protocolEvents: env.LSD_PROTOCOL_V2_BUFFER_SIZE,
-    defaultConfigs: parseDefaultConfigs(env.LANGGRAPH_CONFIG),
     mountPrefix: env.MOUNT_PREFIX,
     apiKey: env.TREADLE_API_KEY,
     authRequired,
@@ -204,8 +202,10 @@ const assistantConfig = z.looseObject({
   context: z.record(z.string(), z.unknown()).optional(),
 });
 
-function parseDefaultConfigs(text: string | undefined): DefaultAssistantConfigs {
-  if (text === undefined) return {};
+/** Read once the project's own `env` is applied, which may hold it. */
+export function readDefaultConfigs(environment: NodeJS.ProcessEnv): DefaultAssistantConfigs {
+  const text = environment.LANGGRAPH_CONFIG?.trim();
+  if (!text) return {};
   const parsed = z.record(z.string(), assistantConfig).safeParse(parseJson(text));
   if (!parsed.success) {
     throw invalidSettings(

@@ -21,7 +21,12 @@ import {
 } from "./settings.ts";
 import { type SignInConfig, signInConfigOf, signInSettings } from "./sign-in-config.ts";
 
-export { type AgentConfig, agentSettingsSchema } from "./agent-config.ts";
+export {
+  type AgentConfig,
+  agentSettingsSchema,
+  type DefaultAssistantConfigs,
+  readDefaultConfigs,
+} from "./agent-config.ts";
 export type { DeploymentConfig } from "./deployment-config.ts";
 export { isLoopbackHost } from "./settings.ts";
 

@@ -5,7 +5,7 @@ import type { Authorize } from "../platform/http/access.ts";
 import type { Caller } from "../platform/http/caller.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { OnUpgrade } from "../platform/http/server.ts";
-import { newId } from "../platform/ids.ts";
+import { isUuid, newId } from "../platform/ids.ts";
 import type { RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -46,7 +46,7 @@ import { ThreadService, temporaryThreads } from "./threads/thread-service.ts";
 import { expireThread, finalResultOf } from "./threads/thread-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { truncateRoutes } from "./truncate-routes.ts";
-import { RunWebhooks, webhookJobKind } from "./webhooks/run-webhooks.ts";
+import { RunWebhooks, type RunWebhooksOptions, webhookJobKind } from "./webhooks/run-webhooks.ts";
 import { defaultWebhookConfig, type WebhookConfig } from "./webhooks/webhook-config.ts";
 
 export type AgentServerOptions = {
@@ -78,6 +78,8 @@ export type AgentServerOptions = {
 export type ProjectOptions = {
   guard?: AgentGuard | undefined;
   webhooks?: WebhookConfig;
+  /** Reaches the routes of the project's own application, and none of the server's. */
+  callProject?: RunWebhooksOptions["callProject"];
   configurableHeaders?: HeaderRule | undefined;
   defaultConfigs?: Readonly<Record<string, DefaultConfig>>;
   threadTtl?: ThreadTtl | null;
@@ -130,6 +132,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     network: options.network ?? createNetworkGuard({ allowPrivateAddresses: false }),
     config: project.webhooks ?? defaultWebhookConfig,
     secret: options.webhookSecret,
+    callProject: project.callProject,
   });
   const store = createStore({
     database,
@@ -195,6 +198,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     webhooks,
     defaultTtl,
     drainCheckpoints: () => checkpoints.drain(),
+    hasCheckpoint: async (threadId, checkpointNs, checkpointId) =>
+      isUuid(checkpointId) && (await savers.find({ threadId, checkpointNs, checkpointId })) !== undefined,
     forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
   });
   const answers = {

@@ -134,6 +134,9 @@ describe("the stream", () => {
   it("refuses a filter without channels", async () => {
     const { call } = await start();
     expect((await call("POST", "/api/threads/t1/stream", { channels: [] })).status).toBe(422);
+    expect((await call("POST", "/api/threads/t1/stream", { channels: ["values", "gossip"] })).status).toBe(
+      422,
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
 import { CommandError } from "./command-error.ts";
 import { type Envelope, envelopeShape, runCommand } from "./commands.ts";
+import { isChannel } from "./protocol-event.ts";
 import type { ThreadBook } from "./thread-book.ts";
 import { threadStateShape, threadSummaryShape } from "./thread-state.ts";
 
@@ -47,7 +48,7 @@ const historyBody = z.looseObject({
 });
 
 const streamBody = z.looseObject({
-  channels: z.array(z.string()).min(1),
+  channels: z.array(z.string().refine(isChannel, "Not a channel of the streaming protocol")).min(1),
   namespaces: z.array(z.array(z.string())).optional(),
   depth: z.int().nonnegative().optional(),
   since: z.int().nonnegative().optional(),

@@ -89,6 +89,22 @@ export function toJson(value: unknown): unknown {
   return typeof value === "function" || typeof value === "symbol" ? undefined : value;
 }
 
+const channels: readonly string[] = [
+  "values",
+  "updates",
+  "messages",
+  "tools",
+  "lifecycle",
+  "input",
+  "checkpoints",
+  "tasks",
+  "custom",
+];
+
+export function isChannel(text: string): boolean {
+  return channels.includes(text) || /^custom:./s.test(text);
+}
+
 /** Whether a subscription wants the event: its channel, and a place at most `depth` below one of the namespaces. */
 export function matches(filter: EventFilter, { method, params }: DraftEvent): boolean {
   return (

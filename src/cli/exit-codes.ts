@@ -38,6 +38,7 @@ const byErrorCode: Record<string, ExitName> = {
   "secret.key_file": "wrongEncryptionKey",
   "graph.config_missing": "projectUnusable",
   "graph.config_invalid": "projectUnusable",
+  "graph.tsconfig_unusable": "projectUnusable",
   "graph.part_unusable": "projectUnusable",
   "client.unreachable": "serverUnreachable",
   "client.not_treadle": "serverUnreachable",

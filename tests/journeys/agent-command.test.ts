@@ -66,7 +66,7 @@ describe("one project, served alone", () => {
     expect(agent.ready.broken.broken).toContain("a-package-nobody-installed");
     const thread = await agent.client.threads.create();
     await expect(agent.client.runs.wait(thread.thread_id, "broken", { input: {} })).rejects.toThrow(
-      /HTTP 503.*broken.* cannot be used: loading the file failed/,
+      /HTTP 409.*broken.* cannot be used: loading the file failed/,
     );
   });
 

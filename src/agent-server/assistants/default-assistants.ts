@@ -7,7 +7,8 @@ export type DefaultConfig = { config?: Record<string, unknown>; context?: Record
 
 /**
  * Every workspace has one assistant per graph, made the first time somebody asks there. Remembered for the
- * life of the process: system assistants are never deleted.
+ * life of the process: system assistants are never deleted. One that nobody has changed since follows the environment:
+ * it is read at every start.
  */
 export class DefaultAssistants {
   readonly #database: Database;
@@ -46,12 +47,16 @@ export class DefaultAssistants {
     await raw`with made as (
         insert into assistants (workspace_id, assistant_id, graph_id, name, config, context, metadata)
         values ${raw.join(rows)}
-        on conflict do nothing
+        on conflict (workspace_id, assistant_id) do update
+          set config = excluded.config, context = excluded.context, updated_at = now()
+          where assistants.version = 1 and assistants.metadata = excluded.metadata
+            and (assistants.config, assistants.context) is distinct from (excluded.config, excluded.context)
         returning *
       )
       insert into assistant_versions
         (workspace_id, assistant_id, version, graph_id, config, context, metadata, name, description)
       select workspace_id, assistant_id, version, graph_id, config, context, metadata, name, description from made
-      on conflict do nothing`.execute(this.#database.sql);
+      on conflict (workspace_id, assistant_id, version) do update
+        set config = excluded.config, context = excluded.context`.execute(this.#database.sql);
   }
 }

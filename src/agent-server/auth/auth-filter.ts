@@ -9,17 +9,21 @@ export type AuthFilter = Record<string, unknown>;
 
 type Scalar = string | number | boolean | null;
 
-/** The filter as a condition on a jsonb column. An empty filter restricts nothing. */
+/** The jsonb value that holds a field of a row under its name. */
+export type FieldHolder = (key: string) => RawBuilder<unknown>;
+
+/** The filter as a condition on a jsonb column, or on whatever holds a field. An empty filter restricts nothing. */
 export function metadataCondition(
   filter: AuthFilter | undefined,
-  column = "metadata",
+  holder: string | FieldHolder = "metadata",
 ): RawBuilder<unknown> | undefined {
   if (!filter) return undefined;
+  const column: FieldHolder = typeof holder === "string" ? () => raw.ref(holder) : holder;
   const parts = Object.entries(filter).map(([key, wanted]) => keyCondition(key, wanted, column));
   return parts.length === 0 ? undefined : joined(parts, "and");
 }
 
-function keyCondition(key: string, wanted: unknown, column: string): RawBuilder<unknown> {
+function keyCondition(key: string, wanted: unknown, column: FieldHolder): RawBuilder<unknown> {
   if (key === "$or" || key === "$and") {
     if (!Array.isArray(wanted) || wanted.length === 0) throw unusable(key, "needs a list of filters");
     const parts = wanted.map((part) => {
@@ -42,21 +46,21 @@ function operatorCondition(
   key: string,
   operator: string,
   value: unknown,
-  column: string,
+  column: FieldHolder,
 ): RawBuilder<unknown> {
   if (operator === "$eq" && isScalar(value)) return equals(key, value, column);
   if (operator === "$contains") {
     const list = Array.isArray(value) ? value : [value];
     if (!list.every(isScalar)) throw unusable(key, "$contains needs a value or a list of values");
-    const at = raw.ref(column);
+    const at = column(key);
     return raw`(jsonb_typeof(${at} -> ${key}::text) = 'array' and ${at} -> ${key}::text @> ${JSON.stringify(list)}::jsonb)`;
   }
   throw unusable(key, `has the operator ${operator}; $eq and $contains are known`);
 }
 
 /** Containment alone lets the index find the row; equality alone is exact. */
-function equals(key: string, value: Scalar, column: string): RawBuilder<unknown> {
-  const at = raw.ref(column);
+function equals(key: string, value: Scalar, column: FieldHolder): RawBuilder<unknown> {
+  const at = column(key);
   return raw`(${at} @> ${JSON.stringify({ [key]: value })}::jsonb and ${at} -> ${key}::text = ${JSON.stringify(value)}::jsonb)`;
 }
 

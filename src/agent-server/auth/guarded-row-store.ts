@@ -16,6 +16,18 @@ export async function isAdmitted(
   return found.admitted === true ? "admitted" : "hidden";
 }
 
+/** Whether an item would be among them, were it written. */
+export async function isItemAdmitted(
+  sql: Sql,
+  item: { namespace: readonly string[]; key: string; value: unknown },
+  condition: RawBuilder<unknown>,
+): Promise<boolean> {
+  const { rows } = await raw<{ admitted: boolean | null }>`select ${condition} as admitted
+    from (select ${item.namespace.join(".")}::text as namespace, ${item.key}::text as key,
+      ${JSON.stringify(item.value ?? {})}::jsonb as document) i`.execute(sql);
+  return rows[0]?.admitted === true;
+}
+
 function sourceOf(row: GuardedRow): RawBuilder<unknown> {
   const { id } = row;
   switch (row.kind) {
@@ -26,7 +38,7 @@ function sourceOf(row: GuardedRow): RawBuilder<unknown> {
     case "cron":
       return raw`crons where cron_id = ${id}::uuid`;
     case "item":
-      return raw`store_items where namespace = ${row.namespace.join(".")} and key = ${id}`;
+      return raw`store_items i where i.namespace = ${row.namespace.join(".")} and i.key = ${id}`;
     case "run":
       return raw`threads where thread_id = (select r.thread_id from runs r where r.run_id = ${id}::uuid)`;
   }

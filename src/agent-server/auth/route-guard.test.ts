@@ -28,6 +28,8 @@ const auth = new Auth()
     ({ value, user }) => {
       const asked = value as { namespace?: string[]; value?: { owner?: string } };
       if (asked.namespace?.[0] === "shared") return { owner: user.identity };
+      if (asked.namespace?.[0] === "rooms") return { namespace: { $contains: user.identity } };
+      if (asked.namespace?.[0] === "keys") return { key: user.identity };
       asked.namespace = [user.identity, ...(asked.namespace ?? [])];
       return true;
     },
@@ -189,6 +191,39 @@ describe("the store", () => {
     const list = { prefix: ["shared"] };
     expect((await call("bob", "POST", "/store/namespaces", list)).body.namespaces).toEqual([]);
     expect((await call("ada", "POST", "/store/namespaces", list)).body.namespaces).toEqual([["shared"]]);
+  });
+});
+
+describe("a filter on an item's place", () => {
+  const put = (user: string, namespace: string[], key: string) =>
+    call(user, "PUT", "/store/items", { namespace, key, value: { text: "x" } });
+
+  test("admits the namespace it names, and nothing is written outside it", async () => {
+    expect((await put("ada", ["rooms", "ada"], "k")).status).toBe(204);
+    const refused = await put("bob", ["rooms", "carol"], "k");
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("not permitted")]);
+    const read = (user: string) => call(user, "GET", "/store/items?namespace=rooms.ada&key=k");
+    expect((await read("ada")).body).toMatchObject({ namespace: ["rooms", "ada"] });
+    expect((await read("bob")).status).toBe(404);
+    const search = { namespace_prefix: ["rooms"] };
+    expect((await call("ada", "POST", "/store/items/search", search)).body.items).toHaveLength(1);
+    expect((await call("bob", "POST", "/store/items/search", search)).body.items).toEqual([]);
+    const list = { prefix: ["rooms"] };
+    expect((await call("ada", "POST", "/store/namespaces", list)).body.namespaces).toEqual([
+      ["rooms", "ada"],
+    ]);
+    expect((await call("bob", "POST", "/store/namespaces", list)).body.namespaces).toEqual([]);
+  });
+
+  test("admits the key it names", async () => {
+    expect((await put("ada", ["keys"], "ada")).status).toBe(204);
+    expect((await put("ada", ["keys"], "bob")).status).toBe(403);
+    expect((await call("bob", "GET", "/store/items?namespace=keys&key=ada")).status).toBe(404);
+  });
+
+  test("also of a value that lacks what the filter asks for", async () => {
+    const value = { namespace: ["shared"], key: "new", value: { text: "x" } };
+    expect((await call("ada", "PUT", "/store/items", value)).status).toBe(403);
   });
 });
 

@@ -5,8 +5,15 @@ import type { Route } from "../../platform/http/route.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { AgentGuard } from "./agent-guard.ts";
 import { type AuthFilter, metadataCondition } from "./auth-filter.ts";
-import { isAdmitted } from "./guarded-row-store.ts";
-import { type GuardedRequest, type GuardedRow, type RouteRule, ruleFor } from "./route-rules.ts";
+import { isAdmitted, isItemAdmitted } from "./guarded-row-store.ts";
+import { itemCondition } from "./item-filter.ts";
+import {
+  type GuardedRequest,
+  type GuardedRow,
+  type RouteRule,
+  ruleFor,
+  type WrittenItem,
+} from "./route-rules.ts";
 
 export type RouteGuardOptions = {
   guard: AgentGuard;
@@ -45,6 +52,7 @@ async function permit(
   const changed = rule.changed ? rule.changed(request, value) : request;
   const row = rule.row?.(changed);
   if (row) await requireRow(caller, row, filter, options);
+  if (rule.written) await requireWritten(rule.written(changed), filter, options);
   if (rule.runsOnThread) await requireRunnable(caller, request, options);
   return { ...changed, caller: { ...caller, ...(filter ? { rowFilter: filter } : {}) } as never };
 }
@@ -69,12 +77,27 @@ export async function requireRow(
   filter: AuthFilter | undefined,
   options: Pick<RouteGuardOptions, "database" | "assistantIdOf">,
 ): Promise<void> {
-  const condition = metadataCondition(filter, row.kind === "item" ? "document" : "metadata");
+  const condition = row.kind === "item" ? itemCondition(filter, "i") : metadataCondition(filter);
   if (!condition) return;
   const id = row.kind === "assistant" ? options.assistantIdOf(row.id) : row.id;
   if (row.kind !== "item" && !isUuid(id)) return;
   const found = await isAdmitted(options.database.sql, caller.workspaceId, { ...row, id }, condition);
   if (found === "hidden") throw notFound(row);
+}
+
+/** Nobody writes what the filter would hide from them. */
+async function requireWritten(
+  item: WrittenItem,
+  filter: AuthFilter | undefined,
+  { database }: Pick<RouteGuardOptions, "database">,
+): Promise<void> {
+  const condition = itemCondition(filter, "i");
+  if (!condition || (await isItemAdmitted(database.sql, item, condition))) return;
+  throw new AppError({
+    code: "auth.forbidden",
+    kind: "forbidden",
+    message: "You are not permitted to write this item: it is not among those you may see (store:put).",
+  });
 }
 
 function notFound({ kind, id }: GuardedRow): AppError {

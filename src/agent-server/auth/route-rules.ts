@@ -8,6 +8,8 @@ export type GuardedRow =
   | { kind: "thread" | "assistant" | "cron" | "run"; id: string }
   | { kind: "item"; id: string; namespace: readonly string[] };
 
+export type WrittenItem = { namespace: readonly string[]; key: string; value: unknown };
+
 export type RouteRule = {
   resource: AuthResource;
   action: AuthAction;
@@ -18,6 +20,8 @@ export type RouteRule = {
   /** What the handler is shown and may change. */
   value(request: GuardedRequest): Record<string, unknown>;
   row?(request: GuardedRequest): GuardedRow | undefined;
+  /** What the request writes, where the filter must match that too. */
+  written?(request: GuardedRequest): WrittenItem;
   /** The request with what the handler changed. */
   changed?(request: GuardedRequest, value: Record<string, unknown>): GuardedRequest;
 };
@@ -110,6 +114,7 @@ const storeRules: Record<string, RouteRule> = {
     value: (request) => ({ ...bodyOf(request) }),
     changed: changedBody,
     row: item(bodyOf),
+    written: (request) => bodyOf(request) as WrittenItem,
   },
   getStoreItem: {
     resource: "store",

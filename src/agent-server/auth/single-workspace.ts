@@ -8,6 +8,8 @@ export type SingleWorkspaceOptions = {
   apiKey: string | undefined;
   /** Refuse a request that names another workspace. */
   checkTenant: boolean;
+  /** The project's own code asks, in this process: whatever it sends as a key is meant for somebody else. */
+  isInProcess?: () => boolean;
 };
 
 /** Identity of an agent server that stands alone: one workspace, at most one key. */
@@ -26,6 +28,7 @@ export function createSingleWorkspace(options: SingleWorkspaceOptions): Authenti
   return {
     async authenticate(headers) {
       if (apiKey === undefined) return null;
+      if (options.isInProcess?.()) return caller("api_key");
       const given = headers.get("x-api-key") ?? bearerOf(headers.get("authorization"));
       if (given === null) return null;
       if (!same(given, apiKey)) {

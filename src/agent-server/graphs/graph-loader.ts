@@ -144,7 +144,9 @@ async function loadGraph(
   const { graphId, description, exportName } = reference;
   const source: GraphSource = { graphId, description, exportName, file: resolve(directory, reference.file) };
   try {
-    const { value, file } = await loadUserExport(reference, directory);
+    const { value: exported, file } = await loadUserExport(reference, directory);
+    // A graph that takes time to make is often exported as the promise of it.
+    const value = await exported;
     const compiled = compileGraph(value);
     if (compiled !== undefined) {
       const esm = await kits.esm();

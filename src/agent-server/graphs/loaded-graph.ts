@@ -124,12 +124,15 @@ export function describeValue(value: unknown): string {
   return name && name !== "Object" ? `an object of class ${name}` : "a plain object";
 }
 
-/** Names the graph, its file and its export, then what went wrong. */
+/**
+ * Names the graph, its file and its export, then what went wrong. A conflict with what is deployed and not "come again":
+ * clients would ask five times before they show the reason, and nothing changes until somebody mends the graph.
+ */
 export function graphError(code: string, source: GraphSource, problem: string, cause?: unknown): AppError {
   const place = `${source.file ?? "built-in"}, export "${source.exportName}"`;
   return new AppError({
     code,
-    kind: "unavailable",
+    kind: "conflict",
     retryable: false,
     message: `Graph "${source.graphId}" (${place}) cannot be used: ${problem}.`,
     detail: { graphId: source.graphId, file: source.file, exportName: source.exportName },

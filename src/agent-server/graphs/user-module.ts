@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { register } from "tsx/esm/api";
+import { AppError, errorMessage } from "../../platform/errors.ts";
 import { importModule, type ModuleNamespace } from "./native-import.ts";
 import type { ModuleReference } from "./project-config.ts";
 
@@ -20,7 +21,30 @@ export class UserModuleError extends Error {
  * namespace of its own, which would give the project second copies of every library.
  */
 export function enableTypeScript(tsconfigPath: string | undefined): () => Promise<void> {
-  return register({ tsconfig: tsconfigPath ?? false });
+  if (tsconfigPath === undefined) return register({ tsconfig: false });
+  try {
+    return register({ tsconfig: tsconfigPath });
+  } catch (error) {
+    const reason = errorMessage(error);
+    // A package is named by what stands in "extends"; a path is told as the file it leads to.
+    const [, missing] = /^File '([^']+)' not found/.exec(reason) ?? [];
+    const isPackage = missing !== undefined && !/^[./]/.test(missing);
+    const name = isPackage
+      ? missing
+          .split("/")
+          .slice(0, missing.startsWith("@") ? 2 : 1)
+          .join("/")
+      : "";
+    const hint = isPackage ? ` Install the package ${name} in the project, also where it is deployed.` : "";
+    throw new AppError({
+      code: "graph.tsconfig_unusable",
+      kind: "invalid",
+      message: missing
+        ? `${tsconfigPath} extends ${missing}, which is not there.${hint}`
+        : `${tsconfigPath} cannot be used: ${reason}`,
+      cause: error,
+    });
+  }
 }
 
 /** The tsconfig.json nearest to the file, no higher than the project's folder. */

@@ -3,9 +3,11 @@ import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { findThreadById } from "../threads/thread-store.ts";
 import { cancelActions, runStatuses, type StreamMode, streamModes } from "./run.ts";
 import { type RunAnswers, runLocation, streamRun, waitForRun } from "./run-responses.ts";
 import { runCreateBody, runView, toRunRequest, toRunView } from "./run-schemas.ts";
+import { threadNotFound } from "./run-service.ts";
 import { listRuns } from "./run-store.ts";
 
 export type RunRoutesOptions = RunAnswers & { database: Database };
@@ -119,6 +121,8 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404],
       },
       async ({ caller, params, query }) => {
+        const thread = await findThreadById(database, caller.workspaceId, params.thread_id);
+        if (!thread) throw threadNotFound(params.thread_id);
         const runs = await listRuns(database.sql, {
           workspaceId: caller.workspaceId,
           threadId: params.thread_id,

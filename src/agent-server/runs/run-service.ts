@@ -12,7 +12,14 @@ import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
-import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
+import {
+  type CancelAction,
+  type CheckpointRef,
+  type ClaimedRun,
+  isActive,
+  type Run,
+  type RunKwargs,
+} from "./run.ts";
 import type { RunResult } from "./run-end.ts";
 import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
@@ -52,11 +59,13 @@ export type RunServiceOptions = {
   defaultTtl: ThreadTtl | null;
   /** Resolves when no checkpoint of this process is on its way to the database. */
   drainCheckpoints(): Promise<void>;
+  hasCheckpoint(threadId: string, checkpointNs: string, checkpointId: string): Promise<boolean>;
   /** Removes a run's checkpoints and brings the thread's values back to what is left. */
   forgetCheckpoints(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">): Promise<void>;
 };
 
 export type CreatedRun = {
+  /** As it begins: `pending`, also when this process has taken it at once. */
   run: Run;
   /** Events of the run come after this number. */
   afterSeq: number;
@@ -101,6 +110,7 @@ export class RunService {
     if (!target.assistant_id || !target.graph_id) throw assistantNotFound(request.assistant_id);
     // Fails here, with a sentence, when the graph is unknown or could not be loaded.
     this.#options.graphs.get(target.graph_id);
+    await this.#requireCheckpoint(threadId, request);
     const createThread =
       threadId === null || (target.thread_id === null && request.if_not_exists === "create");
     if (!createThread && target.thread_id === null) throw threadNotFound(threadId!);
@@ -110,6 +120,22 @@ export class RunService {
       await this.#makeWay(workspaceId, run.threadId, request.multitask_strategy);
     }
     return this.#insert(run, request);
+  }
+
+  /** From a checkpoint that is not there the library would begin with nothing, and hide what the thread holds. */
+  async #requireCheckpoint(threadId: string | null, { checkpoint, config }: RunRequest): Promise<void> {
+    const inConfig = config?.configurable as CheckpointRef | undefined;
+    const { checkpoint_id: id, checkpoint_ns: ns } = checkpoint?.checkpoint_id
+      ? checkpoint
+      : (inConfig ?? {});
+    if (!id) return;
+    if (threadId === null || !(await this.#options.hasCheckpoint(threadId, ns ?? "", String(id)))) {
+      throw new AppError({
+        code: "checkpoint.not_found",
+        kind: "not_found",
+        message: `Checkpoint ${String(id).slice(0, 100)} not found${threadId ? ` on thread ${threadId}` : ": a new thread has none"}.`,
+      });
+    }
   }
 
   /** What the project's authorization adds to the run, and to the thread that is made with it, becomes part of them. */
@@ -185,7 +211,7 @@ export class RunService {
       const afterSeq = Number(inserted.last_seq);
       if (inserted.status === "running") {
         return {
-          run: row,
+          run: { ...row, status: "pending", started_at: null },
           afterSeq,
           result: worker.begin({
             ...row,

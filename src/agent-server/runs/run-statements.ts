@@ -37,7 +37,7 @@ export const findTargets: Statement = {
  * rows it wrote.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_6",
+  name: "runs_insert_7",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
@@ -89,7 +89,7 @@ export const insertRuns: Statement = {
       update threads t set status = 'busy', updated_at = now(),
         metadata = t.metadata || jsonb_build_object('graph_id', a.graph_id, 'assistant_id', a.assistant_id::text)
       from allowed a
-      where a.old_thread and not a.active and a.delay_seconds = 0 and t.thread_id = a.thread_id
+      where a.old_thread and not a.active and t.thread_id = a.thread_id
     )
     select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
       coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
@@ -225,7 +225,7 @@ export const handBack: Statement = {
  * planner from the index of running runs, which holds all that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_4",
+  name: "runs_finish_5",
   text: `with q as (
       select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
@@ -242,10 +242,12 @@ export const finishRuns: Statement = {
       select d.run_id, (
         select p.run_id from runs p
         where p.thread_id = d.thread_id and p.status = 'pending' and p.available_at <= now() limit 1
-      ) is not null as more from done d
+      ) is not null as more, (
+        select p.run_id from runs p where p.thread_id = d.thread_id and p.status = 'pending' limit 1
+      ) is not null as queued from done d
     ), marked as (
       update threads t set
-        status = case when w.more then 'busy' else q.thread_status end,
+        status = case when w.queued then 'busy' else q.thread_status end,
         values_json = coalesce(q.values_json, t.values_json),
         interrupts_json = q.interrupts_json,
         error_json = q.error_json,

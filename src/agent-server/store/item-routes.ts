@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { metadataCondition } from "../auth/auth-filter.ts";
+import { itemCondition } from "../auth/item-filter.ts";
 import {
   itemDeleteBody,
   itemGetQuery,
@@ -93,7 +93,7 @@ export function itemRoutes(items: ItemService): Route[] {
           limit: body.limit,
           offset: body.offset,
           refreshTtl: body.refresh_ttl ?? undefined,
-          admitted: metadataCondition(caller.rowFilter, "i.document"),
+          admitted: itemCondition(caller.rowFilter, "i"),
         });
         return json(200, { items: found.map(toItemView) });
       },
@@ -117,7 +117,7 @@ export function itemRoutes(items: ItemService): Route[] {
           prefixes: body.prefix ? [body.prefix] : [],
           suffixes: body.suffix ? [body.suffix] : [],
           maxDepth: body.max_depth ?? undefined,
-          admitted: metadataCondition(caller.rowFilter, "i.document"),
+          admitted: itemCondition(caller.rowFilter, "i"),
           limit: body.limit,
           offset: body.offset,
         });

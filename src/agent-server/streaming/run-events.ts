@@ -33,7 +33,9 @@ export class RunEventMapper {
         ? toWire(debugPayload(payload))
         : mode === "checkpoints"
           ? toWire(checkpointPayload(payload))
-          : toWire(payload);
+          : mode === "tasks"
+            ? toWire(taskPayload(payload))
+            : toWire(payload);
     if (this.#modes.has(mode)) events.push(event(mode, namespace, data));
     if (mode === "values" && this.#modes.has("messages") && namespace === "")
       events.push(...this.#completed(data));
@@ -49,11 +51,12 @@ export class RunEventMapper {
     }
     if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return events;
     const before = this.#partial.get(message.id);
+    // Without where it happened, also for subgraphs: clients know these names by heart, and the metadata tells.
     if (!before)
-      events.push(event("messages/metadata", namespace, { [message.id]: { metadata: toWire(metadata) } }));
+      events.push(event("messages/metadata", "", { [message.id]: { metadata: toWire(metadata) } }));
     const now = before?.concat ? before.concat(message) : message;
     this.#partial.set(message.id, now);
-    events.push(event("messages/partial", namespace, [toWire(now)]));
+    events.push(event("messages/partial", "", [toWire(now)]));
     return events;
   }
 
@@ -97,8 +100,10 @@ function checkpointPayload(payload: unknown): unknown {
 /** Debug checkpoints carry internal objects in their config and name the parent in camel case. */
 function debugPayload(payload: unknown): unknown {
   const debug = payload as { type?: string; payload?: CheckpointPayload };
+  if (debug.type === "task_result") return { ...debug, payload: taskPayload(debug.payload) };
   if (debug.type !== "checkpoint" || !debug.payload) return payload;
   const { config, parentConfig, ...rest } = debug.payload;
+  if (Array.isArray(rest.tasks)) rest.tasks = rest.tasks.map(taskPayload);
   return {
     ...debug,
     payload: {
@@ -109,6 +114,14 @@ function debugPayload(payload: unknown): unknown {
       parent_checkpoint: checkpointOf(parentConfig),
     },
   };
+}
+
+/** A task that runs a subgraph names its checkpoint by the config of the subgraph's state. */
+function taskPayload(payload: unknown): unknown {
+  const { state, ...task } = (payload ?? {}) as { state?: unknown };
+  const config = state as Config | null | undefined;
+  if (typeof config?.configurable?.thread_id !== "string") return payload;
+  return { ...task, checkpoint: checkpointOf(config) };
 }
 
 function publicConfig(config: Config | undefined): unknown {

@@ -29,7 +29,7 @@ import {
   toThreadState,
   toThreadStateJson,
 } from "./thread-state.ts";
-import { findThreadById, hasActiveRun, saveThreadState } from "./thread-store.ts";
+import { findLastConfig, findThreadById, hasActiveRun, saveThreadState } from "./thread-store.ts";
 
 export type HistoryQuery = {
   limit: number;
@@ -159,8 +159,10 @@ export class StateService {
   #graphs(thread: ThreadRow, access: AccessContext, address?: StateAddress): ThreadGraphs | undefined {
     const lastGraphId = thread.metadata.graph_id;
     if (typeof lastGraphId !== "string") return undefined;
-    const { graphs } = this.#options;
-    return new ThreadGraphs({ graphs, threadId: thread.thread_id, lastGraphId, access, address });
+    const { graphs, database } = this.#options;
+    const { thread_id: threadId } = thread;
+    const configOf = (graphId: string) => findLastConfig(database.sql, threadId, graphId);
+    return new ThreadGraphs({ graphs, threadId, lastGraphId, access, address, configOf });
   }
 
   /** A change at an older checkpoint is made by the graph that wrote it, any other by the last graph. */

@@ -2,7 +2,7 @@ import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
 import type { GraphKit } from "../graphs/graph-kit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { graphAt, type StateAddress } from "../graphs/graph-state.ts";
-import type { AccessContext, CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
+import type { AccessContext, CompiledGraph, GraphConfig, LoadedGraph } from "../graphs/loaded-graph.ts";
 
 export type ThreadGraph = { graphId: string; graph: CompiledGraph; kit: GraphKit };
 
@@ -12,6 +12,8 @@ export type ThreadGraphsOptions = {
   /** The graph that last ran on the thread. */
   lastGraphId: string;
   access: AccessContext;
+  /** The config of the graph's last run on the thread, for graphs that are made from it. */
+  configOf(graphId: string): Promise<GraphConfig>;
   /** Within the graphs: their subgraph, where the address names one. */
   address?: StateAddress | undefined;
 };
@@ -50,10 +52,11 @@ export class ThreadGraphs {
   }
 
   async #make(loaded: LoadedGraph): Promise<ThreadGraph> {
-    const { threadId, access, address } = this.#options;
+    const { threadId, access, address, configOf } = this.#options;
     const { graphId, kit } = loaded;
-    const configurable = { thread_id: threadId, graph_id: graphId };
-    const graph = await loaded.resolve({ configurable }, access);
+    const config = loaded.isFactory ? await configOf(graphId) : {};
+    const configurable = { ...config.configurable, thread_id: threadId, graph_id: graphId };
+    const graph = await loaded.resolve({ ...config, configurable }, access);
     return { graphId, graph: await graphAt(graph, address), kit };
   }
 }

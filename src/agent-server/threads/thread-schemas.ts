@@ -111,7 +111,7 @@ export const stateUpdated = z
 
 export const historyBody = z
   .looseObject({
-    limit: z.int().min(1).max(1000).default(10),
+    limit: z.int().min(1).max(1000).default(1),
     before: z.union([z.string(), checkpointRef]).nullish(),
     metadata: jsonObject.nullish(),
     checkpoint: checkpointRef.nullish(),

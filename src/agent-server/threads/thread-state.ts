@@ -1,4 +1,4 @@
-import { type CheckpointView, checkpointOf } from "../checkpoints/checkpoint-view.ts";
+import { type CheckpointView, checkpointOf, publicConfigurable } from "../checkpoints/checkpoint-view.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import { WireText } from "../checkpoints/wire-text.ts";
 
@@ -29,7 +29,8 @@ export type ThreadTask = {
   path: unknown;
   error: unknown;
   interrupts: unknown[];
-  checkpoint: CheckpointView | null;
+  /** Of a subgraph whose state was not asked for: where to ask for it. */
+  checkpoint: Partial<CheckpointView> | null;
   state: ThreadState | null;
   result: unknown;
 };
@@ -101,7 +102,7 @@ function toTask(task: SnapshotTask): ThreadTask {
     path: task.path ?? null,
     error: task.error === undefined || task.error === null ? null : toWire(task.error),
     interrupts: (task.interrupts ?? []).map((interrupt) => toWire(interrupt)),
-    checkpoint: nested ? nested.checkpoint : config ? checkpointOf(config) : null,
+    checkpoint: config?.configurable ? publicConfigurable(config.configurable) : null,
     state: nested,
     result: task.result === undefined ? null : toWire(task.result),
   };

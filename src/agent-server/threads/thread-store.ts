@@ -162,6 +162,21 @@ export async function hasActiveRun(sql: Sql, threadId: string): Promise<boolean>
   return rows.length > 0;
 }
 
+/** What the last run of a graph on a thread was configured with; empty when its run is gone. */
+export async function findLastConfig(
+  sql: Sql,
+  threadId: string,
+  graphId: string,
+): Promise<{ configurable?: Record<string, unknown> }> {
+  const { rows } = await raw<{ kwargs_json: string }>`select kwargs_json from runs
+    where thread_id = ${threadId} and graph_id = ${graphId}
+    order by created_at desc, run_id desc limit 1`.execute(sql);
+  const [last] = rows;
+  if (!last) return {};
+  const { config } = JSON.parse(last.kwargs_json) as { config?: { configurable?: Record<string, unknown> } };
+  return config ?? {};
+}
+
 /** Those of the ids that belong to the workspace. */
 export async function ownThreadIds(
   sql: Sql,

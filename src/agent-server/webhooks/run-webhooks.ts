@@ -35,6 +35,8 @@ export type RunWebhooksOptions = {
   config: WebhookConfig;
   /** Requests are signed with it; without one they are not. */
   secret: string | undefined;
+  /** Answers for the routes of the project's own application; undefined where there is none. */
+  callProject?: ((request: Request) => Response | Promise<Response>) | undefined;
 };
 
 /** Tells a URL of the caller's choice how a run ended, at least once. */
@@ -49,6 +51,10 @@ export class RunWebhooks {
   async check(url: string): Promise<void> {
     const { config, network } = this.#options;
     if (!config.enabled) throw invalidField(["body", "webhook"], "webhooks are switched off on this server");
+    if (isOwnRoute(url)) {
+      if (!this.#options.callProject) throw invalidField(["body", "webhook"], noOwnRoutes, url);
+      return;
+    }
     const parsed = parseWebhookUrl(url, config.policy);
     try {
       await network.checkUrl(parsed);
@@ -121,25 +127,60 @@ export class RunWebhooks {
   }
 
   async #send(payload: WebhookJob, snapshot: WebhookSnapshot, signal: AbortSignal): Promise<void> {
-    const { network, config, secret, clock } = this.#options;
+    const { config, secret, clock } = this.#options;
     const sentAt = clock.now();
     const body = webhookBody(snapshot, sentAt);
-    const response = await network.guardedFetch(payload.url, {
-      method: "POST",
-      headers: {
-        ...config.headers,
-        "content-type": "application/json",
-        "user-agent": "treadle-webhook",
-        "x-treadle-run-id": payload.run_id,
-        ...(secret ? { [signatureHeader]: signWebhook(secret, body, sentAt) } : {}),
-      },
-      body,
-      signal,
-      timeoutMs,
-      redirect: "manual",
-    });
-    if (response.status >= 300) throw refusedBy(payload, response.status);
+    const headers = {
+      ...config.headers,
+      "content-type": "application/json",
+      "user-agent": "treadle-webhook",
+      "x-treadle-run-id": payload.run_id,
+      ...(secret ? { [signatureHeader]: signWebhook(secret, body, sentAt) } : {}),
+    };
+    const status = await this.#post(payload.url, headers, body, signal);
+    if (status >= 300) throw refusedBy(payload, status);
   }
+
+  async #post(
+    url: string,
+    headers: Record<string, string>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { network, callProject } = this.#options;
+    const request = { method: "POST", headers, body };
+    if (!isOwnRoute(url)) {
+      return (await network.guardedFetch(url, { ...request, signal, timeoutMs, redirect: "manual" })).status;
+    }
+    if (!callProject) throw refused(noOwnRoutes);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const target = new Request(new URL(url, ownHost), { ...request, signal: limit });
+    const response = await untilAborted(callProject(target), limit);
+    await response.body?.cancel();
+    return response.status;
+  }
+}
+
+/** A path without a host: the project's own application is meant, in this process. */
+function isOwnRoute(url: string): boolean {
+  return /^\/(?![/\\])/.test(url);
+}
+
+const ownHost = "http://localhost";
+const noOwnRoutes =
+  "a webhook without a host calls a route of the project's own application (http.app), and this server has none; give a whole URL";
+
+function refused(message: string): AppError {
+  return new AppError({ code: "webhook.refused", kind: "bad_gateway", message, retryable: false });
+}
+
+/** An application may take no notice of the signal. */
+function untilAborted<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    Promise.resolve(work).then(resolve, reject);
+  });
 }
 
 function snapshotOf({ run, values }: EndedRun): WebhookSnapshot {
@@ -170,7 +211,7 @@ function refusedBy({ url, run_id }: WebhookJob, status: number): AppError {
   return new AppError({
     code: "webhook.refused",
     kind: "bad_gateway",
-    message: `The webhook of run ${run_id} was answered with ${status} by ${new URL(url).host}.`,
+    message: `The webhook of run ${run_id} was answered with ${status} by ${isOwnRoute(url) ? url : new URL(url).host}.`,
     retryable: status >= 500 || status === 408 || status === 425 || status === 429,
   });
 }

@@ -1,0 +1,100 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Logger } from "../../platform/logger.ts";
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+/** Where the SDK of a project's code looks, in whichever copy of it. */
+const fetchKey = Symbol.for("langgraph_api:fetch");
+const loggerKey = Symbol.for("langgraph.api.sdk-logger");
+/** What relative addresses are relative to; a client without an address names this host. */
+const base = "http://localhost:8123";
+
+export type ProjectGlobals = {
+  /** From here on a client without an address reaches the server. */
+  serve(fetch: Fetch): void;
+  /** Whether the request under way was made by the project's own code, in this process. */
+  isInProcess(): boolean;
+  remove(): void;
+};
+
+/**
+ * What code of the project finds without asking for it: the server's log, and the server itself for a client that was
+ * made without an address. Set before the project is loaded, because both are often taken while a file is imported.
+ */
+export function installProjectGlobals(logger: Logger): ProjectGlobals {
+  const inProcess = new AsyncLocalStorage<true>();
+  let serving: Fetch | undefined;
+  const fetch = async (target: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    if (!serving) throw new Error("The server is still starting; call it from a node or a route.");
+    const request = target instanceof Request ? target : new Request(new URL(target, base), init);
+    const answer = serving;
+    return inProcess.run(true, async () => answer(request));
+  };
+  const values: [symbol, unknown][] = [
+    [fetchKey, fetch],
+    [loggerKey, sdkLogger(logger)],
+  ];
+  const global = globalThis as unknown as Record<symbol, unknown>;
+  const before = values.map(([key]) => [key, global[key]] as const);
+  for (const [key, value] of values) global[key] = value;
+  return {
+    serve: (target) => {
+      serving = target;
+    },
+    isInProcess: () => inProcess.getStore() === true,
+    remove() {
+      for (const [key, value] of before) {
+        if (value === undefined) delete global[key];
+        else global[key] = value;
+      }
+    },
+  };
+}
+
+/** The SDK's levels, and where they go. */
+const levels = {
+  error: "error",
+  warn: "warn",
+  help: "info",
+  data: "info",
+  info: "info",
+  prompt: "info",
+  http: "info",
+  input: "info",
+  debug: "debug",
+  verbose: "debug",
+  silly: "trace",
+} as const;
+
+type SdkLogger = Record<keyof typeof levels, (message: unknown, ...meta: unknown[]) => SdkLogger>;
+
+function sdkLogger(logger: Logger): SdkLogger {
+  const made = {} as SdkLogger;
+  for (const [name, level] of Object.entries(levels) as [keyof typeof levels, "info"][]) {
+    made[name] = (message, ...meta) => {
+      logger[level](fieldsOf(message, meta), textOf(message));
+      return made;
+    };
+  }
+  return made;
+}
+
+function textOf(message: unknown): string {
+  if (typeof message === "string") return message;
+  if (message instanceof Error) return message.message;
+  if (typeof message !== "object" || message === null) return String(message);
+  return "message" in message ? String(message.message) : "";
+}
+
+/** What the project says beside the text stands under names of its own, so that it cannot pass for ours. */
+function fieldsOf(message: unknown, meta: unknown[]): Record<string, unknown> {
+  const error = [message, ...meta].find((part) => part instanceof Error);
+  const parts = [message, ...meta].filter(
+    (part) => typeof part === "object" && part !== null && !(part instanceof Error),
+  );
+  return {
+    source: "project",
+    ...(parts.length > 0 ? { fields: Object.assign({}, ...parts) as object } : {}),
+    ...(error ? { err: error } : {}),
+  };
+}
