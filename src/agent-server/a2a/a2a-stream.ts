@@ -47,6 +47,7 @@ export async function* taskFrames(
     runId: run.run_id,
     afterSeq: options.afterSeq,
     withIds: false,
+    shares: false,
     signal,
     isOver,
   };
@@ -54,7 +55,7 @@ export async function* taskFrames(
     if (isActive(run.status)) {
       yield [status(toStatus({ taskId, run, isNewest: true, values: {}, interrupts: [] }), false)];
       for await (const page of runFrames(source)) {
-        const said = page.flatMap(spokenIn);
+        const said = page.flatMap((each) => (each instanceof Uint8Array ? [] : spokenIn(each)));
         if (said.length === 0) continue;
         yield said.map(({ id, text }) => {
           const message = agentMessage(options, id ?? run.run_id, [{ kind: "text", text }]);

@@ -27,9 +27,13 @@ const auth = new Auth()
     ["store:put", "store:get", "store:search", "store:delete", "store:list_namespaces"],
     ({ value, user }) => {
       const asked = value as { namespace?: string[]; value?: { owner?: string } };
-      if (asked.namespace?.[0] === "shared") return { owner: user.identity };
-      if (asked.namespace?.[0] === "rooms") return { namespace: { $contains: user.identity } };
-      if (asked.namespace?.[0] === "keys") return { key: user.identity };
+      if (asked.namespace?.[0] === "shared") return { owner: user.identity } as never;
+      const byPlace: Record<string, Record<string, string | { $contains: string }>> = {
+        rooms: { namespace: { $contains: user.identity } },
+        keys: { key: user.identity },
+      };
+      const filter = byPlace[asked.namespace?.[0] ?? ""];
+      if (filter) return filter as { key: string };
       asked.namespace = [user.identity, ...(asked.namespace ?? [])];
       return true;
     },

@@ -1,5 +1,6 @@
 import type { Caller } from "../../platform/http/caller.ts";
-import type { SseFrame } from "../../platform/http/sse.ts";
+import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
+import { sharedFrame } from "../streaming/shared-frame.ts";
 import type { ThreadEvent } from "../streaming/thread-event.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { gapEnvelope } from "./protocol-error.ts";
@@ -20,7 +21,7 @@ export type EventStreamOptions = {
 };
 
 /** The frames of one subscription over SSE: replay, then live, for as long as the connection lasts. */
-export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<SseFrame[]> {
+export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<SseBatch> {
   const { reader, caller, threadId, filter, since, thread, signal } = options;
   const prunedSeq = thread?.pruned_seq ?? 0;
   const from = { threadId, afterSeq: since ?? 0, admitted: thread !== undefined };
@@ -37,8 +38,12 @@ export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<
   }
 }
 
-function toFrame(event: ThreadEvent): SseFrame {
-  return { event: methodOf(event.name), data: toWireText(event), id: String(event.seq) };
+function toFrame(event: ThreadEvent): SseBatch[number] {
+  return sharedFrame(event, "protocol", () => ({
+    event: methodOf(event.name),
+    data: toWireText(event),
+    id: String(event.seq),
+  }));
 }
 
 function gapFrame(since: number, prunedSeq: number): SseFrame {

@@ -73,7 +73,7 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
 }
 
 function eventRoute(
-  { access, reader }: ProtocolRoutesOptions,
+  { access, reader, feed }: ProtocolRoutesOptions,
   path: `/${string}`,
   operationId: string,
 ): Route {
@@ -102,7 +102,7 @@ function eventRoute(
       const since = body.since ?? undefined;
       return sseResponse(
         (signal) => eventFrames({ reader, caller, threadId, filter, since, thread, signal }),
-        { signal: c.get("shutdown") },
+        { signal: c.get("shutdown"), budget: feed.budget },
       );
     },
   );
@@ -135,6 +135,7 @@ function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
       const values = async () => (await find())?.values_json ?? "{}";
       return sseResponse((signal) => threadFrames({ feed, threadId, afterSeq, modes, signal, values }), {
         headers: { location: `/threads/${threadId}/stream` },
+        budget: feed.budget,
         signal: c.get("shutdown"),
       });
     },

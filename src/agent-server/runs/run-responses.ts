@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import { type SseBatch, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
@@ -45,7 +45,7 @@ export type StreamAnswerOptions = {
 /** SSE of one run, from `afterSeq` to its end. */
 export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOptions): Response {
   const { service, feed } = answers;
-  const frames = (signal: AbortSignal): AsyncIterable<readonly SseFrame[]> => {
+  const frames = (signal: AbortSignal): AsyncIterable<SseBatch> => {
     const common = {
       feed,
       threadId: run.thread_id,
@@ -53,6 +53,7 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
       afterSeq: options.afterSeq,
       modes: options.modes,
       withIds: !options.stateless,
+      shares: true,
       signal,
     };
     const isOver = async () => (await service.statusOf(run.run_id)) === "over";
@@ -60,6 +61,7 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
   };
   return sseResponse(frames, {
     headers: runLocation(run, options.stateless),
+    budget: feed.budget,
     ...(options.shutdown ? { signal: options.shutdown } : {}),
     onDisconnect: () => {
       if (options.cancelOnDisconnect) void cancelAbandoned(answers, run);

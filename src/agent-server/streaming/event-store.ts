@@ -44,9 +44,14 @@ export const appendAgainStatement: Statement = {
 };
 
 export const readAfter: Statement = {
-  name: "thread_events_read_1",
-  text: `select seq, run_id, family, name, namespace, data from thread_events
-    where thread_id = $1 and seq > $2 order by seq limit $3`,
+  name: "thread_events_read_2",
+  // Lengths are known without reading what is stored apart.
+  text: `select seq, run_id, family, name, namespace, data from (
+      select p.*, sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before from (
+        select seq, run_id, family, name, namespace, data from thread_events
+        where thread_id = $1 and seq > $2 order by seq limit $3
+      ) p
+    ) q where bytes_before < $4 order by seq`,
 };
 
 type StoredEvent = {
@@ -81,13 +86,14 @@ export async function appendEvents(
   }
 }
 
+/** At most that many, and no more once they are that large together; the first is always there. */
 export async function readEvents(
   database: Database,
   threadId: string,
   afterSeq: number,
-  limit: number,
+  { limit, bytes }: { limit: number; bytes: number },
 ): Promise<ThreadEvent[]> {
-  const rows = await database.query<StoredEvent>(readAfter, [threadId, afterSeq, limit]);
+  const rows = await database.query<StoredEvent>(readAfter, [threadId, afterSeq, limit, bytes]);
   return rows.map((row) => ({
     threadId,
     seq: Number(row.seq),

@@ -1,6 +1,7 @@
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
-import type { SseFrame } from "../../platform/http/sse.ts";
+import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
 import type { StreamMode } from "../runs/run.ts";
+import { sharedFrame } from "./shared-frame.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
 
@@ -14,12 +15,14 @@ export type RunStreamOptions = {
   signal: AbortSignal;
   /** Ids let a client come back with Last-Event-ID. */
   withIds: boolean;
+  /** Large events as bytes that all their readers share. */
+  shares: boolean;
   /** Whether the run is over although its last entry is not in the log any more. */
   isOver(): Promise<boolean>;
 };
 
 /** The frames of one run, until its end. */
-export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseFrame[]> {
+export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseBatch> {
   const { feed, threadId, runId, signal } = options;
   for await (const page of feed.read(threadId, options.afterSeq, signal)) {
     // Nothing new but something happened: a queued run was cancelled, or its log was pruned.
@@ -41,14 +44,14 @@ async function isOver(options: RunStreamOptions): Promise<boolean> {
   }
 }
 
-function selectFrames(events: ThreadEvent[], { modes, withIds }: RunStreamOptions): SseFrame[] {
+function selectFrames(events: ThreadEvent[], { modes, withIds, shares }: RunStreamOptions): SseBatch {
   return events
     .filter((event) => event.family === "run" && isWanted(event.name, modes))
-    .map((event) => toFrame(event, withIds));
+    .map((event) => (shares ? toSharedFrame(event, withIds) : toFrame(event, withIds)));
 }
 
 /** A run that ended: whatever the log still holds of it, without waiting for more. */
-export async function* pastFrames(options: RunStreamOptions): AsyncGenerator<SseFrame[]> {
+export async function* pastFrames(options: RunStreamOptions): AsyncGenerator<SseBatch> {
   let cursor = options.afterSeq;
   for (;;) {
     const page = await options.feed.page(options.threadId, cursor);
@@ -71,6 +74,10 @@ function isWanted(name: string, modes: readonly StreamMode[] | undefined): boole
     return name.includes("/") ? modes.includes("messages") : modes.includes("messages-tuple");
   }
   return modes.includes(mode as StreamMode);
+}
+
+function toSharedFrame(event: ThreadEvent, withId: boolean): SseBatch[number] {
+  return sharedFrame(event, withId ? "run with id" : "run", () => toFrame(event, withId));
 }
 
 function toFrame(event: ThreadEvent, withId: boolean): SseFrame {

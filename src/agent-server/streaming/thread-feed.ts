@@ -1,14 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
+import { ReaderBudget } from "../../platform/http/reader-budget.ts";
 import { AwaitedThreads } from "./awaited-threads.ts";
 import { Bell } from "./bell.ts";
 import { readEvents } from "./event-store.ts";
+import { LargeEvents } from "./large-events.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 
 const channelName = "treadle_thread_events";
 const ringSize = 512;
 const pageSize = 500;
+const pageBytes = 1_000_000;
+/** What the ring of one thread keeps, beyond its newest event. */
+const ringBytes = 8_000_000;
+const defaultReaderBytes = 64_000_000;
 /** NOTIFY refuses payloads of 8,000 bytes and more; a thread id takes 37. */
 const maxIdsPerNotice = 200;
 /** A reader looks for itself this often, should an announcement ever be lost. */
@@ -19,6 +25,8 @@ const maxPageTries = 60;
 type Channel = {
   /** The newest committed events, without gaps; readers further behind page through the log. */
   ring: ThreadEvent[];
+  /** How long their data is together. */
+  ringLength: number;
   /** Everything after this number is in the ring. */
   ringAfter: number;
   /** Whether a run of this process writes here: then nobody else does. */
@@ -34,15 +42,20 @@ type Channel = {
  */
 export class ThreadFeed {
   readonly awaited: AwaitedThreads;
+  /** For what is encoded and waits until its readers take it. */
+  readonly budget: ReaderBudget;
   readonly #database: Database;
   readonly #channels = new Map<string, Channel>();
+  readonly #reading = new Map<string, Promise<ThreadEvent[]>>();
+  readonly #large = new LargeEvents();
   #unlisten: Unlisten | undefined;
   #othersListen = false;
   /** Threads on which a run of this process is heard by somebody. */
   #heard = 0;
 
-  constructor(database: Database) {
+  constructor(database: Database, options: { readerBytes?: number } = {}) {
     this.#database = database;
+    this.budget = new ReaderBudget({ maxBytes: options.readerBytes ?? defaultReaderBytes });
     this.awaited = new AwaitedThreads(database);
   }
 
@@ -87,6 +100,7 @@ export class ThreadFeed {
       channel.local = true;
     });
     channel.ring = [];
+    channel.ringLength = 0;
     channel.ringAfter = seq;
   }
 
@@ -109,10 +123,9 @@ export class ThreadFeed {
       const channel = this.#channels.get(event.threadId);
       if (!channel) continue;
       channel.ring.push(event);
-      if (channel.ring.length > ringSize * 2) {
-        channel.ring.splice(0, channel.ring.length - ringSize);
-        channel.ringAfter = channel.ring[0]!.seq - 1;
-      }
+      channel.ringLength += event.data.length;
+      if (channel.ring.length > ringSize * 2) shorten(channel, channel.ring.length - ringSize);
+      while (channel.ringLength > ringBytes && channel.ring.length > 1) shorten(channel, 1);
     }
     for (const threadId of touched) {
       const channel = this.#channels.get(threadId);
@@ -167,7 +180,17 @@ export class ThreadFeed {
 
   /** One page of the log after `afterSeq`. */
   page(threadId: string, afterSeq: number): Promise<ThreadEvent[]> {
-    return readEvents(this.#database, threadId, afterSeq, pageSize);
+    // Many readers of one thread often stand at the same place: they are read to once.
+    const key = `${threadId} ${afterSeq}`;
+    let reading = this.#reading.get(key);
+    if (!reading) {
+      const limits = { limit: pageSize, bytes: pageBytes };
+      reading = readEvents(this.#database, threadId, afterSeq, limits)
+        .then((events) => events.map((event) => this.#large.same(event)))
+        .finally(() => this.#reading.delete(key));
+      this.#reading.set(key, reading);
+    }
+    return reading;
   }
 
   /** A reader waits for a database that is away: it lost nothing, and to come back it would need the same database. */
@@ -229,6 +252,7 @@ export class ThreadFeed {
     if (!channel) {
       channel = {
         ring: [],
+        ringLength: 0,
         ringAfter: Number.MAX_SAFE_INTEGER,
         local: false,
         listeners: 0,
@@ -242,6 +266,7 @@ export class ThreadFeed {
   #release(threadId: string, channel: Channel): void {
     if (!channel.local) {
       channel.ring = [];
+      channel.ringLength = 0;
       channel.ringAfter = Number.MAX_SAFE_INTEGER;
       if (channel.bells.size === 0) this.#channels.delete(threadId);
     }
@@ -259,6 +284,11 @@ export class ThreadFeed {
       this.#database.notify(channelName, ids).catch(() => undefined);
     }
   }
+}
+
+function shorten(channel: Channel, count: number): void {
+  for (const { data } of channel.ring.splice(0, count)) channel.ringLength -= data.length;
+  channel.ringAfter = channel.ring[0]!.seq - 1;
 }
 
 function wakeAll(channel: Channel): void {

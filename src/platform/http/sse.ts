@@ -1,5 +1,13 @@
+import type { ReaderBudget } from "./reader-budget.ts";
+
 /** One frame. `id` is what a client sends back as Last-Event-ID. */
 export type SseFrame = { event: string; data: string; id?: string };
+
+/** Frames, and bytes of frames that several readers share. */
+export type SseBatch = readonly (SseFrame | Uint8Array)[];
+
+/** What is handed over at once of a large frame: a reader that stops leaves the rest where it is. */
+const pieceBytes = 64 * 1024;
 
 export type SseOptions = {
   headers?: Record<string, string>;
@@ -9,12 +17,39 @@ export type SseOptions = {
    * listen to, while a broken connection makes them come back and go on where they were.
    */
   signal?: AbortSignal;
+  /** Bounds what is held for readers; one that is cut is cut as by the signal. */
+  budget?: ReaderBudget | undefined;
   /** The client went away before the stream was over. */
   onDisconnect?(): void;
 };
 
 const encoder = new TextEncoder();
 const heartbeat = encoder.encode(": heartbeat\n\n");
+
+const nothing = new Uint8Array();
+
+/** Small frames as one; those that are bytes already stay by themselves. */
+function toChunks(batch: SseBatch): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  let text = "";
+  for (const frame of batch) {
+    if (!(frame instanceof Uint8Array)) text += encodeFrame(frame);
+    else {
+      if (text !== "") chunks.push(encoder.encode(text));
+      text = "";
+      chunks.push(frame);
+    }
+  }
+  if (text !== "") chunks.push(encoder.encode(text));
+  return chunks;
+}
+
+function cutUp(chunk: Uint8Array): Uint8Array[] {
+  if (chunk.byteLength <= pieceBytes) return [chunk];
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < chunk.byteLength; at += pieceBytes) pieces.push(chunk.subarray(at, at + pieceBytes));
+  return pieces;
+}
 
 export function encodeFrame(frame: SseFrame): string {
   // JSON text has no raw line breaks, so one data line is always enough.
@@ -24,10 +59,10 @@ export function encodeFrame(frame: SseFrame): string {
 
 /**
  * A response that streams batches of frames as the client takes them: the next batch is asked for only
- * when the last one was read, so a slow reader holds back its source and costs no memory.
+ * when the last one was read, and a large frame goes out in pieces, so a slow reader holds back its source.
  */
 export function sseResponse(
-  frames: (signal: AbortSignal) => AsyncIterable<readonly SseFrame[]>,
+  frames: (signal: AbortSignal) => AsyncIterable<SseBatch>,
   options: SseOptions = {},
 ): Response {
   const stop = new AbortController();
@@ -38,14 +73,22 @@ export function sseResponse(
     over = true;
     clearInterval(beat);
     options.signal?.removeEventListener("abort", shut);
+    holding?.end();
+    pieces.length = 0;
   };
   let cut: ((reason: Error) => void) | undefined;
-  const shut = () => {
+  const cutOff = (reason: string) => {
     const wasOver = over;
     end();
     stop.abort();
-    if (!wasOver) cut?.(new Error("The server is stopping."));
+    if (!wasOver) cut?.(new Error(reason));
   };
+  const shut = () => cutOff("The server is stopping.");
+  const holding = options.budget?.open(() => {
+    cutOff("The reader is too slow.");
+    void iterator.return?.();
+  });
+  const pieces: Uint8Array[] = [];
   options.signal?.addEventListener("abort", shut, { once: true });
 
   const body = new ReadableStream<Uint8Array>(
@@ -61,14 +104,20 @@ export function sseResponse(
       },
       async pull(controller) {
         try {
-          const { done, value } = await iterator.next();
-          if (over) return;
-          if (done) {
-            end();
-            controller.close();
-            return;
-          }
-          controller.enqueue(encoder.encode(value.map(encodeFrame).join("")));
+          if (pieces.length === 0) {
+            holding?.hold([]);
+            const { done, value } = await iterator.next();
+            if (over) return;
+            if (done) {
+              end();
+              controller.close();
+              return;
+            }
+            const chunks = toChunks(value);
+            holding?.hold(chunks);
+            pieces.push(...chunks.flatMap(cutUp));
+          } else holding?.moved();
+          controller.enqueue(pieces.shift() ?? nothing);
         } catch (error) {
           if (over) return;
           end();

@@ -1,0 +1,84 @@
+export type ReaderBudgetOptions = {
+  /** What all readers of a process may hold together. */
+  maxBytes: number;
+};
+
+/** What one reader was given and has not taken yet. */
+export type Holding = {
+  /** Instead of what it held before; an empty list lets go of it. */
+  hold(pieces: readonly Uint8Array[]): void;
+  /** It has taken something: others are slower. */
+  moved(): void;
+  end(): void;
+};
+
+type Reader = { pieces: readonly Uint8Array[]; cut(): void };
+
+/**
+ * Bounds what is kept in memory for readers that do not read. What several of them wait for is kept and counted once.
+ * When something new does not fit, those who have not moved for the longest are cut: they come back and go on where
+ * they were, from the log.
+ */
+export class ReaderBudget {
+  readonly #maxBytes: number;
+  /** In the order in which they last moved. */
+  readonly #readers = new Set<Reader>();
+  readonly #counts = new Map<Uint8Array, number>();
+  #bytes = 0;
+
+  constructor({ maxBytes }: ReaderBudgetOptions) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  open(cut: () => void): Holding {
+    const reader: Reader = { pieces: [], cut };
+    const release = () => {
+      for (const piece of reader.pieces) this.#release(piece);
+      reader.pieces = [];
+      this.#readers.delete(reader);
+    };
+    return {
+      hold: (pieces) => {
+        const before = this.#bytes;
+        for (const piece of pieces) this.#add(piece);
+        release();
+        if (pieces.length === 0) return;
+        reader.pieces = pieces;
+        this.#readers.add(reader);
+        if (this.#bytes > before) this.#makeRoom(reader);
+      },
+      moved: () => {
+        if (this.#readers.delete(reader)) this.#readers.add(reader);
+      },
+      end: release,
+    };
+  }
+
+  #makeRoom(newcomer: Reader): void {
+    for (const reader of this.#readers) {
+      if (this.#bytes <= this.#maxBytes) return;
+      // Whoever was just given something may take it, however large it is.
+      if (reader === newcomer) continue;
+      for (const piece of reader.pieces) this.#release(piece);
+      reader.pieces = [];
+      this.#readers.delete(reader);
+      reader.cut();
+    }
+  }
+
+  #add(piece: Uint8Array): void {
+    const count = this.#counts.get(piece) ?? 0;
+    this.#counts.set(piece, count + 1);
+    if (count === 0) this.#bytes += piece.byteLength;
+  }
+
+  #release(piece: Uint8Array): void {
+    const count = this.#counts.get(piece) ?? 0;
+    if (count > 1) this.#counts.set(piece, count - 1);
+    else if (this.#counts.delete(piece)) this.#bytes -= piece.byteLength;
+  }
+}
