@@ -13,6 +13,7 @@ import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
 import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
 import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
+import { feedbackLinks } from "./agent-server/streaming/feedback-links.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import {
@@ -191,6 +192,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
+    feedbackUrls: feedbackLinks(currentEnvironment()),
     project: {
       guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
       webhooks,

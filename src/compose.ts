@@ -155,7 +155,12 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
     mayAct: ({ workspaceId, userId }) => workspaces.mayStartRuns(workspaceId, userId),
-    ...(config.tracing ? { trace: (place, span) => traces.spans.record(place, "post", span) } : {}),
+    ...(config.tracing
+      ? {
+          trace: (place, span) => traces.spans.record(place, "post", span),
+          feedbackUrls: (...asked) => traces.feedbackUrls(...asked),
+        }
+      : {}),
   });
   const bulkExport = createBulkExport({
     database,

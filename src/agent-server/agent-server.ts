@@ -26,7 +26,7 @@ import { createRpcEndpoints } from "./json-rpc/rpc-endpoints.ts";
 import { ServerProcesses } from "./processes.ts";
 import { createProtocol } from "./protocol/protocol.ts";
 import { callerConfigurable, type HeaderRule } from "./runs/caller-configurable.ts";
-import { RunExecutor, type RunExecutorOptions } from "./runs/run-executor.ts";
+import { type FeedbackUrls, RunExecutor, type RunExecutorOptions } from "./runs/run-executor.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
@@ -71,6 +71,8 @@ export type AgentServerOptions = {
   mayAct?: CronsOptions["mayAct"];
   /** Where the steps of runs are traced. Must neither wait nor throw. */
   trace?: RunExecutorOptions["trace"];
+  /** Links with which feedback on a run is given, by key; without it nobody can ask for them. */
+  feedbackUrls?: FeedbackUrls | undefined;
   /** What a project's own file asks for; the built-in graphs have none. */
   project?: ProjectOptions;
 };
@@ -155,6 +157,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     feed,
     logger,
     trace: options.trace,
+    feedbackUrls: options.feedbackUrls,
     serverMetadata: {
       langgraph_host: "self-hosted",
       langgraph_plan: "developer",
@@ -197,6 +200,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     guard,
     webhooks,
     defaultTtl,
+    traces: options.trace !== undefined,
+    givesFeedback: options.feedbackUrls !== undefined,
     drainCheckpoints: () => checkpoints.drain(),
     hasCheckpoint: async (threadId, checkpointNs, checkpointId) =>
       isUuid(checkpointId) && (await savers.find({ threadId, checkpointNs, checkpointId })) !== undefined,

@@ -26,6 +26,12 @@ import { RunWriter } from "./run-writer.ts";
 export type TracePlace = { workspaceId: string; project: string };
 export type TracedSpan = Parameters<SpanSink>[0];
 
+export type FeedbackUrls = (
+  workspaceId: string,
+  runId: string,
+  keys: readonly string[],
+) => Promise<Record<string, string>>;
+
 export type RunExecutorOptions = {
   graphs: GraphRegistry;
   savers: SaverFactory;
@@ -35,6 +41,8 @@ export type RunExecutorOptions = {
   logger: Logger;
   /** Where the steps of a run are traced; undefined traces nothing. */
   trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
+  /** Links with which feedback on a run is given, by key. */
+  feedbackUrls?: FeedbackUrls | undefined;
   /** What the checkpoints and the trace of every run tell about the server. */
   serverMetadata: Record<string, unknown>;
 };
@@ -117,7 +125,24 @@ export class RunExecutor {
       await writer.room();
     }
     held.signal.throwIfAborted();
+    await this.#offerFeedback(run, writer);
     return this.#succeeded(run, graphRun, progress);
+  }
+
+  /** The last thing a run says. A tracing service that is away must not fail what the graph has done. */
+  async #offerFeedback(run: ClaimedRun, writer: RunWriter): Promise<void> {
+    const { feedback_keys: keys } = run.kwargs;
+    const { feedbackUrls, logger } = this.#options;
+    if (!keys?.length || !feedbackUrls) return;
+    try {
+      const urls = await feedbackUrls(run.workspace_id, run.run_id, keys);
+      const row = { name: "feedback", namespace: "", data: JSON.stringify(urls) };
+      if (writer.held.length > 0) writer.hold("run", row);
+      else writer.writeRow("run", row);
+    } catch (error) {
+      if (databaseTrouble(error)) throw error;
+      logger.warn({ runId: run.run_id, err: error }, "there are no links for feedback on this run");
+    }
   }
 
   async #prepare(
@@ -157,7 +182,7 @@ export class RunExecutor {
   #tracer(run: ClaimedRun, metadata: Record<string, unknown>): RunTracer | undefined {
     const { trace } = this.#options;
     if (!trace) return undefined;
-    const place = { workspaceId: run.workspace_id, project: run.graph_id };
+    const place = { workspaceId: run.workspace_id, project: run.kwargs.tracing_project ?? run.graph_id };
     const root = { id: run.run_id, name: run.graph_id, metadata };
     return new RunTracer(root, (span) => trace(place, span));
   }

@@ -33,6 +33,8 @@ export type RunRequest = {
   after_seconds?: number;
   durability: "sync" | "async" | "exit";
   feedback_keys?: string[] | null;
+  /** Where the run is traced, instead of the project of its graph. */
+  tracing_project?: string | null;
   /** The thread goes when the run is over. */
   temporary: boolean;
   protocol?: boolean;
@@ -77,6 +79,7 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
     durability: request.durability,
     checkpoint: request.checkpoint,
     ...(request.protocol ? { protocol: true } : {}),
+    ...(request.tracing_project ? { tracing_project: request.tracing_project } : {}),
   };
 }
 

@@ -54,10 +54,17 @@ const runFields = {
   if_not_exists: z.enum(["create", "reject"]).nullish(),
   after_seconds: z.number().min(0).max(31_536_000).nullish(),
   on_completion: z.enum(["delete", "keep"]).nullish(),
-  feedback_keys: z.array(z.string()).nullish(),
+  feedback_keys: z
+    .array(z.string().min(1).max(180))
+    .max(50)
+    .nullish()
+    .describe("The stream ends with an event `feedback`: for each key a link with which feedback is given."),
   durability: z.enum(["sync", "async", "exit"]).nullish(),
   checkpoint_during: z.boolean().nullish(),
-  langsmith_tracer: jsonObject.nullish(),
+  langsmith_tracer: z
+    .looseObject({ project_name: z.string().min(1).max(200).nullish() })
+    .nullish()
+    .describe("`project_name`: where the run is traced."),
 };
 
 export const runCreateBody = z.looseObject(runFields).meta({ id: "RunCreate" });
@@ -85,6 +92,7 @@ export function toRunRequest(body: RunCreateBody, thread: "given" | "own"): RunR
     after_seconds: body.after_seconds ?? undefined,
     durability: body.durability ?? (body.checkpoint_during === false ? "exit" : "async"),
     feedback_keys: body.feedback_keys ?? null,
+    tracing_project: body.langsmith_tracer?.project_name ?? null,
     temporary: thread === "own" && (body.on_completion ?? "delete") === "delete",
   };
 }

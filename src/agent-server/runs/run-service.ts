@@ -12,15 +12,9 @@ import { lastSeqOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
-import {
-  type CancelAction,
-  type CheckpointRef,
-  type ClaimedRun,
-  isActive,
-  type Run,
-  type RunKwargs,
-} from "./run.ts";
+import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
 import type { RunResult } from "./run-end.ts";
+import { type RunPreconditions, requireCheckpoint, requireTracing } from "./run-preconditions.ts";
 import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
   type ActiveRunFilter,
@@ -44,7 +38,7 @@ import {
 } from "./run-store.ts";
 import { type RunWorker, runsChannel } from "./run-worker.ts";
 
-export type RunServiceOptions = {
+export type RunServiceOptions = RunPreconditions & {
   database: Database;
   graphs: GraphRegistry;
   feed: ThreadFeed;
@@ -59,7 +53,6 @@ export type RunServiceOptions = {
   defaultTtl: ThreadTtl | null;
   /** Resolves when no checkpoint of this process is on its way to the database. */
   drainCheckpoints(): Promise<void>;
-  hasCheckpoint(threadId: string, checkpointNs: string, checkpointId: string): Promise<boolean>;
   /** Removes a run's checkpoints and brings the thread's values back to what is left. */
   forgetCheckpoints(run: Pick<Run, "run_id" | "thread_id" | "graph_id" | "workspace_id">): Promise<void>;
 };
@@ -104,13 +97,14 @@ export class RunService {
   /** `threadId` null: a thread is made for this run alone. */
   async create(workspaceId: string, threadId: string | null, request: RunRequest): Promise<CreatedRun> {
     if (request.webhook) await this.#options.webhooks.check(request.webhook);
+    requireTracing(this.#options, request);
     await this.#options.ensureDefaults(workspaceId);
     const assistantId = resolveAssistantId(this.#options.graphs, request.assistant_id);
     const target = await this.#targets.add({ workspaceId, threadId, assistantId });
     if (!target.assistant_id || !target.graph_id) throw assistantNotFound(request.assistant_id);
     // Fails here, with a sentence, when the graph is unknown or could not be loaded.
     this.#options.graphs.get(target.graph_id);
-    await this.#requireCheckpoint(threadId, request);
+    await requireCheckpoint(this.#options, threadId, request);
     const createThread =
       threadId === null || (target.thread_id === null && request.if_not_exists === "create");
     if (!createThread && target.thread_id === null) throw threadNotFound(threadId!);
@@ -120,22 +114,6 @@ export class RunService {
       await this.#makeWay(workspaceId, run.threadId, request.multitask_strategy);
     }
     return this.#insert(run, request);
-  }
-
-  /** From a checkpoint that is not there the library would begin with nothing, and hide what the thread holds. */
-  async #requireCheckpoint(threadId: string | null, { checkpoint, config }: RunRequest): Promise<void> {
-    const inConfig = config?.configurable as CheckpointRef | undefined;
-    const { checkpoint_id: id, checkpoint_ns: ns } = checkpoint?.checkpoint_id
-      ? checkpoint
-      : (inConfig ?? {});
-    if (!id) return;
-    if (threadId === null || !(await this.#options.hasCheckpoint(threadId, ns ?? "", String(id)))) {
-      throw new AppError({
-        code: "checkpoint.not_found",
-        kind: "not_found",
-        message: `Checkpoint ${String(id).slice(0, 100)} not found${threadId ? ` on thread ${threadId}` : ": a new thread has none"}.`,
-      });
-    }
   }
 
   /** What the project's authorization adds to the run, and to the thread that is made with it, becomes part of them. */

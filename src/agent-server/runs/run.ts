@@ -75,6 +75,7 @@ export type RunKwargs = {
   interrupt_after?: string[] | "*" | null;
   webhook?: string | null;
   feedback_keys?: string[] | null;
+  tracing_project?: string;
   temporary: boolean;
   subgraphs: boolean;
   resumable: boolean;

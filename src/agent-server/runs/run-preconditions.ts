@@ -1,0 +1,49 @@
+import { AppError, invalidField } from "../../platform/errors.ts";
+import type { CheckpointRef } from "./run.ts";
+import type { RunRequest } from "./run-request.ts";
+
+/** What a server must have for some of what a run may ask for. */
+export type RunPreconditions = {
+  /** Runs are traced by this server itself. */
+  traces: boolean;
+  /** There are links for feedback on runs. */
+  givesFeedback: boolean;
+  hasCheckpoint(threadId: string, checkpointNs: string, checkpointId: string): Promise<boolean>;
+};
+
+/** A field that could have no effect is refused. */
+export function requireTracing(
+  { givesFeedback, traces }: Pick<RunPreconditions, "traces" | "givesFeedback">,
+  { feedback_keys: keys, tracing_project: project }: RunRequest,
+): void {
+  if (keys?.length && !givesFeedback) {
+    throw invalidField(
+      ["body", "feedback_keys"],
+      "there is no tracing service here that takes feedback: set LANGSMITH_ENDPOINT and LANGSMITH_API_KEY, or leave feedback_keys out",
+    );
+  }
+  if (project && !traces) {
+    throw invalidField(
+      ["body", "langsmith_tracer"],
+      "this server does not choose the tracing project of a run: set LANGSMITH_PROJECT, or leave langsmith_tracer out",
+    );
+  }
+}
+
+/** From a checkpoint that is not there the library would begin with nothing, and hide what the thread holds. */
+export async function requireCheckpoint(
+  { hasCheckpoint }: Pick<RunPreconditions, "hasCheckpoint">,
+  threadId: string | null,
+  { checkpoint, config }: RunRequest,
+): Promise<void> {
+  const inConfig = config?.configurable as CheckpointRef | undefined;
+  const { checkpoint_id: id, checkpoint_ns: ns } = checkpoint?.checkpoint_id ? checkpoint : (inConfig ?? {});
+  if (!id) return;
+  if (threadId !== null && (await hasCheckpoint(threadId, ns ?? "", String(id)))) return;
+  const place = threadId ? ` on thread ${threadId}` : ": a new thread has none";
+  throw new AppError({
+    code: "checkpoint.not_found",
+    kind: "not_found",
+    message: `Checkpoint ${String(id).slice(0, 100)} not found${place}.`,
+  });
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { AppError } from "../../platform/errors.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+const answer = z.array(z.looseObject({ url: z.string() }));
+const timeoutMs = 10_000;
+
+/** Links for feedback from the tracing service of the environment; undefined where none is named. */
+export function feedbackLinks(environment: Environment) {
+  const setting = (name: string) => environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
+  const [endpoint, apiKey] = [setting("ENDPOINT"), setting("API_KEY")];
+  if (!endpoint || !apiKey) return undefined;
+  return async (_workspaceId: string, runId: string, keys: readonly string[]) => {
+    const unique = [...new Set(keys)];
+    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/feedback/tokens`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": apiKey },
+      body: JSON.stringify(unique.map((key) => ({ run_id: runId, feedback_key: key }))),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    if (!response.ok) {
+      throw new AppError({
+        code: "run.feedback_links_refused",
+        kind: "bad_gateway",
+        message: `The tracing service answered ${response.status} when it was asked for links for feedback.`,
+        detail: { answer: text.slice(0, 500) },
+      });
+    }
+    const links = answer.parse(JSON.parse(text));
+    return Object.fromEntries(unique.map((key, index) => [key, links[index]!.url]));
+  };
+}
