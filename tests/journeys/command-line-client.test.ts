@@ -244,6 +244,55 @@ describe("keys of a server", { timeout: 90_000 }, () => {
   });
 });
 
+describe("keys with scopes", { timeout: 90_000 }, () => {
+  type Scoped = ApiKey & { scopes: string[]; service: boolean; role: string; expires_at: string };
+  const env = () => ({ TREADLE_URL: url, TREADLE_API_KEY: app.apiKey });
+
+  test("do what they are for, and the refusal names what is missing", async () => {
+    const made = await client.json<Scoped>(
+      ["keys", "create", "ci", "--service", "--scope", "deploy,read", "--scope", "runs", "--expires", "90d"],
+      { env: env() },
+    );
+    expect(made).toMatchObject({ service: true, role: "editor", scopes: ["deploy", "read", "runs"] });
+    const days = (Date.parse(made.expires_at) - Date.now()) / 86_400_000;
+    expect(Math.round(days)).toBe(90);
+    const listed = await client.run(["keys", "list"], { env: env() });
+    expect(listed.stdout).toMatch(/ci +editor \(service\) +deploy,read,runs +\S+ +never +in \S+/);
+
+    const own = { TREADLE_URL: url, TREADLE_API_KEY: made.key };
+    expect((await client.run(["deployments", "list"], { env: own })).code).toBe(0);
+    const refused = await client.run(["audit"], { env: own });
+    expect(refused).toMatchObject({ code: 13, stderr: expect.stringContaining("role admin") });
+
+    const tracer = await client.json<Scoped>(
+      ["keys", "create", "my-app", "--service", "--scope", "traces:write", "--tracing-project", "my-app"],
+      { env: env() },
+    );
+    const other = await client.run(["deployments", "list"], {
+      env: { TREADLE_URL: url, TREADLE_API_KEY: tracer.key },
+    });
+    expect(other).toMatchObject({ code: 13, stderr: expect.stringContaining("deploy") });
+  });
+
+  test("that cannot be are refused with what would do", async () => {
+    const tries: [string[], string][] = [
+      [["--scope", "everything"], '"everything" is none of read, runs'],
+      [["--expires", "yesterday"], "90d or 12h"],
+      [["--service"], "scope"],
+      [["--service", "--scope", "admin"], "admin"],
+      [["--scope", "read", "--tracing-project", "x"], "traces:write"],
+    ];
+    for (const [options, said] of tries) {
+      const exit = await client.run(["keys", "create", "wrong", ...options], { env: env() });
+      expect([options, exit.code === 0, exit.stderr]).toEqual([
+        options,
+        false,
+        expect.stringContaining(said),
+      ]);
+    }
+  });
+});
+
 describe("runs of the built-in agents", { timeout: 90_000 }, () => {
   test("are started and listed", async () => {
     const env = { TREADLE_URL: url, TREADLE_API_KEY: app.apiKey };

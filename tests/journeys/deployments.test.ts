@@ -113,17 +113,24 @@ describe("sources", () => {
 
 describe("the script for CI", () => {
   const script = fileURLToPath(new URL("../../docs/ci-deploy.sh", import.meta.url));
-  const run = (...args: string[]) =>
+  const runWith = (key: string, ...args: string[]) =>
     runCommand("bash", [script, ...args], {
       timeoutMs: 90_000,
       env: {
-        ...{ TREADLE_URL: plane.url, TREADLE_API_KEY: plane.apiKey, TREADLE_WORKSPACE_ID: plane.workspaceId },
+        ...{ TREADLE_URL: plane.url, TREADLE_API_KEY: key, TREADLE_WORKSPACE_ID: plane.workspaceId },
         INSTALL_COMMAND: quickInstall,
       },
     });
 
-  it("creates, updates, reports a failure, and deletes", { timeout: 120_000 }, async () => {
+  it("creates, updates and reports a failure with a key for that alone; admins delete", {
+    timeout: 120_000,
+  }, async () => {
     await ensureDebianPackages(["curl", "jq"]);
+    const made = await plane.call<{ key: string }>("POST", "/v2/api-keys", {
+      ...{ name: "ci", service: true, scopes: ["deploy"], expires_in_days: 90 },
+    });
+    expect(made.status).toBe(201);
+    const run = (...args: string[]) => runWith(made.body.key, ...args);
     const repository = await git.createRepository("ci", quickProject("one"));
     const first = await run("deploy", "from-ci", repository.url, "main");
     expect(first.stdout).toMatch(/DEPLOYED\nServing at http/);
@@ -134,8 +141,11 @@ describe("the script for CI", () => {
     await expect(run("deploy", "from-ci", repository.url, "nowhere")).rejects.toThrow(
       "no branch, tag or commit named nowhere",
     );
-    await run("delete", "from-ci");
+    await expect(run("delete", "from-ci")).rejects.toThrow("needs the role admin");
+    await runWith(plane.apiKey, "delete", "from-ci");
     expect((await fetch(`${url}/version`)).status).toBe(404);
-    await expect(run("delete", "from-ci")).rejects.toThrow("There is no deployment named from-ci");
+    await expect(runWith(plane.apiKey, "delete", "from-ci")).rejects.toThrow(
+      "There is no deployment named from-ci",
+    );
   });
 });
