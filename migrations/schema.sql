@@ -929,6 +929,59 @@ CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_pat
 CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC);
 CREATE INDEX threads_expiring ON public.threads USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
+create table trace_annotation_items (
+  id uuid not null,
+  queue_id uuid not null,
+  workspace_id uuid not null,
+  item_type text not null,
+  run_id uuid,
+  project_id uuid,
+  thread_id text,
+  start_time timestamp with time zone,
+  source_proposed_example_id uuid,
+  added_at timestamp with time zone default now() not null,
+  last_reviewed_time timestamp with time zone,
+  constraint trace_annotation_items_pkey PRIMARY KEY (id),
+  constraint trace_annotation_items_item_type_check CHECK ((item_type = ANY (ARRAY['RUN'::text, 'THREAD'::text]))),
+  constraint trace_annotation_items_queue_id_fkey FOREIGN KEY (queue_id) REFERENCES trace_annotation_queues(id) ON DELETE CASCADE
+);
+CREATE INDEX trace_annotation_items_in_order ON public.trace_annotation_items USING btree (queue_id, added_at, id);
+CREATE INDEX trace_annotation_items_of_run ON public.trace_annotation_items USING btree (workspace_id, run_id) WHERE (run_id IS NOT NULL);
+CREATE UNIQUE INDEX trace_annotation_items_run ON public.trace_annotation_items USING btree (queue_id, run_id) WHERE (run_id IS NOT NULL);
+CREATE UNIQUE INDEX trace_annotation_items_thread ON public.trace_annotation_items USING btree (queue_id, project_id, thread_id) WHERE (thread_id IS NOT NULL);
+
+create table trace_annotation_queues (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  description text,
+  rubric_instructions text,
+  rubric_items jsonb,
+  default_dataset uuid,
+  metadata jsonb,
+  num_reviewers_per_item integer default 1 not null,
+  enable_reservations boolean default false not null,
+  reservation_minutes integer default 1 not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint trace_annotation_queues_pkey PRIMARY KEY (id),
+  constraint trace_annotation_queues_num_reviewers_per_item_check CHECK ((num_reviewers_per_item > 0)),
+  constraint trace_annotation_queues_reservation_minutes_check CHECK ((reservation_minutes > 0)),
+  constraint trace_annotation_queues_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX trace_annotation_queues_of_workspace ON public.trace_annotation_queues USING btree (workspace_id, created_at DESC);
+
+create table trace_annotation_statuses (
+  item_id uuid not null,
+  reviewer uuid not null,
+  status text not null,
+  override_added_at timestamp with time zone,
+  at timestamp with time zone default now() not null,
+  constraint trace_annotation_statuses_pkey PRIMARY KEY (item_id, reviewer),
+  constraint trace_annotation_statuses_status_check CHECK ((status = ANY (ARRAY['viewed'::text, 'completed'::text]))),
+  constraint trace_annotation_statuses_item_id_fkey FOREIGN KEY (item_id) REFERENCES trace_annotation_items(id) ON DELETE CASCADE
+);
+
 create table trace_attachments (
   workspace_id uuid not null,
   run_id uuid not null,
@@ -940,6 +993,22 @@ create table trace_attachments (
   constraint trace_attachments_pkey PRIMARY KEY (run_id, name, workspace_id)
 );
 alter table trace_attachments alter column content set storage external;
+
+create table trace_comparative_experiments (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  description text,
+  reference_dataset_id uuid not null,
+  experiment_ids uuid[] not null,
+  extra jsonb,
+  created_at timestamp with time zone default now() not null,
+  modified_at timestamp with time zone default now() not null,
+  constraint trace_comparative_experiments_pkey PRIMARY KEY (id),
+  constraint trace_comparative_experiments_reference_dataset_id_fkey FOREIGN KEY (reference_dataset_id) REFERENCES trace_datasets(id) ON DELETE CASCADE,
+  constraint trace_comparative_experiments_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX trace_comparative_experiments_of_dataset ON public.trace_comparative_experiments USING btree (reference_dataset_id, created_at DESC);
 
 create table trace_dataset_tags (
   dataset_id uuid not null,
@@ -1184,6 +1253,18 @@ create table trace_settings (
   constraint trace_settings_retention_days_check CHECK ((retention_days > 0)),
   constraint trace_settings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
+
+create table trace_shares (
+  token uuid not null,
+  workspace_id uuid not null,
+  kind text not null,
+  target_id uuid not null,
+  created_at timestamp with time zone default now() not null,
+  constraint trace_shares_pkey PRIMARY KEY (token),
+  constraint trace_shares_kind_check CHECK ((kind = ANY (ARRAY['trace'::text, 'dataset'::text]))),
+  constraint trace_shares_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX trace_shares_of_target ON public.trace_shares USING btree (workspace_id, kind, target_id);
 
 create table user_logins (
   organization_id uuid not null,

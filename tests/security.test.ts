@@ -19,6 +19,15 @@ const openRoutes = [
   // A feedback link proves itself by its id, which is random and ends.
   "POST /api/v1/feedback/tokens/{token}",
   "GET /api/v1/feedback/tokens/{token}",
+  // What is shared is read by its token.
+  ...["run", "run/{run_id}", "runs", "{asked}", "datasets", "datasets/sessions", "examples"].map(
+    (what) => `GET /api/v1/public/{share_token}/${what}`,
+  ),
+  "POST /api/v1/public/{share_token}/runs/query",
+  "POST /api/v2/public/{share_token}/runs/query",
+  "GET /api/v2/public/{share_token}/run/{run_id}",
+  "GET /public/{share_token}/r",
+  "GET /public/{share_token}/d",
   "GET /chat",
   "GET /chat/assets/{file}",
   // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.

@@ -5,6 +5,10 @@ import type { Route } from "../platform/http/route.ts";
 import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { annotationItemRoutes } from "./annotation/annotation-item-routes.ts";
+import { annotationQueueRoutes } from "./annotation/annotation-queue-routes.ts";
+import { annotationRunRoutes } from "./annotation/annotation-run-routes.ts";
+import { createAnnotationService } from "./annotation/annotation-service.ts";
 import { createAttachmentLinks, type LinkSeal } from "./attachment-links.ts";
 import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
@@ -13,6 +17,8 @@ import { datasetVersionRoutes } from "./datasets/dataset-version-routes.ts";
 import { createDatasetVersionService } from "./datasets/dataset-version-service.ts";
 import { exampleBulkRoutes } from "./datasets/example-bulk-routes.ts";
 import { exampleRoutes } from "./datasets/example-routes.ts";
+import { comparativeExperimentRoutes } from "./experiments/comparative-experiment-routes.ts";
+import { experimentRunRoutes } from "./experiments/experiment-run-routes.ts";
 import { feedbackConfigRoutes } from "./feedback/feedback-config-routes.ts";
 import { feedbackRoutes } from "./feedback/feedback-routes.ts";
 import { createFeedbackService } from "./feedback/feedback-service.ts";
@@ -33,10 +39,14 @@ import { createOtlpService } from "./otlp/otlp-service.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { createProjectService } from "./projects/project-service.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
+import { createBoundedRead } from "./query/bounded-read.ts";
 import { createTraceQueries } from "./query/trace-queries.ts";
 import { createPartitions } from "./runs/partition-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
 import { runRemovalRoutes } from "./runs/run-removal-routes.ts";
+import { publicRoutes } from "./sharing/public-routes.ts";
+import { shareRoutes } from "./sharing/share-routes.ts";
+import { createShareService } from "./sharing/share-service.ts";
 
 export type Traces = {
   routes: Route[];
@@ -72,6 +82,7 @@ export type TracesOptions = {
 };
 
 const minuteMs = 60_000;
+const readTimeoutMs = 30_000;
 
 export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger } = options;
@@ -83,6 +94,9 @@ export function createTraces(options: TracesOptions): Traces {
   const tokens = createFeedbackTokenService({ database, clock, feedback, publicUrl: options.publicUrl });
   const datasets = createDatasetService({ database });
   const versions = createDatasetVersionService({ database, datasets });
+  const shares = createShareService({ database });
+  const read = createBoundedRead(database, readTimeoutMs);
+  const annotation = createAnnotationService({ database, read });
   const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
 
@@ -124,7 +138,7 @@ export function createTraces(options: TracesOptions): Traces {
       ...ingestRoutes(ingest),
       ...otlpRoutes(createOtlpService({ database, ingest, writer })),
       ...attachmentRoutes({ database, clock, links }),
-      ...createTraceQueries({ database, clock, links }).routes,
+      ...createTraceQueries({ database, clock, links, publicUrl: options.publicUrl, shares }).routes,
       ...projectRoutes(projects),
       ...runRemovalRoutes({ database, projects }),
       ...settingsRoutes({ database, workspaceName: options.workspaceName ?? (async (id) => id) }),
@@ -136,6 +150,13 @@ export function createTraces(options: TracesOptions): Traces {
       ...datasetFileRoutes(datasets),
       ...exampleRoutes({ service: datasets, versions, links, clock }),
       ...exampleBulkRoutes(datasets),
+      ...shareRoutes({ shares, datasets, read }),
+      ...publicRoutes({ shares, datasets, projects, read }),
+      ...comparativeExperimentRoutes({ database, datasets, projects }),
+      ...experimentRunRoutes({ datasets, read }),
+      ...annotationQueueRoutes(annotation),
+      ...annotationRunRoutes(annotation),
+      ...annotationItemRoutes(annotation),
     ],
     recurringJobs: [
       every({

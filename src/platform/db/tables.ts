@@ -683,6 +683,44 @@ export interface ThreadsTable {
   state_updated_at: Generated<Timestamp>;
 }
 
+export interface TraceAnnotationItemsTable {
+  id: string;
+  queue_id: string;
+  workspace_id: string;
+  item_type: string;
+  run_id: string | null;
+  project_id: string | null;
+  thread_id: string | null;
+  start_time: Timestamp | null;
+  source_proposed_example_id: string | null;
+  added_at: Generated<Timestamp>;
+  last_reviewed_time: Timestamp | null;
+}
+
+export interface TraceAnnotationQueuesTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  rubric_instructions: string | null;
+  rubric_items: Json | null;
+  default_dataset: string | null;
+  metadata: Json | null;
+  num_reviewers_per_item: Generated<number>;
+  enable_reservations: Generated<boolean>;
+  reservation_minutes: Generated<number>;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface TraceAnnotationStatusesTable {
+  item_id: string;
+  reviewer: string;
+  status: string;
+  override_added_at: Timestamp | null;
+  at: Generated<Timestamp>;
+}
+
 export interface TraceAttachmentsTable {
   workspace_id: string;
   run_id: string;
@@ -691,6 +729,18 @@ export interface TraceAttachmentsTable {
   size: number;
   content: Buffer;
   created_at: Generated<Timestamp>;
+}
+
+export interface TraceComparativeExperimentsTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  reference_dataset_id: string;
+  experiment_ids: string[];
+  extra: Json | null;
+  created_at: Generated<Timestamp>;
+  modified_at: Generated<Timestamp>;
 }
 
 export interface TraceDatasetTagsTable {
@@ -880,6 +930,14 @@ export interface TraceSettingsTable {
   retention_days: number | null;
 }
 
+export interface TraceSharesTable {
+  token: string;
+  workspace_id: string;
+  kind: string;
+  target_id: string;
+  created_at: Generated<Timestamp>;
+}
+
 export interface UserLoginsTable {
   organization_id: string;
   issuer: string;
@@ -955,7 +1013,11 @@ export interface Tables {
   store_vectors: StoreVectorsTable;
   thread_events: ThreadEventsTable;
   threads: ThreadsTable;
+  trace_annotation_items: TraceAnnotationItemsTable;
+  trace_annotation_queues: TraceAnnotationQueuesTable;
+  trace_annotation_statuses: TraceAnnotationStatusesTable;
   trace_attachments: TraceAttachmentsTable;
+  trace_comparative_experiments: TraceComparativeExperimentsTable;
   trace_dataset_tags: TraceDatasetTagsTable;
   trace_dataset_versions: TraceDatasetVersionsTable;
   trace_datasets: TraceDatasetsTable;
@@ -971,6 +1033,7 @@ export interface Tables {
   trace_run_ids: TraceRunIdsTable;
   trace_runs: TraceRunsTable;
   trace_settings: TraceSettingsTable;
+  trace_shares: TraceSharesTable;
   user_logins: UserLoginsTable;
   users: UsersTable;
   workspaces: WorkspacesTable;

@@ -51,6 +51,10 @@ export const auditActions = {
   "tracing_settings.changed": "Changed the tracing settings",
   "tracing_project.deleted": "Deleted a tracing project",
   "traces.deleted": "Deleted traces",
+  "traces.shared": "Shared a trace",
+  "traces.unshared": "Took back a shared trace",
+  "dataset.shared": "Shared a dataset",
+  "dataset.unshared": "Took back a shared dataset",
   "request.refused": "Was refused",
 } as const;
 

@@ -135,17 +135,34 @@ export function createDatasetService(options: { database: Database }) {
         const version = await begin(tx, workspaceId, datasetId);
         const whole = await takeFromSourceRuns(tx, workspaceId, examples);
         const ids = await insertAll(tx, { workspaceId, datasetId, version }, whole.examples);
-        if (ids.length < examples.length) {
-          throw new AppError({
-            code: "traces.example_exists",
-            kind: "conflict",
-            message:
-              "An example with one of these ids exists already; none was added. Send new ids, or none.",
-          });
-        }
+        if (ids.length < examples.length) throw exampleExists();
         for (const attachment of [...whole.attachments, ...attachments])
           await saveExampleAttachment(tx, workspaceId, attachment);
         return { ids: examples.map((example) => example.id), version };
+      });
+    },
+    /** Adds those that are new and changes the others: all of them, or none. */
+    upsertExamples(
+      workspaceId: string,
+      datasetId: string,
+      sent: readonly (ChangedExample & { added: NewExample })[],
+    ): Promise<{ ids: string[]; version: string }> {
+      return database.transaction(async (tx) => {
+        const version = await begin(tx, workspaceId, datasetId);
+        const place = { workspaceId, datasetId, version };
+        const added = new Set(
+          await insertAll(
+            tx,
+            place,
+            sent.map((each) => each.added),
+          ),
+        );
+        for (const { id, change, attachments = [] } of sent) {
+          const isKnown = added.has(id) || (await updateExample(tx, place, id, change)) !== undefined;
+          if (!isKnown) throw exampleExists();
+          for (const attachment of attachments) await saveExampleAttachment(tx, workspaceId, attachment);
+        }
+        return { ids: sent.map((each) => each.id), version };
       });
     },
     async getExample(workspaceId: string, id: string, asOf?: string): Promise<Example> {
@@ -227,6 +244,14 @@ export function createDatasetService(options: { database: Database }) {
       });
     },
   };
+}
+
+function exampleExists(): AppError {
+  return new AppError({
+    code: "traces.example_exists",
+    kind: "conflict",
+    message: "An example with one of these ids exists already; none was added. Send new ids, or none.",
+  });
 }
 
 async function insertAll(

@@ -1,9 +1,12 @@
 import { z } from "zod";
+import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { writes } from "../access.ts";
+import { maxSentBytes } from "../ingest/request-body.ts";
 import type { DatasetService } from "./dataset-service.ts";
-import { changeOf } from "./example-routes.ts";
+import { changeOf, readSent, written } from "./example-routes.ts";
+import { toNewExample } from "./read-example.ts";
 
 const tag = "Datasets";
 const id = z.guid();
@@ -53,6 +56,39 @@ export function exampleBulkRoutes(service: DatasetService): Route[] {
         }));
         await service.updateExamples(caller.workspaceId, changes);
         return json(200, { message: `${changes.length} examples updated` });
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/platform/examples/multipart",
+        operationId: "upsert_examples",
+        summary: "Add examples as parts of one body, or change those that are there",
+        description: "As with `upload_examples`; the part `<example id>` also names the `dataset_id`.",
+        tag,
+        access: writes,
+        rawBody: true,
+        maxBodyBytes: maxSentBytes,
+        responses: { 201: { description: "Added or changed", schema: written } },
+        errors: [400, 404, 409, 413],
+      },
+      async ({ c, caller }) => {
+        const sent = await readSent(c.req.raw);
+        const [datasetId, ...others] = new Set(sent.map((each) => each.record.dataset_id));
+        const dataset = id.safeParse(datasetId);
+        if (!dataset.success || others.length > 0)
+          throw invalidField(["body", "dataset_id"], "All examples must name the same dataset");
+        const { ids, version } = await service.upsertExamples(
+          caller.workspaceId,
+          dataset.data,
+          sent.map((each) => ({
+            id: each.id,
+            added: toNewExample(each),
+            change: changeOf(each),
+            attachments: each.attachments,
+          })),
+        );
+        return json(201, { count: ids.length, example_ids: ids, as_of: version });
       },
     ),
   ];

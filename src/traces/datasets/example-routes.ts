@@ -47,7 +47,7 @@ const newExample = z.looseObject({
   use_source_run_io: z.boolean().nullish().describe("Take inputs and outputs over from the source run."),
   use_source_run_attachments: z.array(z.string()).nullish(),
 });
-const written = z.object({ count: z.int(), example_ids: z.array(id), as_of: z.string() });
+export const written = z.object({ count: z.int(), example_ids: z.array(id), as_of: z.string() });
 
 const one = { description: "The example", schema: example };
 const params = z.object({ example_id: id });
@@ -315,7 +315,7 @@ export function exampleRoutes(options: {
   ];
 }
 
-function readSent(request: Request): Promise<SentExample[]> {
+export function readSent(request: Request): Promise<SentExample[]> {
   const boundary = boundaryOf(request.headers.get("content-type"));
   return refuseWhole(async () => readExampleParts(parseMultipart(await readIngestBody(request), boundary)));
 }

@@ -140,7 +140,7 @@ export async function updateExample(
     const said = change.metadata === undefined ? null : jsonbText(JSON.stringify(metadata));
     const split = change.split ?? dataset_split;
     sets.push(raw`metadata = coalesce(${said}::jsonb, metadata, '{}'::jsonb) || jsonb_build_object('dataset_split',
-      coalesce(${split == null ? null : JSON.stringify(split)}::jsonb, metadata -> 'dataset_split', '["base"]'::jsonb))`);
+      coalesce(${split == null ? null : jsonbText(JSON.stringify(split))}::jsonb, metadata -> 'dataset_split', '["base"]'::jsonb))`);
   }
   const { rows } = await raw<Example>`
     update trace_examples set ${raw.join(sets)} where ${here} returning ${columns}

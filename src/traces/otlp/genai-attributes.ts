@@ -1,5 +1,6 @@
-import { isJsonTooDeep } from "../../platform/json-depth.ts";
+import { type ChatMessage, fromParts, isObject, numbered, parsed } from "./genai-messages.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";
+import { vercelInputs, vercelOutputs, vercelRunType, vercelUsageDetails } from "./vercel-attributes.ts";
 
 const kinds: Record<string, string> = {
   llm: "llm",
@@ -19,6 +20,8 @@ const kinds: Record<string, string> = {
 
 /** The type of run a span stands for, by whichever convention it follows. */
 export function runTypeOf(attributes: OtlpAttributes): string {
+  const vercel = attributes["langsmith.span.kind"] === undefined ? vercelRunType(attributes) : undefined;
+  if (vercel !== undefined) return vercel;
   const named =
     attributes["langsmith.span.kind"] ??
     attributes["openinference.span.kind"] ??
@@ -40,7 +43,8 @@ export function inputsOf(span: OtlpSpan): Record<string, unknown> {
       attributes["langsmith.inputs"] ?? attributes["input.value"] ?? attributes["traceloop.entity.input"],
       "input",
     ) ??
-    messages(parsed(attributes["gen_ai.input.messages"])) ??
+    vercelInputs(attributes) ??
+    messages(fromParts(parsed(attributes["gen_ai.input.messages"]))) ??
     messages(numbered(attributes, "gen_ai.prompt.")) ??
     messages(numbered(attributes, "llm.input_messages.")) ??
     messages(fromEvents(span, isInputEvent)) ??
@@ -51,6 +55,7 @@ export function inputsOf(span: OtlpSpan): Record<string, unknown> {
         attributes["tool.parameters"],
       "input",
     ) ??
+    messages(asked(fromParts(parsed(attributes["pydantic_ai.all_messages"])))) ??
     asObject(attributes.tool_arguments ?? attributes.request_data ?? attributes.prompt, "input") ??
     {}
   );
@@ -64,7 +69,8 @@ export function outputsOf(span: OtlpSpan): Record<string, unknown> {
       attributes["langsmith.outputs"] ?? attributes["output.value"] ?? attributes["traceloop.entity.output"],
       "output",
     ) ??
-    messages(parsed(attributes["gen_ai.output.messages"])) ??
+    vercelOutputs(attributes) ??
+    messages(fromParts(parsed(attributes["gen_ai.output.messages"]))) ??
     messages(numbered(attributes, "gen_ai.completion.")) ??
     messages(numbered(attributes, "llm.output_messages.")) ??
     messages(fromEvents(span, (name) => name === "gen_ai.choice")) ??
@@ -75,7 +81,10 @@ export function outputsOf(span: OtlpSpan): Record<string, unknown> {
   );
 }
 
-export function usageOf(attributes: OtlpAttributes): Record<string, number> | undefined {
+/** Tokens of this span alone. What says the sum of spans below it is not among it. */
+export function usageOf(attributes: OtlpAttributes): Record<string, unknown> | undefined {
+  const stated = parsed(attributes["langsmith.usage_metadata"]);
+  if (isObject(stated)) return stated;
   const input = first(
     attributes,
     "gen_ai.usage.input_tokens",
@@ -94,15 +103,71 @@ export function usageOf(attributes: OtlpAttributes): Record<string, number> | un
     "llm.usage.total_tokens",
     "llm.token_count.total",
   );
-  const cost = first(attributes, "gen_ai.usage.cost", "llm.cost.total");
+  const cost = first(attributes, "gen_ai.usage.cost", "llm.cost.total", "operation.cost");
   if (input === undefined && output === undefined && total === undefined && cost === undefined)
     return undefined;
+  const inputDetails = details({
+    cache_read: cacheRead(attributes),
+    cache_creation: cacheWritten(attributes),
+  });
+  const outputDetails = details({ reasoning: reasoning(attributes) });
   return {
     ...(input !== undefined && { input_tokens: input }),
     ...(output !== undefined && { output_tokens: output }),
     total_tokens: total ?? (input ?? 0) + (output ?? 0),
+    ...(inputDetails && { input_token_details: inputDetails }),
+    ...(outputDetails && { output_token_details: outputDetails }),
     ...(cost !== undefined && { total_cost: cost }),
   };
+}
+
+function cacheRead(attributes: OtlpAttributes): number | undefined {
+  return (
+    first(
+      attributes,
+      "gen_ai.usage.cache_read.input_tokens",
+      "gen_ai.usage.cache_read_input_tokens",
+      "gen_ai.usage.details.cache_read_tokens",
+      "llm.token_count.prompt_details.cache_read",
+    ) ??
+    number(vercelUsageDetails(attributes).cached) ??
+    number(rawUsage(attributes, "prompt_tokens_details", "cached_tokens"))
+  );
+}
+
+function cacheWritten(attributes: OtlpAttributes): number | undefined {
+  return first(
+    attributes,
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+    "gen_ai.usage.details.cache_write_tokens",
+    "llm.token_count.prompt_details.cache_write",
+  );
+}
+
+function reasoning(attributes: OtlpAttributes): number | undefined {
+  return (
+    first(
+      attributes,
+      "gen_ai.usage.reasoning_tokens",
+      "gen_ai.usage.details.reasoning_tokens",
+      "llm.token_count.completion_details.reasoning",
+    ) ??
+    number(vercelUsageDetails(attributes).reasoning) ??
+    number(rawUsage(attributes, "completion_tokens_details", "reasoning_tokens"))
+  );
+}
+
+/** The provider's own block, as Logfire passes it on. */
+function rawUsage(attributes: OtlpAttributes, block: string, name: string): unknown {
+  const usage = parsed(attributes["gen_ai.usage.raw"]);
+  const found = isObject(usage) ? usage[block] : undefined;
+  return isObject(found) ? found[name] : undefined;
+}
+
+function details(found: Record<string, number | undefined>): Record<string, number> | undefined {
+  const told = Object.entries(found).filter((pair): pair is [string, number] => pair[1] !== undefined);
+  return told.length > 0 ? Object.fromEntries(told) : undefined;
 }
 
 export function modelOf(attributes: OtlpAttributes): { ls_model_name?: string; ls_provider?: string } {
@@ -115,7 +180,8 @@ export function modelOf(attributes: OtlpAttributes): { ls_model_name?: string; l
     attributes["llm.system"];
   return {
     ...(typeof name === "string" && { ls_model_name: name }),
-    ...(typeof provider === "string" && { ls_provider: provider.toLowerCase() }),
+    // The Vercel AI SDK names the API too: openai.chat.
+    ...(typeof provider === "string" && { ls_provider: provider.toLowerCase().split(".")[0]! }),
   };
 }
 
@@ -149,18 +215,9 @@ function eventAttribute(span: OtlpSpan, event: string, attribute: string): unkno
   return span.events.find((each) => each.name === event)?.attributes[attribute];
 }
 
-/** `prefix0.role`, `prefix0.content`, `prefix1.role` … as a list of objects. */
-function numbered(attributes: OtlpAttributes, prefix: string): unknown[] | undefined {
-  const items: Record<string, unknown>[] = [];
-  for (const [name, value] of Object.entries(attributes)) {
-    if (!name.startsWith(prefix)) continue;
-    const match = /^(\d{1,4})\.(?:message\.)?(.+)$/.exec(name.slice(prefix.length));
-    if (!match) continue;
-    const index = Number(match[1]);
-    items[index] ??= {};
-    items[index][match[2]!] = parsed(value);
-  }
-  return items.length === 0 ? undefined : items.filter((item) => item !== undefined);
+/** Of a whole conversation, what came before its last answer. */
+function asked(list: ChatMessage[] | undefined): ChatMessage[] | undefined {
+  return list?.at(-1)?.role === "assistant" ? list.slice(0, -1) : list;
 }
 
 function messages(list: unknown): Record<string, unknown> | undefined {
@@ -173,24 +230,15 @@ function asObject(value: unknown, key: string): Record<string, unknown> | undefi
   return isObject(content) ? content : { [key]: content };
 }
 
-/** Conventions put JSON into text attributes. */
-function parsed(value: unknown): unknown {
-  if (typeof value !== "string" || !/^\s*[[{]/.test(value) || isJsonTooDeep(value)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
-}
-
 function first(attributes: OtlpAttributes, ...names: string[]): number | undefined {
   for (const name of names) {
-    const value = Number(attributes[name] ?? Number.NaN);
-    if (Number.isFinite(value) && value >= 0) return value;
+    const value = number(attributes[name]);
+    if (value !== undefined) return value;
   }
   return undefined;
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function number(said: unknown): number | undefined {
+  const value = Number(said ?? Number.NaN);
+  return Number.isFinite(value) && value >= 0 ? value : undefined;
 }

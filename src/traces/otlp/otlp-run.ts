@@ -4,20 +4,14 @@ import type { SentRun } from "../ingest/read-run.ts";
 import { RefusedPart } from "../ingest/refused-part.ts";
 import { normalizeUuid } from "../ingest/wire-id.ts";
 import { timeOfMicros } from "../ingest/wire-time.ts";
-import {
-  inputsOf,
-  invocationOf,
-  isObject,
-  modelOf,
-  outputsOf,
-  runTypeOf,
-  usageOf,
-} from "./genai-attributes.ts";
+import { inputsOf, invocationOf, modelOf, outputsOf, runTypeOf, usageOf } from "./genai-attributes.ts";
+import { isObject } from "./genai-messages.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";
+import { vercelMetadata, vercelName, vercelTags } from "./vercel-attributes.ts";
 
 /** Attributes that become fields of the run; all others are its metadata. */
 const consumed =
-  /^(langsmith\.(?!metadata\.)|openinference\.span\.kind|input\.|output\.|llm\.(input_messages|output_messages|token_count|invocation)|gen_ai\.(prompt|completion|input\.messages|output\.messages|usage)|traceloop\.entity\.(input|output)|tool_arguments|tool_response|metadata$|tag\.tags)/;
+  /^(langsmith\.(?!metadata\.)|openinference\.span\.kind|input\.|output\.|llm\.(input_messages|output_messages|token_count|invocation)|gen_ai\.(prompt|completion|input\.messages|output\.messages|usage)|traceloop\.entity\.(input|output)|tool_arguments|tool_response|metadata$|tag\.tags|request_data$|pydantic_ai\.all_messages|final_result$|logfire\.(msg|json_schema|span_type|tags|metrics)|ai\.(prompt|response\.(text|toolCalls|object|reasoning)|toolCall\.(args|result)|usage|embeddings?$|values?$|telemetry\.metadata\.tags$))/;
 
 /** Where the spans of one request stand: a root's run has the id of its trace. */
 export type SpanTree = { runIds: Map<string, string>; byKey: Map<string, OtlpSpan> };
@@ -70,7 +64,7 @@ export function spanToRun(
   const start = timeOf(span.startNanos);
   if (start === null) throw new RefusedPart(`The span ${span.spanId} has no start time.`);
   const { attributes } = span;
-  const name = attributes["langsmith.trace.name"] ?? span.name;
+  const name = nameOf(span);
   const usage = usageOf(attributes);
   const outputs = { ...outputsOf(span), ...(usage && { usage_metadata: usage }) };
   const end = timeOf(span.endNanos);
@@ -78,7 +72,7 @@ export function spanToRun(
   const record: Record<string, unknown> = {
     id,
     trace_id: traceId,
-    name: typeof name === "string" && name !== "" ? name : "span",
+    name,
     run_type: runTypeOf(attributes),
     start_time: start,
     ...(end !== null && { end_time: end }),
@@ -105,6 +99,18 @@ export function spanToRun(
     ...(span.events.length > 0 && { events: span.events.map(eventOf) }),
   };
   return { kind: "post", record, payloads: {}, traceId };
+}
+
+/** Logfire's span has a template for its name, and the name with its values in an attribute. */
+function nameOf({ attributes, name }: OtlpSpan): string {
+  const isTemplate = attributes["logfire.msg_template"] !== undefined;
+  const names = [
+    attributes["langsmith.trace.name"],
+    vercelName(attributes),
+    isTemplate ? attributes["logfire.msg"] : undefined,
+    name,
+  ];
+  return names.find((each): each is string => typeof each === "string" && each !== "") ?? "span";
 }
 
 function parentOf(span: OtlpSpan, tree: SpanTree): string | undefined {
@@ -141,7 +147,7 @@ function metadataOf(span: OtlpSpan): Record<string, unknown> {
   const metadata: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("langsmith.metadata.")) metadata[name.slice("langsmith.metadata.".length)] = value;
-    else if (!consumed.test(name)) metadata[name] = value;
+    else if (!consumed.test(name)) metadata[vercelMetadata(name) ?? name] = value;
   }
   const stated = attributes.metadata;
   if (typeof stated === "string") {
@@ -160,7 +166,11 @@ function metadataOf(span: OtlpSpan): Record<string, unknown> {
 }
 
 function tagsOf(attributes: OtlpAttributes): string[] {
-  const stated = attributes["langsmith.span.tags"] ?? attributes["tag.tags"];
+  const stated =
+    attributes["langsmith.span.tags"] ??
+    attributes["tag.tags"] ??
+    attributes[vercelTags] ??
+    attributes["logfire.tags"];
   if (Array.isArray(stated)) return stated.map(String);
   return typeof stated === "string"
     ? stated

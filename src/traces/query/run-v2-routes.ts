@@ -45,7 +45,25 @@ const page = z
   .object({ items: z.array(runV2), next_cursor: z.string().nullable(), has_more: z.boolean() })
   .meta({ id: "TraceRunPageV2" });
 
-export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
+/** Tells whether a trace is shared, and under which token. */
+export type Shares = {
+  find(workspaceId: string, kind: "trace", traceId: string): Promise<{ token: string } | undefined>;
+};
+
+export function runV2Routes(options: {
+  read: BoundedRead;
+  clock: Clock;
+  publicUrl?: (() => string) | undefined;
+  shares?: Shares | undefined;
+}): Route[] {
+  const { read, clock, publicUrl, shares } = options;
+
+  /** `SHARE_URL`, for one run: null unless its trace is shared. */
+  async function shareUrl(request: Request, workspaceId: string, traceId: string): Promise<string | null> {
+    const share = await shares?.find(workspaceId, "trace", traceId);
+    return share ? `${publicUrl?.() || new URL(request.url).origin}/public/${share.token}/r` : null;
+  }
+
   return [
     route(
       {
@@ -83,15 +101,19 @@ export function runV2Routes({ read, clock }: { read: BoundedRead; clock: Clock }
         responses: { 200: { description: "The run.", schema: runV2 } },
         errors: [404],
       },
-      async ({ caller, params, query: asked }) => {
+      async ({ c, caller, params, query: asked }) => {
         const names = readSelects(asked.selects);
         const projectIds = asked.project_id ? [asked.project_id] : undefined;
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
         const one = { limit: 1, order: "desc" } as const;
-        const found = await read((sql) => findRuns(sql, query, one, v2ColumnsOf(names)));
+        const fields = v2ColumnsOf([...names, "trace_id"]);
+        const found = await read((sql) => findRuns(sql, query, one, fields));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
-        return jsonText(writeV2Run(row, names));
+        const written = writeV2Run(row, names);
+        if (!asked.selects?.some((name) => name.toLowerCase() === "share_url")) return jsonText(written);
+        const url = await shareUrl(c.req.raw, caller.workspaceId, row.trace_id!);
+        return jsonText(`${written.slice(0, -1)},"share_url":${JSON.stringify(url)}}`);
       },
     ),
     route(

@@ -6,8 +6,10 @@ import type { AttachmentLinks } from "../attachment-links.ts";
 import { createBoundedRead } from "./bounded-read.ts";
 import { runQueryRoutes } from "./run-query-routes.ts";
 import { runStatsRoutes } from "./run-stats-routes.ts";
-import { runV2Routes } from "./run-v2-routes.ts";
+import { runV2Routes, type Shares } from "./run-v2-routes.ts";
 import { seenValuesRoutes } from "./seen-values-routes.ts";
+import { threadRoutes } from "./thread-routes.ts";
+import { traceV2Routes } from "./trace-v2-routes.ts";
 
 export type TraceQueriesOptions = {
   database: Database;
@@ -15,6 +17,9 @@ export type TraceQueriesOptions = {
   /** For the attachments of runs. */
   links: AttachmentLinks;
   timeoutMs?: number;
+  publicUrl?: (() => string) | undefined;
+  /** Where it is told whether a trace is shared. */
+  shares?: Shares;
 };
 
 const defaultTimeoutMs = 30_000;
@@ -27,7 +32,9 @@ export function createTraceQueries(options: TraceQueriesOptions): { routes: Rout
     routes: [
       ...runQueryRoutes({ read, clock, links: options.links }),
       ...runStatsRoutes({ read, clock }),
-      ...runV2Routes({ read, clock }),
+      ...runV2Routes({ read, clock, publicUrl: options.publicUrl, shares: options.shares }),
+      ...traceV2Routes({ read, clock, publicUrl: options.publicUrl }),
+      ...threadRoutes({ read, clock }),
       ...seenValuesRoutes({ read }),
     ],
   };

@@ -1,0 +1,231 @@
+import { z } from "zod";
+import { invalidField } from "../../platform/errors.ts";
+import { json, type Route, route } from "../../platform/http/route.ts";
+import { reads, writes } from "../access.ts";
+import { readCursor, writeCursor } from "../query/run-query.ts";
+import { time } from "../query/run-query-schemas.ts";
+import { type AnnotationItem, itemView, sections } from "./annotation-queue.ts";
+import type { AddedItem, AnnotationService } from "./annotation-service.ts";
+
+const tag = "Annotation queues";
+const id = z.guid().transform((text) => text.toLowerCase());
+const params = z.object({ queue_id: id });
+const itemType = z.enum(["RUN", "THREAD"]);
+const newItem = z.looseObject({
+  item_type: itemType.nullish(),
+  run_id: id.nullish(),
+  project_id: id.nullish(),
+  session_id: id.nullish(),
+  thread_id: z.string().min(1).max(1_000).nullish(),
+  source_proposed_example_id: id.nullish(),
+});
+const statusBody = z.looseObject({
+  status: z.enum(["viewed", "completed"]).nullish().describe("Null: shown again as if it had never been."),
+  override_added_at: time.nullish().describe("Puts it off for this reviewer."),
+});
+const statusView = z.object({
+  queue_item_id: z.guid(),
+  status: z.enum(["viewed", "completed"]).nullable(),
+  override_added_at: z.string().nullable(),
+  is_archived: z.boolean(),
+});
+
+/** Items of a queue: runs and threads. */
+export function annotationItemRoutes(service: AnnotationService): Route[] {
+  const status = (path: `/${string}`, operationId: string) =>
+    route(
+      {
+        method: "post",
+        path,
+        operationId,
+        summary: "Say what the caller did with an item",
+        tag,
+        access: writes,
+        params: z.object({ item_id: id }),
+        body: statusBody,
+        responses: { 200: { description: "Where it stands now", schema: statusView } },
+        errors: [404],
+      },
+      async ({ caller, params, body }) => {
+        const said = { status: body.status ?? null, overrideAddedAt: body.override_added_at ?? null };
+        const is_archived = await service.setStatus(caller, params.item_id, said);
+        return json(200, {
+          queue_item_id: params.item_id,
+          status: said.status,
+          override_added_at: said.overrideAddedAt,
+          is_archived,
+        });
+      },
+    );
+  return [
+    route(
+      {
+        method: "post",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items",
+        operationId: "add_annotation_items",
+        summary: "Put runs and threads into a queue: all of them, or none",
+        tag,
+        access: writes,
+        params,
+        body: z.looseObject({ items: z.array(newItem).min(1).max(1_000) }),
+        responses: { 200: { description: "The items", schema: z.object({ items: z.array(itemView) }) } },
+        errors: [404],
+      },
+      async ({ caller, params, body }) =>
+        json(200, { items: await service.add(caller, params.queue_id, body.items.map(toAdded)) }),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items",
+        operationId: "list_annotation_items",
+        summary: "The items of one section of a queue",
+        tag,
+        access: reads,
+        params,
+        query: z.object({
+          status: z.enum(sections),
+          item_type: itemType.optional(),
+          direction: z.enum(["forward", "backward"]).default("forward"),
+          page_size: z.coerce.number().int().min(1).max(100).default(20),
+          cursor: z.string().optional(),
+        }),
+        responses: {
+          200: {
+            description: "A page of items",
+            schema: z.object({
+              items: z.array(itemView),
+              next_cursor: z.string().nullable(),
+              has_more: z.boolean(),
+            }),
+          },
+        },
+        errors: [404],
+      },
+      async ({ caller, params, query }) => {
+        const backward = query.direction === "backward";
+        if (backward && !query.cursor)
+          throw invalidField(["query", "cursor"], "Going backward needs a cursor");
+        const after = query.cursor ? readCursor(query.cursor, ["query", "cursor"]) : undefined;
+        const found = await service.items(
+          caller,
+          params.queue_id,
+          { section: query.status, itemType: query.item_type },
+          {
+            limit: query.page_size + 1,
+            backward,
+            after: after && { addedAt: after.startTime, id: after.id },
+          },
+        );
+        const isMore = found.length > query.page_size;
+        const items = isMore ? (backward ? found.slice(1) : found.slice(0, -1)) : found;
+        const edge = backward ? items[0] : items.at(-1);
+        return json(200, { items, next_cursor: isMore && edge ? cursorOf(edge) : null, has_more: isMore });
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items/count",
+        operationId: "count_annotation_items",
+        summary: "How many items a section has",
+        tag,
+        access: reads,
+        params,
+        query: z.object({
+          status: z.enum(["all", ...sections]),
+          start_time: time.optional(),
+          end_time: time.optional(),
+        }),
+        responses: { 200: { description: "How many", schema: z.object({ count: z.int() }) } },
+        errors: [404],
+      },
+      async ({ caller, params, query }) => {
+        const filter = { section: query.status, since: query.start_time, until: query.end_time };
+        return json(200, { count: await service.count(caller, params.queue_id, filter) });
+      },
+    ),
+    route(
+      {
+        method: "get",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items/{item_id}/placement",
+        operationId: "place_annotation_item",
+        summary: "The section an item is in, and its place there",
+        tag,
+        access: reads,
+        params: params.extend({ item_id: id }),
+        responses: {
+          200: {
+            description: "The place, from zero",
+            schema: z.object({
+              section: z.enum(sections),
+              position: z.int(),
+              item_type: itemType,
+              cursor: z.string(),
+            }),
+          },
+        },
+        errors: [404],
+      },
+      async ({ caller, params }) => {
+        const { item, section, position } = await service.placement(caller, params.queue_id, params.item_id);
+        return json(200, { section, position, item_type: item.item_type, cursor: cursorOf(item) });
+      },
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items/{item_id}",
+        operationId: "update_annotation_item",
+        summary: "Change when an item was added or reviewed",
+        tag,
+        access: writes,
+        params: params.extend({ item_id: id }),
+        body: z.looseObject({ added_at: time.nullish(), last_reviewed_time: time.nullish() }),
+        responses: { 200: { description: "The item", schema: itemView } },
+        errors: [404],
+      },
+      async ({ caller, params, body }) => {
+        const change = {
+          addedAt: body.added_at ?? undefined,
+          lastReviewedTime: body.last_reviewed_time ?? undefined,
+        };
+        return json(200, await service.change(caller, params.queue_id, params.item_id, change));
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/platform/annotation-queues/{queue_id}/items/delete",
+        operationId: "delete_annotation_items",
+        summary: "Take items out of a queue",
+        tag,
+        access: writes,
+        params,
+        body: z.looseObject({ item_ids: z.array(id).max(10_000) }),
+        responses: { 200: { description: "Taken out", schema: z.object({ message: z.string() }) } },
+        errors: [404],
+      },
+      async ({ caller, params, body }) => {
+        const ids = body.item_ids;
+        const gone = await service.removeItems(caller.workspaceId, params.queue_id, { ids });
+        return json(200, { message: `${gone} items taken out of the queue` });
+      },
+    ),
+    status("/api/v1/platform/annotation-queues/items/{item_id}/status", "set_annotation_status"),
+    status("/api/v1/annotation-queues/status/{item_id}", "set_annotation_run_status"),
+  ];
+}
+
+function toAdded(item: z.output<typeof newItem>, index: number): AddedItem {
+  const projectId = item.project_id ?? item.session_id;
+  if (item.run_id && item.item_type !== "THREAD")
+    return { kind: "run", runId: item.run_id, sourceProposedExampleId: item.source_proposed_example_id };
+  if (item.thread_id && projectId && item.item_type !== "RUN")
+    return { kind: "thread", projectId, threadId: item.thread_id };
+  throw invalidField(["body", "items", index], "A run needs run_id, a thread needs thread_id and project_id");
+}
+
+function cursorOf(item: AnnotationItem): string {
+  return writeCursor({ startTime: item.effective_added_at, id: item.id });
+}

@@ -1,0 +1,197 @@
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { BoundedRead } from "../query/bounded-read.ts";
+import { type RunRow, runNotFound } from "../query/run-query.ts";
+import { findRuns } from "../query/run-query-store.ts";
+import { columnsOf, readSelect, writeRun } from "../query/run-view.ts";
+import {
+  countItems,
+  deleteItems,
+  findQueueOfItem,
+  type ItemFilter,
+  type ItemPage,
+  insertItems,
+  listItems,
+  setStatus,
+  updateItem,
+} from "./annotation-item-store.ts";
+import {
+  type AnnotationItem,
+  type AnnotationQueue,
+  itemNotFound,
+  queueNotFound,
+  type Section,
+  sections,
+} from "./annotation-queue.ts";
+import {
+  deleteQueue,
+  findQueue,
+  insertQueue,
+  listQueues,
+  type QueueChange,
+  type QueueFilter,
+  updateQueue,
+} from "./annotation-queue-store.ts";
+
+export type Reviewer = { workspaceId: string; userId: string };
+export type AddedItem =
+  | { kind: "run"; runId: string; sourceProposedExampleId?: string | null | undefined }
+  | { kind: "thread"; projectId: string; threadId: string };
+
+const maxItems = 10_000;
+const atOnce = 1_000;
+
+export type AnnotationService = ReturnType<typeof createAnnotationService>;
+
+export function createAnnotationService({ database, read }: { database: Database; read: BoundedRead }) {
+  const { sql } = database;
+
+  async function get(workspaceId: string, id: string): Promise<AnnotationQueue> {
+    const found = await findQueue(sql, workspaceId, id);
+    if (!found) throw queueNotFound(id);
+    return found;
+  }
+
+  async function viewOf(reviewer: Reviewer, queueId: string) {
+    return { queue: await get(reviewer.workspaceId, queueId), reviewer: reviewer.userId };
+  }
+
+  async function runsOf(workspaceId: string, ids: readonly string[], names: readonly string[]) {
+    const found = new Map<string, RunRow>();
+    for (let from = 0; from < ids.length; from += atOnce) {
+      const query = { workspaceId, ids: ids.slice(from, from + atOnce) };
+      const page = { limit: atOnce, order: "desc" } as const;
+      const { rows } = await read((tx) => findRuns(tx, query, page, columnsOf(names)));
+      for (const row of rows) found.set(row.id, row);
+    }
+    return found;
+  }
+
+  return {
+    get,
+    async create(queue: QueueChange & { id?: string | undefined; workspaceId: string; name: string }) {
+      const made = await insertQueue(sql, { ...queue, id: queue.id ?? newId() });
+      if (made) return made;
+      throw new AppError({
+        code: "traces.annotation_queue_exists",
+        kind: "conflict",
+        message: "An annotation queue with this id exists already. Send another id, or none.",
+      });
+    },
+    list: (workspaceId: string, filter: QueueFilter) => listQueues(sql, workspaceId, filter),
+    async update(workspaceId: string, id: string, change: QueueChange) {
+      const updated = await updateQueue(sql, workspaceId, id, change);
+      if (!updated) throw queueNotFound(id);
+      return updated;
+    },
+    async remove(workspaceId: string, id: string): Promise<void> {
+      if (!(await deleteQueue(sql, workspaceId, id))) throw queueNotFound(id);
+    },
+
+    /** All of them, or none. What is in the queue already is among the answer. */
+    async add(reviewer: Reviewer, queueId: string, added: readonly AddedItem[]): Promise<AnnotationItem[]> {
+      const view = await viewOf(reviewer, queueId);
+      const { workspaceId } = reviewer;
+      const runIds = added.flatMap((item) => (item.kind === "run" ? [item.runId] : []));
+      const runs = await runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
+      const missing = runIds.find((id) => !runs.has(id));
+      if (missing) throw runNotFound(missing);
+      const items = added.map((item) => ({
+        id: newId(),
+        itemType: item.kind === "run" ? ("RUN" as const) : ("THREAD" as const),
+        runId: item.kind === "run" ? item.runId : null,
+        projectId: item.kind === "run" ? (runs.get(item.runId)!.session_id ?? null) : item.projectId,
+        threadId: item.kind === "thread" ? item.threadId : null,
+        startTime: item.kind === "run" ? runs.get(item.runId)!.start_time : null,
+        sourceProposedExampleId: (item.kind === "run" && item.sourceProposedExampleId) || null,
+      }));
+      await database.transaction((tx) => insertItems(tx, { workspaceId, queueId }, items));
+      const threads = added.flatMap((item) => (item.kind === "thread" ? [item] : []));
+      const page = { limit: maxItems };
+      return [
+        ...(runIds.length > 0 ? await listItems(sql, view, { runIds }, page) : []),
+        ...(threads.length > 0 ? await listItems(sql, view, { threads }, page) : []),
+      ];
+    },
+    /** The roots of experiments. How many there were. */
+    async populate(reviewer: Reviewer, queueId: string, projectIds: string[]): Promise<number> {
+      await get(reviewer.workspaceId, queueId);
+      const query = { workspaceId: reviewer.workspaceId, projectIds, isRoot: true };
+      const page = { limit: maxItems, order: "asc" } as const;
+      const { rows, next } = await read((tx) => findRuns(tx, query, page, new Set(["id"])));
+      if (next)
+        throw new AppError({
+          code: "traces.too_many_items",
+          kind: "too_large",
+          message: `These projects have more than ${maxItems} traces. Add them in parts, by their runs.`,
+        });
+      for (let from = 0; from < rows.length; from += atOnce) {
+        const part = rows.slice(from, from + atOnce);
+        await this.add(
+          reviewer,
+          queueId,
+          part.map(({ id }) => ({ kind: "run" as const, runId: id })),
+        );
+      }
+      return rows.length;
+    },
+    async items(reviewer: Reviewer, queueId: string, filter: ItemFilter, page: ItemPage) {
+      return listItems(sql, await viewOf(reviewer, queueId), filter, page);
+    },
+    async count(reviewer: Reviewer, queueId: string, filter: ItemFilter): Promise<number> {
+      return countItems(sql, await viewOf(reviewer, queueId), filter);
+    },
+    /** The section an item is in, and how many come before it there. */
+    async placement(reviewer: Reviewer, queueId: string, itemId: string) {
+      const view = await viewOf(reviewer, queueId);
+      for (const section of sections) {
+        const found = await listItems(sql, view, { section }, { limit: maxItems });
+        const position = found.findIndex((item) => item.id === itemId);
+        if (position !== -1) return { item: found[position]!, section, position };
+      }
+      throw itemNotFound(itemId);
+    },
+    async change(reviewer: Reviewer, queueId: string, id: string, change: Parameters<typeof updateItem>[3]) {
+      const view = await viewOf(reviewer, queueId);
+      if (!(await updateItem(sql, view.queue, id, change))) throw itemNotFound(id);
+      return (await listItems(sql, view, { ids: [id] }, { limit: 1 }))[0]!;
+    },
+    async removeItems(workspaceId: string, queueId: string, which: Parameters<typeof deleteItems>[2]) {
+      return deleteItems(sql, await get(workspaceId, queueId), which);
+    },
+    /** What the reviewer did with an item, and whether it is done with that. */
+    async setStatus(
+      reviewer: Reviewer,
+      itemId: string,
+      said: Parameters<typeof setStatus>[3],
+    ): Promise<boolean> {
+      const queueId = await findQueueOfItem(sql, reviewer.workspaceId, itemId);
+      if (!queueId) throw itemNotFound(itemId);
+      await database.transaction((tx) => setStatus(tx, itemId, reviewer.userId, said));
+      const filter = { ids: [itemId], section: "archived" as Section };
+      return (await this.count(reviewer, queueId, filter)) > 0;
+    },
+    /** Runs with where they stand in the queue, as JSON texts; items whose run is gone are left out. */
+    async writeRuns(workspaceId: string, items: readonly AnnotationItem[]): Promise<string[]> {
+      const names = readSelect(null);
+      const ids = items.flatMap((item) => (item.run_id === null ? [] : [item.run_id]));
+      const runs = await runsOf(workspaceId, ids, names);
+      return items.flatMap((item) => {
+        const row = item.run_id === null ? undefined : runs.get(item.run_id);
+        if (!row) return [];
+        const { added_at, effective_added_at, last_reviewed_time, completed_by, reserved_by } = item;
+        const more = JSON.stringify({
+          queue_run_id: item.id,
+          source_proposed_example_id: item.source_proposed_example_id,
+          added_at,
+          effective_added_at,
+          last_reviewed_time,
+          completed_by,
+          reserved_by,
+        });
+        return [`${writeRun(row, names).slice(0, -1)},${more.slice(1)}`];
+      });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import {
+  deleteShare,
+  findShare,
+  findShareOf,
+  insertShare,
+  type Share,
+  type ShareKind,
+} from "./share-store.ts";
+
+export type ShareService = ReturnType<typeof createShareService>;
+
+export function createShareService({ database }: { database: Database }) {
+  const { sql } = database;
+  return {
+    /** Shared again, it keeps its token, whichever is wished for. */
+    async share(
+      workspaceId: string,
+      kind: ShareKind,
+      targetId: string,
+      wished: string = randomUUID(),
+    ): Promise<Share> {
+      await insertShare(sql, { token: wished, workspace_id: workspaceId, kind, target_id: targetId });
+      const found = await findShareOf(sql, workspaceId, kind, targetId);
+      if (found) return found;
+      throw new AppError({
+        code: "traces.share_token_taken",
+        kind: "conflict",
+        message: "This share token is taken. Send another, or none.",
+      });
+    },
+    find: (workspaceId: string, kind: ShareKind, targetId: string): Promise<Share | undefined> =>
+      findShareOf(sql, workspaceId, kind, targetId),
+    unshare: (workspaceId: string, kind: ShareKind, targetId: string): Promise<void> =>
+      deleteShare(sql, workspaceId, kind, targetId),
+    /** What a token opens. The same answer for one that never was and one that was taken back. */
+    async open(token: string, kind: ShareKind): Promise<Share> {
+      const found = await findShare(sql, token, kind);
+      if (!found) throw notShared();
+      return found;
+    },
+  };
+}
+
+export function notShared(): AppError {
+  return new AppError({
+    code: "traces.not_shared",
+    kind: "not_found",
+    message: "Nothing is shared under this token. It may have been taken back; ask for a new link.",
+  });
+}
