@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestApp, type TestApp } from "./support/app.ts";
+import { rolesThatDiffer } from "./support/security-roles.ts";
 import { scopesThatDiffer } from "./support/security-scopes.ts";
 import { describeSecurity, openSignInRoutes } from "./support/security-suite.ts";
+import { describeTenants } from "./support/security-tenants.ts";
 
 /** Every route that answers without a credential. Adding one here is a decision, not an accident. */
 const openRoutes = [
@@ -65,11 +67,34 @@ for (const agentRoutes of ["open on loopback", "closed"] as const) {
   });
 }
 
+describeTenants(() => createTestApp({ agentAuthRequired: true }));
+
 let app: TestApp;
 beforeAll(async () => {
   app = await createTestApp();
 });
 afterAll(() => app?.stop());
+
+test("every route asks for the role that the lists name", () => {
+  expect(rolesThatDiffer(app.app.routes)).toEqual([]);
+});
+
+test("a viewer's command that changes something is refused", async () => {
+  const { body: key } = await app.call<{ key: string }>("POST", "/v2/api-keys", {
+    body: { name: "viewer", role: "viewer" },
+  });
+  const thread = await app.call<{ thread_id: string }>("POST", "/threads", { body: {} });
+  for (const method of ["run.start", "input.respond", "input.inject", "state.fork"]) {
+    const { body } = await app.call("POST", `/threads/${thread.body.thread_id}/commands`, {
+      body: { id: 1, method, params: { assistant_id: "echo", input: {} } },
+      headers: { "x-api-key": key.key },
+    });
+    expect([method, body]).toEqual([
+      method,
+      expect.objectContaining({ type: "error", error: "permission_denied" }),
+    ]);
+  }
+});
 
 test("every route asks for the scope of its area", () => {
   expect(scopesThatDiffer(app.app.routes)).toEqual([]);

@@ -85,7 +85,7 @@ function hasDetail(text: string): boolean {
 /** Which headers, without the keys in them. */
 function describeHeaders({ headers, host, fill }: Probe): string {
   const names = Object.entries(headers).map(([name, value]) =>
-    name === "x-api-key" ? name : `${name}: ${value}`,
+    ["x-api-key", "cookie", "authorization"].includes(name) ? name : `${name}: ${value}`,
   );
   return [...names, ...(host ? [`host: ${host}`] : []), ...(fill ? [`ids: ${fill}`] : [])].join(", ");
 }

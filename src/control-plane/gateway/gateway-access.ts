@@ -4,12 +4,10 @@ import { type Authorize, checkDemand } from "../../platform/http/access.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { isKey } from "../../platform/http/carried-key.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
+import { onlyReads } from "./reading.ts";
 import { allCredentials, type CallerFacts } from "./request-headers.ts";
 import type { Target } from "./target.ts";
 import type { Targets } from "./targets.ts";
-
-/** Searches are reads although they are posted. */
-const reading = /\/(search|count|history|batch\/get|list)$/;
 
 export type Admission = CallerFacts & { target: Target };
 
@@ -119,8 +117,7 @@ function isFollowedLink(method: string, headers: Headers): boolean {
 }
 
 function requireRole(caller: Caller, { method, path }: AdmissionRequest): void {
-  const isRead = method === "GET" || method === "HEAD" || reading.test(path);
-  if (!isRead) checkDemand(caller, { role: "editor", scope: "runs" });
+  if (!onlyReads(method, path)) checkDemand(caller, { role: "editor", scope: "runs" });
 }
 
 /** The keyless caller of this machine may use every workspace's deployments: the machine is theirs. */

@@ -40,7 +40,8 @@ async function connect(client: Client, options: UpgradeOptions): Promise<void> {
   refuseOtherProtocols(request);
   const { remoteAddress: peer } = request.socket;
   const ownOrigin = way.prefix === "" ? options.origins.urlOf(way.slug) : null;
-  const asked = { slug: way.slug, method: "POST", path: way.path, headers, ownOrigin, peer };
+  // Commands come over it later, so it is never only a read, wherever it leads.
+  const asked = { slug: way.slug, method: "CONNECT", path: way.path, headers, ownOrigin, peer };
   const admission = await admit(asked, options);
   const { instance } = admission.target;
   if (!instance) throw notServing(admission.target);

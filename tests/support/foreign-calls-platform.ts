@@ -1,0 +1,179 @@
+import {
+  created,
+  exists,
+  type ForeignCall,
+  type ForeignCalls,
+  json,
+  lookUp,
+  search,
+  unreachable,
+} from "./foreign-call.ts";
+import type { TenantIds } from "./tenant-resources.ts";
+
+const noPicker: ForeignCall = { owner: { status: 404, why: "there are no picker sessions" } };
+const repositories: ForeignCall = { owner: unreachable(502) };
+const revisionOf = (ids: TenantIds) => ({
+  revision_source: "internal_source",
+  source_config: { integration_id: ids.integrationId, listener_id: ids.listenerId },
+  source_revision_config: { source_tarball_path: ids.uploadPath },
+});
+const notUploaded = { status: 400, why: "nothing was uploaded there yet" };
+const logQuery = json(() => ({ limit: 10 }));
+
+/** Workspaces, deployments and accounts. */
+export const platformCalls: ForeignCalls = {
+  // Workspaces
+  "POST /v2/api-keys": {
+    ...json((ids) => ({ name: "x", role: "viewer", user_id: ids.userId, workspace_id: ids.workspaceId })),
+    refusal: 422,
+  },
+  "PATCH /v2/workspaces/{workspace_id}": json(() => ({ name: "Renamed" })),
+  "PATCH /v2/members/{user_id}": json(() => ({ role: "editor" })),
+  "PATCH /v2/auth/sessions/current": {
+    ...json((ids) => ({ workspace_id: ids.workspaceId })),
+    owner: { status: 403, why: "a key has no session" },
+  },
+  "DELETE /v2/workspaces/{workspace_id}": { turn: 11, owner: { status: 409, why: "it has deployments" } },
+  "DELETE /v2/members/{user_id}": { turn: 10 },
+  "GET /v2/auth/sessions": lookUp((ids) => ({ user_id: ids.userId })),
+  "DELETE /v2/auth/sessions": lookUp((ids) => ({ user_id: ids.userId })),
+  "DELETE /v2/auth/sessions/{session_id}": { send: (ids) => ({ query: { user_id: ids.userId } }) },
+  "GET /v2/audit-events": lookUp((ids) => ({
+    user_id: ids.userId,
+    api_key_id: ids.keyId,
+    target_id: ids.deploymentId,
+  })),
+  "GET /v2/audit-events/export": lookUp((ids) => ({
+    user_id: ids.userId,
+    api_key_id: ids.keyId,
+    target_id: ids.deploymentId,
+  })),
+  // Deployments
+  "GET /v2/deployments": lookUp((ids) => ({ deployment_ids: ids.deploymentId })),
+  "DELETE /v2/deployments/{deployment_id}": { turn: 9 },
+  "DELETE /v2/deployments": {
+    ...lookUp((ids) => ({ deployment_ids: ids.deploymentId })),
+    turn: 10,
+    owner: { status: 404, why: "it is deleted already" },
+  },
+  "DELETE /v1/integrations/github/{integration_id}": {
+    turn: 10,
+    owner: { status: 409, why: "a deployment uses it" },
+  },
+  "POST /v2/deployments": {
+    ...json((ids) => ({
+      name: `made-${crypto.randomUUID()}`,
+      source: "github",
+      source_config: {
+        repo_url: ids.repositoryUrl,
+        integration_id: ids.integrationId,
+        listener_id: ids.listenerId,
+      },
+      source_revision_config: { repo_ref: "main" },
+    })),
+    refusal: 400,
+    without: { source_tarball_path: "is for a deployment that exists; see the routes of revisions" },
+  },
+  "PATCH /v2/deployments/{deployment_id}": { ...json(revisionOf), refusal: 400, owner: notUploaded },
+  "POST /v2/deployments/{deployment_id}/revisions": { ...json(revisionOf), refusal: 400, owner: notUploaded },
+  "POST /v2/deployments/{deployment_id}/push-token": {
+    owner: { status: 400, why: "there is no registry" },
+  },
+  "POST /v2/deployments/{deployment_id}/revisions/{revision_id}/interrupt": {
+    owner: { status: 409, why: "the other spelling of the route has done it" },
+  },
+  "GET /v2/deployments/{deployment_id}/logs": {
+    send: (ids) => ({ query: { run_id: ids.runId } }),
+    free: ["runId"],
+  },
+  "GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs": {
+    send: (ids) => ({ query: { run_id: ids.runId, type: "build" } }),
+    free: ["runId"],
+  },
+  "PATCH /v2/deployments/{deployment_id}/deployment-tier": json(() => ({ deployment_tier: "DEDICATED_S" })),
+  "PATCH /v2/deployments/{deployment_id}/resource-tiers": json(() => ({ compute_tier: "DEDICATED_S" })),
+  "POST /v1/projects/{deployment_id}/revisions/{revision_id}/build_logs": logQuery,
+  "POST /v1/projects/{deployment_id}/revisions/{revision_id}/deploy_logs": logQuery,
+  "POST /v1/projects/{deployment_id}/deploy_logs": logQuery,
+  "GET /v2/deployment-logs": lookUp((ids) => ({
+    deployment_id: ids.deploymentId,
+    revision_id: ids.revisionId,
+    log_type: "BUILD",
+    run_id: ids.runId,
+  })),
+  "GET /v2/deployments/{deployment_id}/logs/stream": {
+    send: (ids) => ({ query: { revision_id: ids.revisionId, type: "build", run_id: ids.runId } }),
+    free: ["runId"],
+  },
+  "PUT /v2/uploads/{deployment_id}/{file}": { send: () => ({ body: "no token" }) },
+  "POST /v1/integrations/github/{integration_id}/webhook": json(() => ({ ref: "refs/heads/main" })),
+  "GET /v1/integrations/github/{integration_id}/repos": repositories,
+  "GET /v1/integrations/forge/github/{integration_id}/repos": repositories,
+  "GET /v2/integrations/github/installations/{integration_id}/repositories": repositories,
+  "GET /v2/integrations/forge-github/installations/{integration_id}/repositories": repositories,
+  "GET /v2/integrations/github/picker-sessions/{session_id}": noPicker,
+  "GET /v2/integrations/forge-github/picker-sessions/{session_id}": noPicker,
+  "POST /v2/integrations/github/picker-sessions/{session_id}/selection": noPicker,
+  "POST /v2/integrations/forge-github/picker-sessions/{session_id}/selection": noPicker,
+  "PATCH /v2/listeners/{listener_id}": json(() => ({ version: "2" })),
+  // Accounts
+  "GET /v2/auth/platform-providers/{provider_id}": {
+    owner: { status: 404, why: "it is the workspace's and not the platform's" },
+  },
+  "POST /v2/auth/providers": created((ids) => ({
+    provider_id: ids.providerId,
+    name: "mine",
+    client_id: "x",
+    client_secret: "y",
+    auth_url: "http://127.0.0.1:9/authorize",
+    token_url: "http://127.0.0.1:9/token",
+  })),
+  "POST /v2/auth/providers/mcp-discover": {
+    ...created((ids) => ({
+      provider_id: ids.providerId,
+      name: "mine",
+      mcp_server_url: "http://127.0.0.1:9/mcp",
+    })),
+    owner: exists,
+  },
+  "PATCH /v2/auth/providers/{provider_id}": json(() => ({ name: "renamed" })),
+  "POST /v2/auth/authenticate": {
+    ...json((ids) => ({
+      provider: ids.providerId,
+      agent_id: ids.agentId,
+      user_id: ids.userId,
+      token_id: ids.tokenId,
+      scopes: [],
+    })),
+    free: ["agentId", "userId"],
+  },
+  "POST /v2/auth/callback/{provider_id}": {
+    ...json((ids) => ({ state: ids.oauthState, code: "x" })),
+    refusal: 400,
+    owner: unreachable(502),
+  },
+  // Says only that the consent cannot come to an end, as for an id that names nothing.
+  "GET /v2/auth/wait/{auth_id}": {
+    send: () => ({ query: { timeout: "0" } }),
+    outcome: "finds nothing",
+  },
+  "DELETE /v2/auth/providers/{provider_id}": { turn: 10 },
+  "DELETE /v2/auth/agents/{agent_id}/connections/{connection_id}": { turn: -1 },
+  "GET /v2/auth/tokens": lookUp((ids) => ({ provider_id: ids.providerId })),
+  "DELETE /v2/auth/tokens": { ...lookUp((ids) => ({ provider_id: ids.providerId })), turn: 9 },
+  "PATCH /v2/auth/tokens/{token_id}/metadata": json(() => ({ provider_account_label: "mine" })),
+  "GET /v2/auth/tokens/exists": lookUp((ids) => ({ provider_id: ids.providerId })),
+  "POST /v2/auth/tokens/exists/batch": search((ids) => ({ provider_ids: [ids.providerId] })),
+  "POST /v2/auth/tokens/import": json((ids) => ({ provider_id: ids.providerId, access_token: "mine" })),
+  // Names of agents are free: each workspace has its own agent of that name.
+  "GET /v2/auth/agents/{agent_id}/connections": { outcome: "finds nothing" },
+  "POST /v2/auth/agents/{agent_id}/connections": {
+    ...json((ids) => ({ oauth_token_id: ids.tokenId })),
+    free: ["agentId"],
+  },
+  "POST /v2/auth/agents/{agent_id}/providers/{provider_id}/tokens": {
+    ...json(() => ({ access_token: "mine" })),
+    free: ["agentId"],
+  },
+  "GET /v2/auth/token-events": lookUp((ids) => ({ provider_id: ids.providerId })),
+};
