@@ -156,7 +156,7 @@ async function insertRuns({ sql }: Database, { from, to, runs, end }: Slice): Pr
       case when failed then 'Error: it broke' end,
       '{"metadata":{"user_id":"user-' || u.number || '"},"runtime":{"sdk":"bench","library":"bench"}}',
       question.inputs | reply.outputs | ${bitText('{"question":"')}::bit(${bits}) | ${bitText('{"answer":"')}::bit(${bits})
-        | ${bitText(rareWord)}::bit(${bits}) & case when i % 20000 = 99 then ~ 0::bit(${bits}) else 0::bit(${bits}) end
+        | (${bitText(rareWord)}::bit(${bits}) & case when i % 20000 = 99 then ~ 0::bit(${bits}) else 0::bit(${bits}) end)
     from (
       select i, md5('run' || i)::uuid as id, md5('run' || i / 10 * 10)::uuid as trace,
         ${end.toISOString()}::timestamptz - make_interval(secs => (${runs} - i) * ${stepSeconds}::float8) as start,
