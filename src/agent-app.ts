@@ -198,7 +198,8 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
       webhooks,
       configurableHeaders: file.http?.configurable_headers ?? undefined,
       defaultConfigs,
-      callProject: project.httpApp && ((request) => inner(request, { projectOnly: true })),
+      callProject:
+        project.httpApp && ((request) => globals.outside(() => inner(request, { projectOnly: true }))),
       threadTtl: ttl?.default_ttl ? { minutes: ttl.default_ttl, strategy: ttl.strategy ?? "delete" } : null,
       sweepIntervalMs: ttl?.sweep_interval_minutes ? ttl.sweep_interval_minutes * 60_000 : undefined,
       sweepLimit: ttl?.sweep_limit ?? undefined,

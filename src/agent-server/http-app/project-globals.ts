@@ -14,6 +14,8 @@ export type ProjectGlobals = {
   serve(fetch: Fetch): void;
   /** Whether the request under way was made by the project's own code, in this process. */
   isInProcess(): boolean;
+  /** Runs work that may have begun with such a request, but is not one. */
+  outside<T>(work: () => T): T;
   remove(): void;
 };
 
@@ -42,6 +44,7 @@ export function installProjectGlobals(logger: Logger): ProjectGlobals {
       serving = target;
     },
     isInProcess: () => inProcess.getStore() === true,
+    outside: (work) => inProcess.exit(work),
     remove() {
       for (const [key, value] of before) {
         if (value === undefined) delete global[key];
