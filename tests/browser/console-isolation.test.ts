@@ -18,8 +18,6 @@ describe("the deployments page", () => {
     await page.text("Code of all workspaces runs as one user").waitFor();
     expect(await page.violations()).toEqual([]);
     expect(await page.overflowing()).toEqual([]);
-    await page.page.setViewportSize({ width: 1280, height: 860 });
-    if (process.env.TEST_SCREENSHOT) await page.page.screenshot({ path: process.env.TEST_SCREENSHOT });
     expect(page.errors).toEqual([]);
   });
 });

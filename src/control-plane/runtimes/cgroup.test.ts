@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import pino from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
-import { limitProcess, planGroups } from "./cgroup.ts";
+import { createProcessLimits, planGroups } from "./cgroup.ts";
 
 const both = { memoryBytes: 268_435_456, cpus: 0.5 };
 
@@ -62,7 +62,7 @@ describe("setting them", () => {
     const tree = join(root.path, "whole");
     await mkdir(tree);
     await writeFile(join(tree, "cgroup.controllers"), "cpuset cpu io memory pids\n");
-    await limitProcess("server", 4711, both, logger, tree);
+    await createProcessLimits(logger, tree)("server", 4711, both);
     const read = (file: string) => readFile(join(tree, "treadle/server", file), "utf8");
     expect([await read("memory.max"), await read("cpu.max"), await read("cgroup.procs")]).toEqual([
       "268435456",
@@ -72,13 +72,18 @@ describe("setting them", () => {
     expect(lines).toEqual([]);
   });
 
-  it("says so where it cannot, and lets the server run", async () => {
+  it("says so once where it cannot, and lets the servers run", async () => {
     const tree = join(root.path, "poor");
     await mkdir(tree);
     await writeFile(join(tree, "cgroup.controllers"), "pids\n");
-    await limitProcess("server", 4711, both, logger, tree);
+    const limit = createProcessLimits(logger, tree);
+    await limit("unlimited", 4710, { memoryBytes: null, cpus: null });
+    expect(lines).toEqual([]);
+    for (const name of ["server", "another", "the first again"]) await limit(name, 4711, both);
+    expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0]!)).toMatchObject({
-      msg: expect.stringContaining("runs without them"),
+      instance: "server",
+      msg: expect.stringContaining("run without them"),
       reason: "cgroup v2 has no memory and no cpu controller here",
     });
   });

@@ -44,26 +44,46 @@ export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: 
 
 const group = (folder: string, settings: Group["settings"]): Group => ({ folder, settings });
 
-/** Limits a process where the machine's control groups are writable; elsewhere it says so at each start. */
-export async function limitProcess(
+export type LimitProcess = (name: string, pid: number, resources: Resources) => Promise<void>;
+
+/**
+ * Limits processes where the machine's control groups are writable. Elsewhere the reason is the machine's, so it is a
+ * warning once: for the first server that asks for a limit, not for each.
+ */
+export function createProcessLimits(logger: Logger, root = mountedAt): LimitProcess {
+  let told = false;
+  return async (name, pid, resources) => {
+    const reason = await limitProcess(name, pid, resources, root);
+    if (reason === null) return;
+    const facts = { instance: name, reason, ...resources };
+    if (told) logger.debug(facts, "the server runs without its limits of memory and CPU");
+    else {
+      logger.warn(
+        facts,
+        "memory and CPU limits cannot be set on this machine: servers of deployments run without them",
+      );
+    }
+    told = true;
+  };
+}
+
+/** Null when it was done, or nothing was to be done; else why it could not be. */
+async function limitProcess(
   name: string,
   pid: number,
   resources: Resources,
-  logger: Logger,
-  root = mountedAt,
-): Promise<void> {
-  if (resources.memoryBytes === null && resources.cpus === null) return;
+  root: string,
+): Promise<string | null> {
+  if (resources.memoryBytes === null && resources.cpus === null) return null;
   try {
     for (const { folder, settings } of planGroups(await readLayout(root), name, resources)) {
       await mkdir(join(root, folder), { recursive: true });
       for (const [file, value] of settings) await writeFile(join(root, folder, file), value);
       if (folder.endsWith(name)) await writeFile(join(root, folder, "cgroup.procs"), String(pid));
     }
+    return null;
   } catch (error) {
-    logger.warn(
-      { instance: name, reason: errorMessage(error), ...resources },
-      "memory and CPU limits cannot be set on this machine: the server runs without them",
-    );
+    return errorMessage(error);
   }
 }
 

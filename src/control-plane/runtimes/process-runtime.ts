@@ -10,7 +10,7 @@ import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
 import { packageMounts } from "../sandbox/machine-mounts.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Walls } from "../sandbox/walls.ts";
-import { limitProcess, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
+import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
 import { createExitWatch } from "./exit-watch.ts";
 import { outOfMemory, portTaken } from "./instance.ts";
 import {
@@ -53,6 +53,7 @@ export function createProcessRuntime({
   const exits = createExitWatch();
   const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;
   let ownMounts: Promise<Mount[]> | undefined;
+  const limitProcess = createProcessLimits(logger);
 
   return {
     name: "process",
@@ -165,7 +166,7 @@ export function createProcessRuntime({
     }
     const pid = child.pid!;
     child.unref();
-    await limitProcess(spec.instanceId, pid, spec.resources, logger);
+    await limitProcess(spec.instanceId, pid, spec.resources);
     enclosed.begin();
     const identity = await identify(pid);
     // Gone already: there is nobody to confuse it with, and its end is reported the usual way.
