@@ -195,6 +195,27 @@ create table auth_connections (
 );
 CREATE INDEX auth_connections_token ON public.auth_connections USING btree (oauth_token_id);
 
+create table auth_pending_revocations (
+  id uuid not null,
+  workspace_id uuid not null,
+  provider uuid not null,
+  owner_id uuid not null,
+  token_id uuid not null,
+  subject text default ''::text not null,
+  agent_id text default ''::text not null,
+  provider_account_label text,
+  scopes text[] default '{}'::text[] not null,
+  source text not null,
+  access_token_sealed text not null,
+  refresh_token_sealed text,
+  created_at timestamp with time zone default now() not null,
+  constraint auth_pending_revocations_pkey PRIMARY KEY (id),
+  constraint auth_pending_revocations_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
+  constraint auth_pending_revocations_provider_fkey FOREIGN KEY (provider) REFERENCES auth_providers(id) ON DELETE CASCADE,
+  constraint auth_pending_revocations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX auth_pending_revocations_provider ON public.auth_pending_revocations USING btree (provider);
+
 create table auth_providers (
   id uuid not null,
   organization_id uuid not null,

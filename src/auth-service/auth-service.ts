@@ -27,6 +27,7 @@ import { createProviderService, removeProviderJobKind } from "./providers/provid
 import { connectionRoutes } from "./tokens/connection-routes.ts";
 import { createConnectionService } from "./tokens/connection-service.ts";
 import { createDepartures, type Departures, removeDepartedJobKind } from "./tokens/departure-service.ts";
+import { createPendingRevocations, revokePendingJobKind } from "./tokens/pending-revocation-service.ts";
 import { tokenEventRoutes } from "./tokens/token-event-routes.ts";
 import { createTokenEventService, deliverEventJobKind } from "./tokens/token-event-service.ts";
 import { createTokenLeases } from "./tokens/token-lease-service.ts";
@@ -94,9 +95,10 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
   const events = createTokenEventService({ ...ground, checkEndpoint });
   const leases = createTokenLeases({ database });
   const refresh = createTokenRefresh({ ...ground, client, providers, events, leases });
-  const tokens = createTokenService({ ...ground, providers, events });
   const revocation = createTokenRevocation({ guard, client });
-  const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation });
+  const pending = createPendingRevocations({ ...ground, providers, events, revocation });
+  const tokens = createTokenService({ ...ground, providers, events, pending });
+  const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation, pending });
   const departures = createDepartures({ ...ground, removal });
   const connections = createConnectionService({ ...ground, tokens, removal });
   const authorizations = createAuthorizationService({ ...ground, providers, refresh, platformOrganization });
@@ -119,6 +121,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
       [removeProviderJobKind]: removal.removeProvider,
       [removeDepartedJobKind]: departures.remove,
       [findRevocationJobKind]: consents.findRevocation,
+      [revokePendingJobKind]: pending.revoke,
       [deliverEventJobKind]: events.deliver,
     },
     recurring: [

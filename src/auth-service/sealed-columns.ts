@@ -12,6 +12,14 @@ export function refreshTokenContext(id: string): string {
   return `auth_tokens:${id}:refresh_token`;
 }
 
+export function pendingAccessTokenContext(id: string): string {
+  return `auth_pending_revocations:${id}:access_token`;
+}
+
+export function pendingRefreshTokenContext(id: string): string {
+  return `auth_pending_revocations:${id}:refresh_token`;
+}
+
 export function codeVerifierContext(id: string): string {
   return `auth_authorizations:${id}:code_verifier`;
 }
@@ -34,6 +42,18 @@ export const authServiceSealedColumns: readonly SealedColumn[] = [
   },
   { table: "auth_tokens", idColumns: ["id"], column: "access_token_sealed", context: accessTokenContext },
   { table: "auth_tokens", idColumns: ["id"], column: "refresh_token_sealed", context: refreshTokenContext },
+  {
+    table: "auth_pending_revocations",
+    idColumns: ["id"],
+    column: "access_token_sealed",
+    context: pendingAccessTokenContext,
+  },
+  {
+    table: "auth_pending_revocations",
+    idColumns: ["id"],
+    column: "refresh_token_sealed",
+    context: pendingRefreshTokenContext,
+  },
   {
     table: "auth_authorizations",
     idColumns: ["id"],

@@ -67,7 +67,7 @@ async function waitForConsent(
         signal,
       });
       if (status === "completed") return;
-      if (status === "not_found")
+      if (status !== "pending" && status !== "timeout")
         throw notConnected(providerId, detail ?? "the consent was refused, or it is too old");
     }
   });

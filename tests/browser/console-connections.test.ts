@@ -174,7 +174,7 @@ describe("what an agent asked for", () => {
     await page.page.getByRole("dialog").getByRole("button", { name: "Decline" }).click();
     await page.text("One consent waits for you").waitFor({ state: "detached" });
     const waited = await running.app.call("GET", `/v2/auth/wait/${pending.auth_id}?timeout=0`);
-    expect(waited.body).toMatchObject({ status: "not_found", detail: expect.stringContaining("declined") });
+    expect(waited.body).toMatchObject({ status: "denied", detail: expect.stringContaining("declined") });
 
     await authenticate({ agent_id: "calendar-helper" });
     await page.text("One consent waits for you").waitFor();

@@ -169,7 +169,7 @@ describe("in a browser", () => {
     await page.getByText("You did not give your consent").waitFor();
     const waited = await app.call("GET", `/v2/auth/wait/${pending.auth_id}?timeout=5`);
     expect(waited.body).toMatchObject({
-      status: "not_found",
+      status: "denied",
       detail: expect.stringContaining("access_denied"),
     });
   }, 60_000);

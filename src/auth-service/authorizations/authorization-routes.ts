@@ -47,7 +47,7 @@ const authenticateResponse = z
 
 const waitResponse = z
   .object({
-    status: z.enum(["completed", "pending", "timeout", "not_found"]),
+    status: z.enum(["completed", "pending", "timeout", "not_found", "denied", "failed"]),
     token: z.string().optional(),
     expires_at: z.iso.datetime().nullable().optional(),
     detail: z.string().optional(),
@@ -107,7 +107,7 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         operationId: "wait_for_authorization",
         summary: "Wait until a consent is given",
         description:
-          "Answers as soon as it is, and with `timeout` after `timeout` seconds. Only for who started it.",
+          "Answers as soon as it is, and with `timeout` after `timeout` seconds. `denied`: somebody said no. `failed`: the provider did not complete it. `not_found`: there is none, or it has expired. Only for who started it.",
         tag,
         access: writes,
         audit: {

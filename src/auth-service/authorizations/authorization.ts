@@ -36,6 +36,11 @@ export const authorizationLifeMs = 60 * 60_000;
 /** What is kept about a consent that somebody put off. */
 export const declined = "declined";
 
+/** Somebody said no: the person at the provider, or whoever put the consent off here. */
+export function isDenied(failure: string | null): boolean {
+  return failure === declined || failure === "access_denied";
+}
+
 /** `state` names the request and proves, by its random part, that it comes from whoever got the consent URL. */
 export function formatState(authId: string, secret: string): string {
   return `${authId}.${secret}`;
@@ -104,6 +109,13 @@ export function notTheInitiator(): AppError {
 }
 
 export function consentFailed(failure: string): AppError {
+  if (isDenied(failure)) {
+    return new AppError({
+      code: "authorization.denied",
+      kind: "invalid",
+      message: `The consent was denied (${failure}). Nothing was connected. Start again if it is wanted after all.`,
+    });
+  }
   return new AppError({
     code: "authorization.refused",
     kind: "invalid",

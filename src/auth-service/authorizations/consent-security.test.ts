@@ -132,6 +132,21 @@ describe("the person", () => {
     expect((await wait(app.admin)).body.status).toBe("completed");
   });
 
+  it("who denies is told to have denied, and so is who waits", async () => {
+    const pending = await startConsent(app, { force_new: true });
+    const state = new URL(pending.url).searchParams.get("state");
+    const answer = await app.call("POST", "/v2/auth/callback/test", {
+      body: { state, error: "access_denied" },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining("denied") } });
+    const waited = await app.call("GET", `/v2/auth/wait/${pending.auth_id}?timeout=0`);
+    expect(waited.body).toMatchObject({ status: "denied" });
+    const broken = await startConsent(app, { force_new: true });
+    const other = new URL(broken.url).searchParams.get("state");
+    await app.call("POST", "/v2/auth/callback/test", { body: { state: other, error: "server_error" } });
+    expect((await app.call("GET", `/v2/auth/wait/${broken.auth_id}?timeout=0`)).body.status).toBe("failed");
+  });
+
   it("of another workspace sees neither the consent nor the token", async () => {
     const { tokenId, authId } = await connect(app, { force_new: true });
     const second = await app.call("POST", "/v2/workspaces", { body: { name: "Second" } });

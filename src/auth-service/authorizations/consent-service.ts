@@ -23,6 +23,7 @@ import {
   consentNotFound,
   declined,
   failureOf,
+  isDenied,
   isStateOf,
   notTheInitiator,
   parseState,
@@ -46,7 +47,7 @@ export type CallbackAnswer = {
 export type WaitOutcome =
   | { status: "completed"; token: string; expiresAt: Date | null }
   | { status: "pending" | "timeout" }
-  | { status: "not_found"; detail: string };
+  | { status: "not_found" | "denied" | "failed"; detail: string };
 
 /** How a consent stands, for pages: they need no token, so they get none. */
 export type ConsentView = {
@@ -188,7 +189,9 @@ export function createConsentService(options: {
       return { status: "not_found", detail: "There is no such consent, or it has expired." };
     }
     if (found.status === "failed") {
-      return { status: "not_found", detail: `The consent was not given: ${found.failure}.` };
+      return isDenied(found.failure)
+        ? { status: "denied", detail: `The consent was denied: ${found.failure}.` }
+        : { status: "failed", detail: `The provider did not complete the consent: ${found.failure}.` };
     }
     if (found.status === "completed") {
       const token = found.token_id && (await findToken(database.sql, caller.workspaceId, found.token_id));

@@ -37,6 +37,19 @@ describe("describeOAuthFailure", () => {
     expect(failure.cause).toBeUndefined();
   });
 
+  it.each([
+    [500, "oops"],
+    [502, { error: "server_error" }],
+    [503, { error: "temporarily_unavailable" }],
+  ])("a provider's %i is called a provider's %i, not a wrong address", async (status, body) => {
+    const failure = await describeAnswer(status, body);
+    expect(failure.code).toBe("oauth.provider_failed");
+    expect(failure.message).toContain(
+      `provider.example failed: it answered the refresh of a token with status ${status}`,
+    );
+    expect(failure.message).not.toContain("addresses");
+  });
+
   it("passes a plain explanation on, and nothing that looks like a secret", async () => {
     const said = async (error_description: string) =>
       (await describeAnswer(400, { error: "invalid_request", error_description })).message;

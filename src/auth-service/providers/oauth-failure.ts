@@ -34,6 +34,26 @@ export class OAuthFailure extends AppError {
   }
 }
 
+/** The network's own failures, before anything was said. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof AppError && (error.kind === "bad_gateway" || error.code === "network.name_unknown");
+}
+
+/** The provider's own failure: its client did nothing wrong, and later it may work. */
+export function providerFailed(host: string, step: string, status: number, error?: string): OAuthFailure {
+  const said = error === undefined ? "" : ` (${error})`;
+  const what = status === 429 ? "has too much to do" : "failed";
+  return new OAuthFailure({
+    failure: "unreachable",
+    code: "oauth.provider_failed",
+    message: `${host} ${what}: it answered ${step} with status ${status}${said}. Try again later; if it stays so, ask the provider.`,
+    providerError: error ?? null,
+  });
+}
+
+const isOverload = (status: number | undefined): status is number =>
+  status !== undefined && (status >= 500 || status === 429);
+
 /** Besides `invalid_grant`: what well-known providers say instead. */
 const deadGrantErrors = new Set([
   "invalid_grant",
@@ -58,15 +78,17 @@ export function describeOAuthFailure(
   if (thrown instanceof OAuthFailure) return thrown;
   if (thrown instanceof AppError) {
     // Refused by the guard: the caller's mistake, said in its own words.
-    if (thrown.kind !== "bad_gateway" && thrown.code !== "network.name_unknown") return thrown;
+    if (!isUnreachable(thrown)) return thrown;
     return new OAuthFailure({ failure: "unreachable", code: "oauth.unreachable", message: thrown.message });
   }
   if (thrown instanceof oauth.ResponseBodyError) {
     const error = errorCodePattern.test(thrown.error) ? thrown.error : "an error it did not name properly";
     const why = safeDescription(thrown.error_description, context.secrets);
-    const overloaded = thrown.status >= 500 || thrown.status === 429 || error === "temporarily_unavailable";
+    if (isOverload(thrown.status) && !deadGrantErrors.has(error))
+      return providerFailed(host, step, thrown.status, error);
+    const later = error === "temporarily_unavailable";
     return new OAuthFailure({
-      failure: deadGrantErrors.has(error) ? "grant" : overloaded ? "unreachable" : "refused",
+      failure: deadGrantErrors.has(error) ? "grant" : later ? "unreachable" : "refused",
       code: "oauth.refused",
       message: `${host} refused ${step}: ${error}${why === null ? "" : ` (${why})`}.`,
       providerError: error,
@@ -82,10 +104,10 @@ export function describeOAuthFailure(
   }
   if (thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.UnsupportedOperationError) {
     const status = thrown.cause instanceof Response ? thrown.cause.status : undefined;
-    const overloaded = status !== undefined && (status >= 500 || status === 429);
+    if (isOverload(status)) return providerFailed(host, step, status);
     const said = status === undefined ? "" : ` (status ${status})`;
     return new OAuthFailure({
-      failure: overloaded ? "unreachable" : "unusable",
+      failure: "unusable",
       code: "oauth.unusable_answer",
       message: `${host} gave an answer to ${step} that is not OAuth${said}. Check the provider's addresses.`,
     });

@@ -238,6 +238,50 @@ describe("PATCH /v2/auth/providers/{provider_id}", () => {
     expect((await patch(moved)).status).toBe(409);
     expect((await patch({ name: "Still fine" })).status).toBe(200);
   });
+
+  it("200: null clears a field, or puts it back to its default", async () => {
+    const more = {
+      revocation_url: "https://provider.invalid/revoke",
+      uses_pkce: true,
+      token_endpoint_auth_method: "client_secret_basic",
+      authorization_params: { access_type: "offline" },
+      allowed_redirect_uris: ["https://app.invalid/done"],
+    };
+    expect((await post(manual("cleared", more))).body).toMatchObject(more);
+    const cleared = {
+      revocation_url: null,
+      uses_pkce: null,
+      token_endpoint_auth_method: null,
+      authorization_params: null,
+      allowed_redirect_uris: null,
+      client_secret: null,
+    };
+    const answer = await app.call("PATCH", "/v2/auth/providers/cleared", { body: cleared });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      revocation_url: null,
+      uses_pkce: false,
+      token_endpoint_auth_method: "client_secret_post",
+      authorization_params: null,
+      allowed_redirect_uris: [],
+    });
+    const [row] = await app.database.query<{ client_secret_sealed: string | null }>(
+      {
+        name: "test_cleared_secret",
+        text: "select client_secret_sealed from auth_providers where provider_id = 'cleared'",
+      },
+      [],
+    );
+    expect(row).toEqual({ client_secret_sealed: null });
+  });
+
+  it("422: what a provider cannot be without is not cleared", async () => {
+    expect((await post(manual("needed"))).status).toBe(200);
+    for (const field of ["name", "client_id", "auth_url", "token_url"]) {
+      const answer = await app.call("PATCH", "/v2/auth/providers/needed", { body: { [field]: null } });
+      expect(answer.status).toBe(422);
+    }
+  });
 });
 
 describe("private addresses, where the operator does not allow them", () => {

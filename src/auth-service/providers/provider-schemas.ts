@@ -71,19 +71,23 @@ export const providerCreateRequest = z
   .meta({ id: "OAuthProviderCreateRequest" });
 export type ProviderCreateRequest = z.output<typeof providerCreateRequest>;
 
+/** What is left out stays; null clears it, or puts it back to what it is when nobody names it. */
 export const providerUpdateRequest = z
   .object({
-    name: name.nullish(),
-    client_id: clientId.nullish(),
-    client_secret: clientSecret.nullish().describe("Never returned; left out or null: it stays."),
-    auth_url: endpointUrl.nullish(),
-    token_url: endpointUrl.nullish(),
-    revocation_url: endpointUrl.nullish(),
-    uses_pkce: z.boolean().nullish(),
-    code_challenge_method: z.literal("S256").nullish(),
-    token_endpoint_auth_method: z.enum(authMethods).nullish(),
-    authorization_params: authorizationParams.nullish(),
-    allowed_redirect_uris: redirectUris.nullish(),
+    name: name.optional(),
+    client_id: clientId.optional(),
+    client_secret: clientSecret.nullish().describe("Never returned. Null: the client has none from now on."),
+    auth_url: endpointUrl.optional(),
+    token_url: endpointUrl.optional(),
+    revocation_url: endpointUrl.nullish().describe("Null: from the template or the server's metadata again."),
+    uses_pkce: z.boolean().nullish().describe("Null: the template's, else false."),
+    code_challenge_method: z.literal("S256").nullish().describe("Null: S256."),
+    token_endpoint_auth_method: z
+      .enum(authMethods)
+      .nullish()
+      .describe("Null: the template's, else client_secret_post."),
+    authorization_params: authorizationParams.nullish().describe("Null: none."),
+    allowed_redirect_uris: redirectUris.nullish().describe("Null: none besides the server's own."),
   })
   .meta({ id: "OAuthProviderUpdateRequest" });
 export type ProviderUpdateRequest = z.output<typeof providerUpdateRequest>;
@@ -167,6 +171,7 @@ export function toProviderView(provider: Provider, publicUrl: string): z.input<t
 export function toTemplateView(template: ProviderTemplate, publicUrl: string): z.input<typeof templateView> {
   const {
     revocation,
+    revocation_ends_grant,
     issuer,
     scope_separator,
     assumed_life_seconds,

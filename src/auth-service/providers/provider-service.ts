@@ -126,21 +126,21 @@ export function createProviderService(options: {
 
     async update(caller, providerId, request) {
       const present = await getOwn(caller, providerId);
-      const given = Object.fromEntries(
-        Object.entries(request).filter(([name, value]) => value != null && name !== "client_secret"),
-      ) as Partial<Provider>;
-      const changed = { ...present, ...given };
+      const changed = { ...present, ...changesOf(present, request) };
       await checkEndpoints(changed, checkEndpoint, present);
       if (leavesItsServer(present, changed)) {
         if (await store.hasTokens(database.sql, present.id)) throw providerInUse();
-        if (present.client_secret_sealed !== null && request.client_secret == null) {
+        if (present.client_secret_sealed !== null && request.client_secret === undefined) {
           throw invalidField(
             ["body", "client_secret"],
             "must be given again: the address is another server's",
           );
         }
       }
-      const sealed = seal(present.id, request.client_secret) ?? present.client_secret_sealed;
+      const sealed =
+        request.client_secret === undefined
+          ? present.client_secret_sealed
+          : seal(present.id, request.client_secret);
       const stored = await store.updateProvider(
         database.sql,
         {
@@ -191,6 +191,25 @@ export function createProviderService(options: {
       return { ...provider, found_revocation_url: url, metadata_checked_at: now };
     },
   };
+}
+
+/** What the request names, with null put back to what it is when nobody names it. */
+function changesOf(present: Provider, request: ProviderUpdateRequest): Partial<Provider> {
+  const template = present.template === null ? undefined : findTemplate(present.template);
+  const { client_secret, ...fields } = request;
+  const unnamed: Partial<Provider> = {
+    revocation_url: null,
+    uses_pkce: template?.uses_pkce ?? false,
+    code_challenge_method: "S256",
+    token_endpoint_auth_method: template?.token_endpoint_auth_method ?? "client_secret_post",
+    authorization_params: null,
+    allowed_redirect_uris: [],
+  };
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, value ?? unnamed[name as keyof Provider]]),
+  );
 }
 
 async function discoverRevocation(client: OAuthClient, provider: Provider): Promise<string | null> {

@@ -19,6 +19,8 @@ export type ProviderTemplate = {
   token_url: string;
   issuer: string | null;
   revocation: { url: string; style: RevocationStyle } | null;
+  /** Revoking one token ends every token the person gave this client. */
+  revocation_ends_grant: boolean;
   uses_pkce: boolean;
   token_endpoint_auth_method: AuthMethod;
   authorization_params: Record<string, string>;
@@ -47,6 +49,7 @@ export function defineTemplate(given: TemplateDefaults): ProviderTemplate {
   return {
     issuer: null,
     revocation: null,
+    revocation_ends_grant: false,
     uses_pkce: true,
     token_endpoint_auth_method: "client_secret_post",
     authorization_params: {},

@@ -47,6 +47,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     auth_url: "https://discord.com/oauth2/authorize",
     token_url: "https://discord.com/api/oauth2/token",
     revocation: rfc7009("https://discord.com/api/oauth2/token/revoke"),
+    revocation_ends_grant: true,
     example_scopes: ["identify", "email"],
     userinfo_url: "https://discord.com/api/users/@me",
     identity_scopes: ["identify"],
@@ -68,6 +69,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     auth_url: "https://github.com/login/oauth/authorize",
     token_url: "https://github.com/login/oauth/access_token",
     revocation: { url: "https://api.github.com/applications/{client_id}/grant", style: "github" },
+    revocation_ends_grant: true,
     example_scopes: ["repo", "read:user"],
     userinfo_url: "https://api.github.com/user",
     identity_scopes: ["read:user"],
@@ -96,6 +98,7 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     token_url: "https://oauth2.googleapis.com/token",
     issuer: "https://accounts.google.com",
     revocation: rfc7009("https://oauth2.googleapis.com/revoke"),
+    revocation_ends_grant: true,
     authorization_params: { access_type: "offline", prompt: "consent", include_granted_scopes: "true" },
     extra_scopes: ["openid", "email"],
     example_scopes: ["https://www.googleapis.com/auth/calendar.readonly"],
@@ -260,6 +263,11 @@ export function knownRevocation(provider: Provider): { url: string; style: Revoc
   return provider.found_revocation_url === null
     ? null
     : { url: provider.found_revocation_url, style: "rfc7009" };
+}
+
+/** Where to revoke an earlier token would take the new one along. */
+export function revocationEndsGrant(provider: Provider): boolean {
+  return templateOf(provider)?.revocation_ends_grant ?? false;
 }
 
 /** Where to ask whose account it is, as far as is known without asking; only ever the server that issued the token. */

@@ -25,11 +25,17 @@ export type EventInput = {
   detail?: string;
 };
 
+/** What an event says of the token it is about. */
+export type ConcernedToken = Pick<
+  Token,
+  "id" | "workspace_id" | "owner_id" | "provider_id" | "agent_id" | "provider_account_label" | "scopes"
+>;
+
 export type Webhook = { url: string; created_at: Date; updated_at: Date };
 
 export type TokenEventService = {
   /** In the transaction of what it tells of; the webhook goes out after the commit. */
-  record(tx: Sql, token: Omit<Token, "created_at" | "updated_at">, event: EventInput): Promise<void>;
+  record(tx: Sql, token: ConcernedToken, event: EventInput): Promise<void>;
   list(caller: Caller, filter: { providerId?: string | undefined; limit: number }): Promise<TokenEvent[]>;
   acknowledge(caller: Caller, id: string): Promise<TokenEvent>;
   webhook(caller: Caller): Promise<Webhook>;

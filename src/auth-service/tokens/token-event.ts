@@ -7,6 +7,9 @@ export const tokenEventTypes = [
   "refresh_failed",
   "disconnected",
   "revoked",
+  // The token of an earlier consent, which a new one replaced.
+  "earlier_revoked",
+  "earlier_left",
   "deleted_locally",
 ] as const;
 export type TokenEventType = (typeof tokenEventTypes)[number];

@@ -8,6 +8,7 @@ import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { deleteProviderRow } from "../providers/provider-store.ts";
 import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import type { PendingRevocations } from "./pending-revocation-service.ts";
 import { type Token, tokenNotFound } from "./token.ts";
 import type { EventInput, TokenEventService } from "./token-event-service.ts";
 import type { TokenLeases } from "./token-lease-service.ts";
@@ -17,7 +18,7 @@ import type { TokenService } from "./token-service.ts";
 import * as store from "./token-store.ts";
 
 export type TokenRemoval = {
-  /** Revokes at the provider first. When that fails the token stays, unless forced. */
+  /** Revokes at the provider first; when that fails the token stays. Forced: it is gone at once, the provider is told later. */
   remove(caller: Caller, id: string, force: boolean): Promise<void>;
   /** All the caller's tokens of a provider; stops at the first the provider refuses to revoke. */
   removeAll(caller: Caller, providerId: string, force: boolean): Promise<number>;
@@ -39,8 +40,9 @@ export function createTokenRemoval(options: {
   events: TokenEventService;
   leases: TokenLeases;
   revocation: TokenRevocation;
+  pending: PendingRevocations;
 }): TokenRemoval {
-  const { database, secretBox, providers, tokens, events, leases, revocation } = options;
+  const { database, secretBox, providers, tokens, events, leases, revocation, pending } = options;
 
   /** Holding the lease, so that no refresh makes a token the provider is not told of. */
   async function removeToken(known: Token, request: { force: boolean; source: string }): Promise<void> {
@@ -66,6 +68,28 @@ export function createTokenRemoval(options: {
       await announceToken(database.sql, id);
       throw error;
     }
+  }
+
+  /** Waits for nobody: neither for the provider nor for a refresh that hangs there. */
+  async function removeAtOnce({ id }: Token): Promise<void> {
+    await database.transaction(async (tx) => {
+      const token = await store.takeToken(tx, id);
+      if (!token) throw tokenNotFound(id);
+      await pending.leave(tx, token, "owner");
+      if (token.is_default) await store.promoteDefault(tx, store.identityOf(token));
+      await events.record(tx, token, {
+        type: "deleted_locally",
+        source: "owner",
+        reason: "forced",
+        detail: "The token was deleted here at once. The provider is told in the background.",
+      });
+      await announceToken(tx, id);
+    });
+  }
+
+  async function removeOwn(token: Token, force: boolean): Promise<void> {
+    if (force) await removeAtOnce(token);
+    else await removeToken(token, { force, source: "owner" });
   }
 
   async function removeStored(id: string, request: { force: boolean; source: string }): Promise<void> {
@@ -115,12 +139,12 @@ export function createTokenRemoval(options: {
 
   return {
     async remove(caller, id, force) {
-      await removeToken(await tokens.own(caller, id), { force, source: "owner" });
+      await removeOwn(await tokens.own(caller, id), force);
     },
 
     async removeAll(caller, providerId, force) {
       const own = await tokens.list(caller, providerId);
-      for (const token of own) await removeToken(token, { force, source: "owner" });
+      for (const token of own) await removeOwn(token, force);
       return own.length;
     },
 
@@ -141,6 +165,7 @@ export function createTokenRemoval(options: {
         signal.throwIfAborted();
         await removeStored(id, { force: true, source: "provider deleted" });
       }
+      await pending.finishProvider(provider);
       await deleteProviderRow(database.sql, provider);
     },
   };

@@ -1,6 +1,6 @@
 import type { NetworkGuard } from "../../platform/network-guard.ts";
 import { hostOf, type OAuthClient, providerTimeoutMs } from "../providers/oauth-client.ts";
-import { describeOAuthFailure, OAuthFailure } from "../providers/oauth-failure.ts";
+import { describeOAuthFailure, OAuthFailure, providerFailed } from "../providers/oauth-failure.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RevocationStyle } from "../providers/provider-template.ts";
 import { knownRevocation } from "../providers/provider-templates.ts";
@@ -29,6 +29,8 @@ const alreadyInvalid = new Set([
   "account_inactive",
   "bad_token",
 ]);
+
+const step = "the revocation of a token";
 
 export function createTokenRevocation(options: {
   guard: NetworkGuard;
@@ -85,6 +87,8 @@ export function createTokenRevocation(options: {
     // Bearer: the token does not even authorise itself. GitHub: there is no such grant.
     if (style === "bearer" && answer.status === 401) return;
     if (style === "github" && (answer.status === 404 || answer.status === 422)) return;
+    if (answer.status >= 500 || answer.status === 429)
+      throw providerFailed(hostOf(url), step, answer.status, said ?? undefined);
     throw refused(url, said ?? `status ${answer.status}`);
   }
 
@@ -98,7 +102,7 @@ export function createTokenRevocation(options: {
       } catch (error) {
         throw describeOAuthFailure(error, {
           host: hostOf(known.url),
-          step: "the revocation of a token",
+          step,
           secrets: [request.clientSecret, request.accessToken, request.refreshToken],
         });
       }

@@ -6,9 +6,10 @@ import { newId } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
-import { lifeSecondsOf } from "../providers/provider-templates.ts";
+import { lifeSecondsOf, revocationEndsGrant } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
 import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import type { PendingRevocations } from "./pending-revocation-service.ts";
 import { lifetimeOf, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "./token.ts";
 import type { TokenEventService } from "./token-event-service.ts";
 import * as store from "./token-store.ts";
@@ -57,8 +58,9 @@ export function createTokenService(options: {
   secretBox: SecretBox;
   providers: ProviderService;
   events: TokenEventService;
+  pending: Pick<PendingRevocations, "leave">;
 }): TokenService {
-  const { database, clock, secretBox, providers, events } = options;
+  const { database, clock, secretBox, providers, events, pending } = options;
 
   async function own(caller: Caller, id: string): Promise<Token> {
     const token = await store.findToken(database.sql, caller.workspaceId, id);
@@ -89,6 +91,10 @@ export function createTokenService(options: {
       metadata: input.metadata,
       isDefault,
     };
+    if (renewed && isLeftBehind(renewed, granted, provider)) {
+      // Not its refresh token, which nobody else ever saw: at many servers that would end the new consent as well.
+      await pending.leave(tx, { ...renewed, refresh_token_sealed: null }, "new consent");
+    }
     if (isDefault) await store.clearDefault(tx, identity);
     if (renewed) await store.renewToken(tx, token, now);
     else await store.insertToken(tx, token, now);
@@ -99,6 +105,13 @@ export function createTokenService(options: {
       source: input.source,
     });
     return id;
+  }
+
+  /** Whether the access token of the earlier consent goes on to live at the provider beside the new one. */
+  function isLeftBehind(earlier: Token, granted: GrantedToken, provider: Provider): boolean {
+    if (earlier.status === "dead" || revocationEndsGrant(provider)) return false;
+    const access = secretBox.open(earlier.access_token_sealed, accessTokenContext(earlier.id));
+    return access !== granted.accessToken;
   }
 
   return {

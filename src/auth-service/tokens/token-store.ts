@@ -9,9 +9,10 @@ const columns = raw.raw(columnNames);
 const source = raw.raw("auth_tokens t join auth_providers p on p.id = t.provider");
 
 export const candidatesStatement: Statement = {
-  name: "auth_token_candidates_v1",
+  name: "auth_token_candidates_v2",
   // One round trip for the most frequent question of all. The provider is the workspace's own, else the platform's;
-  // granted to this very agent comes first, then linked to it, then granted to no agent.
+  // granted to this very agent comes first, then linked to it, then granted to no agent. A dead token keeps its place:
+  // who used that account is asked to connect it again, and never handed another one.
   text: `with chosen as (
       select p.id from auth_providers p
         where p.provider_id = $2 and p.deleted_at is null
@@ -27,7 +28,7 @@ export const candidatesStatement: Statement = {
     from (select id, bool_or(linked) as linked from found group by id) f
       join auth_tokens t on t.id = f.id and t.workspace_id = $1 and t.provider = (select id from chosen)
       join auth_providers p on p.id = t.provider
-    order by (t.status = 'active') desc, (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
+    order by (t.agent_id = $5 and t.subject = $4 and t.owner_id = $3 and $5 <> '') desc,
       f.linked desc, t.is_default desc, t.created_at desc, t.id desc`,
 };
 
@@ -69,6 +70,15 @@ export async function findToken(sql: Sql, workspaceId: string, id: string): Prom
   const { rows } = await raw<Token>`select ${columns} from ${source}
     where t.workspace_id = ${workspaceId} and t.id = ${id}`.execute(sql);
   return rows[0];
+}
+
+/** Deletes it, whoever works with it, and tells what it was. */
+export async function takeToken(sql: Sql, id: string): Promise<Token | undefined> {
+  const token = await raw<Token>`select ${columns} from ${source} where t.id = ${id} for update of t`.execute(
+    sql,
+  );
+  if (token.rows.length > 0) await raw`delete from auth_tokens where id = ${id}`.execute(sql);
+  return token.rows[0];
 }
 
 export async function listOwnTokens(

@@ -119,6 +119,22 @@ export interface AuthConnectionsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface AuthPendingRevocationsTable {
+  id: string;
+  workspace_id: string;
+  provider: string;
+  owner_id: string;
+  token_id: string;
+  subject: Generated<string>;
+  agent_id: Generated<string>;
+  provider_account_label: string | null;
+  scopes: Generated<string[]>;
+  source: string;
+  access_token_sealed: string;
+  refresh_token_sealed: string | null;
+  created_at: Generated<Timestamp>;
+}
+
 export interface AuthProvidersTable {
   id: string;
   organization_id: string;
@@ -973,6 +989,7 @@ export interface Tables {
   audit_events: AuditEventsTable;
   auth_authorizations: AuthAuthorizationsTable;
   auth_connections: AuthConnectionsTable;
+  auth_pending_revocations: AuthPendingRevocationsTable;
   auth_providers: AuthProvidersTable;
   auth_token_events: AuthTokenEventsTable;
   auth_tokens: AuthTokensTable;

@@ -7,6 +7,9 @@ import type { Provider } from "./connections-api.ts";
 const names = ["name", "client_id", "auth_url", "token_url", "revocation_url"] as const;
 type Values = Record<(typeof names)[number], string>;
 
+/** Only the revocation address can be taken away; the server refuses the others. */
+const cleared = (name: string) => (name === "revocation_url" ? null : "");
+
 /** Only what was changed is sent; a secret that is left empty stays. */
 export function EditProviderDialog({ provider, onClose }: { provider: Provider; onClose(): void }) {
   const before: Values = {
@@ -23,7 +26,7 @@ export function EditProviderDialog({ provider, onClose }: { provider: Provider; 
     mutationFn: () => {
       const changed = names.filter((name) => values[name].trim() !== before[name]);
       return api.patch<Provider>(`/v2/auth/providers/${encodeURIComponent(provider.provider_id)}`, {
-        ...Object.fromEntries(changed.map((name) => [name, values[name].trim()])),
+        ...Object.fromEntries(changed.map((name) => [name, values[name].trim() || cleared(name)])),
         ...(secret.trim() === "" ? {} : { client_secret: secret.trim() }),
       });
     },

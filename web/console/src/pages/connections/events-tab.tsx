@@ -21,12 +21,15 @@ const words: Readonly<Record<string, readonly [Tone, string]>> = {
   refresh_failed: ["warn", "Not renewed"],
   disconnected: ["bad", "Disconnected"],
   revoked: ["neutral", "Revoked"],
+  earlier_revoked: ["neutral", "Earlier consent revoked"],
+  earlier_left: ["warn", "Earlier consent not revoked"],
   deleted_locally: ["warn", "Deleted here only"],
 };
 const sources: Readonly<Record<string, string>> = {
   consent: "With your consent",
   import: "Taken over from elsewhere",
   owner: "By you",
+  "new consent": "A new consent took its place",
   administrator: "By an administrator",
 };
 /** What asks somebody to do something. */

@@ -1,0 +1,140 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { enqueue } from "../../platform/jobs/job-queue.ts";
+import type { JobContext } from "../../platform/jobs/job-worker.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import type { ProviderService } from "../providers/provider-service.ts";
+import {
+  accessTokenContext,
+  pendingAccessTokenContext,
+  pendingRefreshTokenContext,
+  refreshTokenContext,
+} from "../sealed-columns.ts";
+import * as store from "./pending-revocation-store.ts";
+import type { Token } from "./token.ts";
+import type { EventInput, TokenEventService } from "./token-event-service.ts";
+import type { TokenRevocation } from "./token-revocation-service.ts";
+
+export const revokePendingJobKind = "auth.revoke_pending";
+/** With the queue's pauses, about two hours: a provider may be down for that long. */
+const maxAttempts = 20;
+
+export type PendingRevocations = {
+  /** In the transaction that takes the token out of use. The provider is told by a job, after the commit. */
+  leave(tx: Sql, token: Token, source: PendingSource): Promise<void>;
+  /** The job. */
+  revoke(context: JobContext): Promise<void>;
+  /** Before a provider goes for good: each is tried once more. */
+  finishProvider(provider: string): Promise<void>;
+};
+
+export type PendingSource = "owner" | "new consent";
+
+export function createPendingRevocations(options: {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  providers: ProviderService;
+  events: TokenEventService;
+  revocation: TokenRevocation;
+}): PendingRevocations {
+  const { database, clock, secretBox, providers, events, revocation } = options;
+
+  async function revokeOne(id: string, isLast: boolean): Promise<void> {
+    const row = await store.findPendingRevocation(database.sql, id);
+    const provider = row && (await providers.find(row.provider));
+    if (!row || !provider) return;
+    let event: EventInput;
+    try {
+      const known = await providers.findRevocation(provider);
+      const { refresh_token_sealed: refresh } = row;
+      const outcome = await revocation.revoke({
+        provider: known,
+        clientSecret: providers.secretOf(known),
+        accessToken: secretBox.open(row.access_token_sealed, pendingAccessTokenContext(id)),
+        refreshToken: refresh === null ? null : secretBox.open(refresh, pendingRefreshTokenContext(id)),
+      });
+      event =
+        outcome === "revoked"
+          ? { type: row.source === "owner" ? "revoked" : "earlier_revoked", source: row.source }
+          : notToldEvent(row, "no_revocation_endpoint", "The provider offers no revocation endpoint.");
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (!isLast) throw notYet(error);
+      event = notToldEvent(
+        row,
+        "revocation_failed",
+        `The provider did not revoke the token. ${error.message}`,
+      );
+    }
+    await database.transaction(async (tx) => {
+      if (!(await store.deletePendingRevocation(tx, id))) return;
+      await events.record(tx, { ...row, id: row.token_id }, event);
+    });
+  }
+
+  return {
+    async leave(tx, token, source) {
+      const id = newId();
+      const { refresh_token_sealed: refresh } = token;
+      const access = secretBox.open(token.access_token_sealed, accessTokenContext(token.id));
+      const row = {
+        id,
+        workspace_id: token.workspace_id,
+        provider: token.provider,
+        owner_id: token.owner_id,
+        token_id: token.id,
+        subject: token.subject,
+        agent_id: token.agent_id,
+        provider_account_label: token.provider_account_label,
+        scopes: token.scopes,
+        source,
+        access_token_sealed: secretBox.seal(access, pendingAccessTokenContext(id)),
+        refresh_token_sealed:
+          refresh === null
+            ? null
+            : secretBox.seal(
+                secretBox.open(refresh, refreshTokenContext(token.id)),
+                pendingRefreshTokenContext(id),
+              ),
+      };
+      await store.insertPendingRevocation(tx, row, clock.now());
+      await enqueue(tx, {
+        kind: revokePendingJobKind,
+        payload: { revocation: id },
+        workspaceId: token.workspace_id,
+        maxAttempts,
+      });
+    },
+
+    async revoke({ job, attempt }) {
+      const { revocation: id } = job.payload as { revocation: string };
+      await revokeOne(id, attempt >= maxAttempts);
+    },
+
+    async finishProvider(provider) {
+      for (const id of await store.listPendingOfProvider(database.sql, provider)) await revokeOne(id, true);
+    },
+  };
+}
+
+function notToldEvent(row: store.PendingRevocation, reason: string, why: string): EventInput {
+  const what =
+    row.source === "owner"
+      ? "The token was deleted here only."
+      : "The token of the earlier consent is not used any more, and lives at the provider until it ends.";
+  const type = row.source === "owner" ? "deleted_locally" : "earlier_left";
+  return { type, source: row.source, reason, detail: `${why} ${what}` };
+}
+
+function notYet(cause: AppError): AppError {
+  return new AppError({
+    code: "token.pending_not_revoked",
+    kind: "bad_gateway",
+    message: `A token that is in use no more could not be revoked yet. ${cause.message}`,
+    retryable: true,
+    cause,
+  });
+}
