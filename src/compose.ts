@@ -34,7 +34,7 @@ import type { SecretBox } from "./platform/secret-box.ts";
 import { createRunExportSource } from "./traces/export/run-export-source.ts";
 import { readPriceFile } from "./traces/ingest/price-file.ts";
 import { createTraces, type Traces } from "./traces/traces.ts";
-import { requiresPaidPlan } from "./workspaces/workspace.ts";
+import { includesBulkExport } from "./workspaces/workspace.ts";
 import { createWorkspaces, type Workspaces } from "./workspaces/workspaces.ts";
 
 /** What areas are made of. */
@@ -86,6 +86,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     oidc: config.signIn.oidc,
     failedCredentials,
     audit: config.audit,
+    edition: config.edition,
     beforeWorkspaceDelete: (workspaceId) => controlPlane.beforeWorkspaceDelete(workspaceId),
     onDeparture: (tx, departure) => authService.leave(tx, departure),
   });
@@ -173,7 +174,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     allowPrivateAddresses: config.allowPrivateAddresses,
     ambientCredentials: config.edition !== "cloud",
     needsPaidPlan: async (organizationId) =>
-      requiresPaidPlan(config.edition, await workspaces.planOf(organizationId)),
+      !includesBulkExport(config.edition, await workspaces.planOf(organizationId)),
   });
   const chat = createChatApp({
     logger,

@@ -15,6 +15,7 @@ import { register as registerLoginLink } from "./cli/login-link.ts";
 import { register as registerLogs } from "./cli/logs.ts";
 import { endWithReader } from "./cli/lost-reader.ts";
 import { register as registerMigrate } from "./cli/migrate.ts";
+import { register as registerPlan } from "./cli/plan.ts";
 import { createProgram, type GlobalOptions } from "./cli/program.ts";
 import { register as registerRevisions } from "./cli/revisions.ts";
 import { register as registerRuns } from "./cli/runs.ts";
@@ -39,6 +40,7 @@ const commands: Record<string, Register[]> = {
   ],
   "Look after this machine:": [
     registerLoginLink,
+    registerPlan,
     registerMigrate,
     registerConfig,
     registerDoctor,

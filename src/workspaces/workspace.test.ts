@@ -2,13 +2,14 @@ import { expect, test } from "vitest";
 import { hashApiKey, isExpired, newApiKey, sameHash, shownPrefix } from "./api-key.ts";
 import { weakerRole } from "./role.ts";
 import { looksLikeJwt, sessionExpiry, sessionLifetimeMs } from "./session.ts";
-import { requiresPaidPlan } from "./workspace.ts";
+import { includesBulkExport } from "./workspace.ts";
 
-test("only the free plan of the cloud edition asks for a paid one", () => {
-  expect(requiresPaidPlan("cloud", "free")).toBe(true);
-  expect(requiresPaidPlan("cloud", "plus")).toBe(false);
-  expect(requiresPaidPlan("cloud", "enterprise")).toBe(false);
-  expect(requiresPaidPlan("self-hosted", "free")).toBe(false);
+test("only the free plan of the cloud edition has no bulk exports", () => {
+  expect(includesBulkExport("cloud", "free")).toBe(false);
+  expect(includesBulkExport("cloud", "plus")).toBe(true);
+  expect(includesBulkExport("cloud", "enterprise")).toBe(true);
+  for (const plan of ["free", "plus", "enterprise"] as const)
+    expect(includesBulkExport("self-hosted", plan)).toBe(true);
 });
 
 test("of two roles the weaker counts, in either order", () => {

@@ -3,6 +3,8 @@ import type { Role } from "../platform/http/caller.ts";
 
 export const plans = ["free", "plus", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
+export const editions = ["self-hosted", "cloud"] as const;
+export type Edition = (typeof editions)[number];
 
 export type Workspace = {
   id: string;
@@ -16,8 +18,8 @@ export type Workspace = {
 export type VisibleWorkspace = Workspace & { role: Role };
 
 /** Plan tiers exist in the cloud edition only; a self-hosted installation has everything. */
-export function requiresPaidPlan(edition: "self-hosted" | "cloud", plan: Plan): boolean {
-  return edition === "cloud" && plan === "free";
+export function includesBulkExport(edition: Edition, plan: Plan): boolean {
+  return edition === "self-hosted" || plan !== "free";
 }
 
 export function workspaceNotFound(id: string): AppError {

@@ -1,6 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
-import { AppError } from "../platform/errors.ts";
 import { type Authenticator, roleCovers } from "../platform/http/caller.ts";
 import type { FailedCredentials } from "../platform/http/failed-credentials.ts";
 import type { Route } from "../platform/http/route.ts";
@@ -19,6 +18,8 @@ import { createIdentityChanges } from "./identity-change-service.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { createMemberService } from "./member-service.ts";
 import { findMember } from "./member-store.ts";
+import { planRoutes } from "./plan-routes.ts";
+import { createPlanService } from "./plan-service.ts";
 import { createPlatformKeys, type PlatformKeys } from "./platform-key-service.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { createSessionService } from "./session-service.ts";
@@ -30,10 +31,10 @@ import { createSessionAuthenticator } from "./sessions/session-authenticator.ts"
 import type { OidcConfig } from "./sign-in/oidc-config.ts";
 import { createSignIn } from "./sign-in/sign-in.ts";
 import { createSigningKeys } from "./signing-key-service.ts";
-import { type Plan, workspaceNotFound } from "./workspace.ts";
+import { type Edition, type Plan, workspaceNotFound } from "./workspace.ts";
 import { workspaceRoutes } from "./workspace-routes.ts";
 import { createWorkspaceService } from "./workspace-service.ts";
-import { findPlan, findStoredWorkspace, savePlan } from "./workspace-store.ts";
+import { findStoredWorkspace } from "./workspace-store.ts";
 
 export type Workspaces = {
   routes: Route[];
@@ -62,6 +63,8 @@ export type WorkspacesOptions = {
   secretBox: SecretBox;
   clock: Clock;
   logger: Logger;
+  /** Plans matter in edition cloud only. */
+  edition?: Edition;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
   /** Where people reach the server; undefined where nobody does, in tests of areas. */
@@ -147,6 +150,20 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     bootstrapped: () => bootstrapped,
   });
 
+  const workspaceService = createWorkspaceService({
+    database,
+    clock,
+    changes,
+    bootstrapWorkspaceId: () => bootstrapped?.workspaceId,
+    beforeDelete: options.beforeWorkspaceDelete ?? (async () => {}),
+    onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
+  });
+  const planService = createPlanService({
+    database,
+    edition: options.edition ?? "self-hosted",
+    firstWorkspaceId: () => bootstrapped?.workspaceId,
+  });
+
   return {
     authenticator,
     audit,
@@ -177,16 +194,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     platformKeys: createPlatformKeys({ database, clock, hasher, changes }),
     routes: [
       ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
-      ...workspaceRoutes(
-        createWorkspaceService({
-          database,
-          clock,
-          changes,
-          bootstrapWorkspaceId: () => bootstrapped?.workspaceId,
-          beforeDelete: options.beforeWorkspaceDelete ?? (async () => {}),
-          onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
-        }),
-      ),
+      ...workspaceRoutes(workspaceService),
+      ...planRoutes(planService, workspaceService),
       ...memberRoutes(members),
       ...sessionRoutes(sessions),
       ...consoleSessionRoutes({ database, sessions: consoleSessions, clearCookie: signIn.clearCookie }),
@@ -214,26 +223,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const member = await findMember(database.sql, workspaceId, userId);
       return member !== undefined && roleCovers(member.role, "editor");
     },
-    async planOf(organizationId) {
-      const plan = await findPlan(database.sql, organizationId);
-      if (!plan) throw organizationNotFound(organizationId);
-      return plan;
-    },
-    async setPlan(organizationId, plan) {
-      if (!(await savePlan(database.sql, organizationId, plan))) throw organizationNotFound(organizationId);
-    },
+    planOf: planService.planOf,
+    setPlan: planService.setPlan,
     async stop() {
       await authenticator.stop();
       await consoleSessions.stop();
       await audit.stop();
     },
   };
-}
-
-function organizationNotFound(id: string): AppError {
-  return new AppError({
-    code: "organization.not_found",
-    kind: "not_found",
-    message: `Organization ID ${id} not found.`,
-  });
 }

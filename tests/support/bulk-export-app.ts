@@ -15,7 +15,7 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { createSecretBox, type SecretBox } from "../../src/platform/secret-box.ts";
 import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
-import { requiresPaidPlan } from "../../src/workspaces/workspace.ts";
+import { includesBulkExport } from "../../src/workspaces/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
 import type { CephRgw } from "./components/ceph-rgw.ts";
 import { createTestDatabase } from "./database.ts";
@@ -92,7 +92,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     allowPrivateAddresses: true,
     ambientCredentials: true,
     needsPaidPlan: async (organizationId) =>
-      requiresPaidPlan(edition, await workspaces.planOf(organizationId)),
+      !includesBulkExport(edition, await workspaces.planOf(organizationId)),
     leaseMs: 3_000,
     tickMs: 500,
     ...options.area,

@@ -38,6 +38,7 @@ export const expectedScopes: Record<string, Expected> = {
   "/v2/listeners": connections,
   "/v1/projects": deployments,
   "/v2/deployments": deployments,
+  "/v2/organizations": { read: ["read", "runs", "deploy", "export", "accounts"], write: ["admin"] },
   "/v2/deployment-logs": deployments,
   "/v2/auth": accounts,
   "/v2/auth/platform-providers": providers,

@@ -10,6 +10,7 @@ export const auditActions = {
   "workspace.created": "Created a workspace",
   "workspace.changed": "Renamed a workspace",
   "workspace.deleted": "Deleted a workspace",
+  "organization.plan_changed": "Changed an organization's plan",
   "session.signed_in": "Signed in",
   "session.started": "Started a session with a key",
   "session.signed_out": "Signed out",

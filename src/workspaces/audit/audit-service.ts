@@ -131,7 +131,7 @@ export function createAudit(options: AuditOptions): AuditService {
 }
 
 /** What no request has asked for. */
-function unasked(action: AuditAction, at: Date): AuditEvent {
+export function unasked(action: AuditAction, at: Date): AuditEvent {
   return {
     ...nobody,
     id: newId(),
