@@ -32,7 +32,12 @@ const endpoint = z
   .regex(
     /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/i,
     "must be an http:// or https:// address without credentials or query",
-  );
+  )
+  // A port above 65535, or a host that is none.
+  .refine((text) => URL.canParse(text), "must be a valid address: check its host and its port");
+
+/** Assuming a role is not offered; a role that was named and then not used would be worse. */
+const noRole = z.null("is not supported: give credentials, or none to use the machine's own").optional();
 
 const configFields = {
   bucket_name: z.string().min(3).max(63).nullish(),
@@ -55,7 +60,7 @@ const configFields = {
 };
 
 export const destinationConfig = z
-  .object({ ...configFields, aws_role_arn: z.null().optional() })
+  .object({ ...configFields, aws_role_arn: noRole })
   .superRefine((config, context) => {
     const inEndpoint = !config.include_bucket_in_prefix && config.endpoint_url;
     if (config.bucket_name == null && !inEndpoint) {
@@ -96,6 +101,7 @@ export const createDestinationBody = z.object({
   credentials: destinationCredentials
     .nullish()
     .describe("Omitted: the credentials of the machine Treadle runs on (self-hosted only)."),
+  aws_role_arn: noRole,
 });
 export type CreateDestination = z.output<typeof createDestinationBody>;
 
