@@ -1,11 +1,24 @@
-import type { Database, Unlisten } from "../platform/db/database.ts";
+import type { Database, Statement, Unlisten } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
 import { errorMessage } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 
 const channel = "treadle_processes";
-const beatMs = 5_000;
-const deadAfterSeconds = 20;
+/** Rarely: who begins says so at once, and to think of a dead process as alive costs a few announcements. */
+const beatMs = 15_000;
+const deadAfterSeconds = 50;
+
+export const presenceStatement: Statement = {
+  name: "server_process_beat_v1",
+  text: `with gone as (
+      delete from server_processes where seen_at < now() - make_interval(secs => $2)
+    ), own as (
+      insert into server_processes (process_id) values ($1)
+      on conflict (process_id) do update set seen_at = now()
+    )
+    select count(*)::int as alive from server_processes
+    where process_id <> $1 and seen_at >= now() - make_interval(secs => $2)`,
+};
 
 /** Knows how many server processes share the database, so that a lone one need not announce anything. */
 export class ServerProcesses {
@@ -59,17 +72,11 @@ export class ServerProcesses {
   }
 
   async #beat(): Promise<void> {
-    const { rows } = await raw<{ alive: number }>`with gone as (
-        delete from server_processes where seen_at < now() - make_interval(secs => ${deadAfterSeconds})
-      ), own as (
-        insert into server_processes (process_id) values (${this.#options.processId})
-        on conflict (process_id) do update set seen_at = now()
-      )
-      select count(*)::int as alive from server_processes
-      where process_id <> ${this.#options.processId}
-        and seen_at >= now() - make_interval(secs => ${deadAfterSeconds})`.execute(
-      this.#options.database.sql,
-    );
+    const { database, processId } = this.#options;
+    const rows = await database.background<{ alive: number }>(presenceStatement, [
+      processId,
+      deadAfterSeconds,
+    ]);
     this.#options.onChange((rows[0]?.alive ?? 0) + 1);
   }
 }

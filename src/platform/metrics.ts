@@ -25,7 +25,8 @@ const latencyBucketsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000
 export function createMetrics(options: { processMetrics?: boolean } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  if (options.processMetrics !== false) collectDefaultMetrics({ register: registry, prefix: metricPrefix });
+  // From the first time somebody asks: they watch the event loop a hundred times a second.
+  let watchesProcess = options.processMetrics === false;
   const requests = new Counter({
     name: `${metricPrefix}http_requests_total`,
     help: "HTTP requests answered, by method, route and status.",
@@ -88,6 +89,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
       gauge("pg_pool_waiting", "Requests waiting for a database connection.", () => read().waiting);
     },
     async render(format) {
+      if (!watchesProcess) collectDefaultMetrics({ register: registry, prefix: metricPrefix });
+      watchesProcess = true;
       if (format === "json") {
         return { contentType: "application/json", body: JSON.stringify(await registry.getMetricsAsJSON()) };
       }

@@ -170,7 +170,7 @@ async function claim(
 export type WorkToDo = { expired: boolean; due: boolean; lone: boolean; next_due_ms: number | null };
 
 export async function findWork(database: Database): Promise<WorkToDo> {
-  const [work] = await database.query<WorkToDo>(lookForWork, []);
+  const [work] = await database.background<WorkToDo>(lookForWork, []);
   return work!;
 }
 

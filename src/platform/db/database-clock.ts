@@ -15,12 +15,12 @@ export const timeStatement: Statement = {
  * looks at them first; with a clock in each process, one that is an hour off is an hour late, or never rests.
  */
 export class DatabaseClock implements Clock {
-  readonly #database: Pick<Database, "query">;
+  readonly #database: Pick<Database, "background">;
   readonly #logger: Logger;
   #aheadMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: { database: Pick<Database, "query">; logger: Logger }) {
+  constructor(options: { database: Pick<Database, "background">; logger: Logger }) {
     this.#database = options.database;
     this.#logger = options.logger;
     this.#aheadMs = Date.now() - performance.now();
@@ -42,7 +42,7 @@ export class DatabaseClock implements Clock {
 
   async #sample(): Promise<void> {
     const before = performance.now();
-    const [row] = await this.#database.query<{ ms: number }>(timeStatement, []);
+    const [row] = await this.#database.background<{ ms: number }>(timeStatement, []);
     const after = performance.now();
     this.#aheadMs = row!.ms - (before + after) / 2;
   }

@@ -17,6 +17,11 @@ export type Database = {
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /** Runs a prepared statement on the pool and returns its rows. */
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /**
+   * For what recurs while nobody asks for anything: on the connection notifications come on, which is there anyway, so that an
+   * idle process holds no other. One at a time, so nothing slow.
+   */
+  background<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /** Writes rows as binary COPY into a table and its columns, all or none; answers how many. */
   copyIn(target: string, data: Buffer): Promise<number>;
   /**

@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { chmod, chown, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -177,6 +178,31 @@ describe("staying up", () => {
     const server = await start(dataDir);
     expect(isAlive(parent.pid)).toBe(false);
     expect(await ask(server.url, "select value from kept")).toEqual([{ value: "safe" }]);
+  });
+
+  it("keeps its port over a stop and over a killed parent, so that others find it again", async () => {
+    const dataDir = await temporaryFolder();
+    const first = await start(dataDir);
+    await first.stop();
+    const parent = await startParent(dataDir);
+    expect(parent.url).toBe(first.url);
+    parent.child.kill("SIGKILL");
+    await once(parent.child, "exit");
+    expect((await start(dataDir)).url).toBe(first.url);
+  });
+
+  it("takes another port, and keeps that one, when somebody else has taken its own", async () => {
+    const dataDir = await temporaryFolder();
+    const first = await start(dataDir);
+    await first.stop();
+    const stranger = createServer().listen(Number(new URL(first.url).port), "127.0.0.1");
+    await once(stranger, "listening");
+    cleanups.push(async () => stranger.close());
+    const second = await start(dataDir);
+    expect(second.url).not.toBe(first.url);
+    expect(await ask(second.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    await second.stop();
+    expect((await start(dataDir)).url).toBe(second.url);
   });
 
   it("does not outlive a parent that exits without stopping it", async () => {

@@ -10,7 +10,7 @@ import {
   type Postmaster,
   type PostmasterExit,
   type PostmasterOptions,
-  startOnFreePort,
+  startOnKeptPort,
   startPostmaster,
 } from "./postmaster.ts";
 
@@ -52,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const run: PostmasterOptions = { place, log, settings };
   let postmaster: Postmaster;
   try {
-    postmaster = await startOnFreePort(run);
+    postmaster = await startOnKeptPort(run);
   } catch (error) {
     log.close();
     throw error;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Logger } from "../logger.ts";
 import { cutConnection } from "./connection-watch.ts";
-import type { Unlisten } from "./database.ts";
+import type { Statement, Unlisten } from "./database.ts";
 import { mapDatabaseError } from "./database-errors.ts";
 
 type Subscriber = { onMessage: (payload: string) => void; onGap: (() => void) | undefined };
@@ -29,6 +29,8 @@ export class NotificationListener {
   #reconnectTimer: NodeJS.Timeout | undefined;
   #heartbeatTimer: NodeJS.Timeout | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
+  #live: pg.Client | undefined;
+  #answeredAt = 0;
   #failures = 0;
   #closed = false;
 
@@ -51,8 +53,21 @@ export class NotificationListener {
     return () => this.#unlisten(channel, subscriber);
   }
 
+  /** On this connection, where there is one; undefined: there is none just now. Not prepared: it lives for very long. */
+  async query<Row extends object>(
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[] | undefined> {
+    const client = this.#live;
+    if (!client || this.#closed) return undefined;
+    const answer = await this.#inTurn(() => client.query<Row>(statement.text, values as unknown[]));
+    this.#answeredAt = performance.now();
+    return (answer as pg.QueryResult<Row>).rows;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#live = undefined;
     this.#subscribers.clear();
     clearTimeout(this.#reconnectTimer);
     clearInterval(this.#heartbeatTimer);
@@ -96,6 +111,7 @@ export class NotificationListener {
       this.#options.heartbeatMs ?? defaultHeartbeatMs,
     );
     this.#heartbeatTimer.unref();
+    this.#live = client;
     return client;
   }
 
@@ -107,6 +123,8 @@ export class NotificationListener {
   }
 
   #heartbeat(client: pg.Client): void {
+    // Somebody else has just heard from it.
+    if (performance.now() - this.#answeredAt < (this.#options.heartbeatMs ?? defaultHeartbeatMs)) return;
     this.#inTurn(() => client.query("select 1")).catch((error: Error) => {
       this.#lost(client, error);
       cutConnection(client);
@@ -115,6 +133,7 @@ export class NotificationListener {
 
   #lost(client: pg.Client, error: Error): void {
     client.removeAllListeners("notification");
+    if (this.#live === client) this.#live = undefined;
     void this.#connected?.then(
       (current) => {
         if (current !== client || this.#closed) return;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { runOn } from "../../../tests/support/postgres.ts";
 import { createLogger } from "../logger.ts";
@@ -41,6 +42,40 @@ describe("values", () => {
       bytes: Buffer.from([0, 255]),
       names: ["x", null],
     });
+  });
+});
+
+describe("an idle process", () => {
+  it("does what recurs on the connection it listens on, and holds no other", async () => {
+    const idle = openDatabase({
+      url: test.url,
+      poolSize: 4,
+      logger,
+      applicationName: "idle",
+      idleTimeoutMs: 50,
+    });
+    const pid = unnamed("select pg_backend_pid() as pid");
+    const held = unnamed(
+      "select count(*)::int as count from pg_stat_activity where application_name = 'idle'",
+    );
+    try {
+      const before = await idle.background<{ pid: number }>(pid, []);
+      await idle.listen("idle_channel", () => {});
+      const [first] = await idle.background<{ pid: number }>(pid, []);
+      expect(first).not.toEqual(before[0]);
+      await waitUntil(() => idle.poolStats().total === 0, {
+        what: "the pool to be empty",
+        timeoutMs: 10_000,
+      });
+      for (let round = 0; round < 5; round += 1) expect(await idle.background(pid, [])).toEqual([first]);
+      expect(await test.database.query(held, [])).toEqual([{ count: 1 }]);
+      // Cut off, it goes on over the pool.
+      await test.database.query(unnamed(`select pg_terminate_backend(${first!.pid})`), []);
+      expect(await idle.background(unnamed("select 1 as one"), [])).toEqual([{ one: 1 }]);
+      await expect(idle.background(unnamed("select wrong"), [])).rejects.toThrow();
+    } finally {
+      await idle.close();
+    }
   });
 });
 

@@ -19,6 +19,8 @@ export type OpenDatabaseOptions = {
   applicationName?: string;
   /** How long a caller waits for a connection: a new one, or a free one of the pool. */
   connectTimeoutMs?: number;
+  /** How long a connection stays that nobody uses. */
+  idleTimeoutMs?: number;
   /** How long a connection may owe an answer before the server is asked what became of it. */
   answerMs?: number;
 };
@@ -60,7 +62,8 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     ...connection,
     max: options.poolSize,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-    idleTimeoutMillis: 60_000,
+    // What recurs while nobody asks anything does without these, so an idle process gives them all back.
+    idleTimeoutMillis: options.idleTimeoutMs ?? 20_000,
     // The pool awaits this.
     onConnect: async (client) => {
       const { rows } = await watch.answered(client, client.query<{ pid: number }>(settingsText));
@@ -113,6 +116,15 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   return {
     sql,
     query,
+    background: async <Row extends object>(statement: Statement, values: readonly unknown[]) => {
+      try {
+        const rows = await listener.query<Row>(statement, values);
+        if (rows) return rows;
+      } catch (error) {
+        if (sqlState(error) !== undefined && !isConnectionError(error)) throw told(error);
+      }
+      return query<Row>(statement, values);
+    },
     copyIn: (target, data) => onConnection((client) => copyIn(client, target, data)),
     transaction: (work) => sql.transaction().execute(work),
     listen: (channel, onMessage, onGap) => listener.listen(channel, onMessage, onGap),

@@ -20,6 +20,8 @@ export type PostgresPlace = {
   dataFolder: string;
   passwordFile: string;
   logFile: string;
+  /** Names the port of the last start. */
+  portFile: string;
   native: string;
   user: PostgresUser | undefined;
   /** What the operator should know about where things are. */
@@ -54,6 +56,7 @@ export async function preparePostgresPlace(
     dataFolder: join(home, "data"),
     passwordFile: join(home, "password"),
     logFile: join(ownFolder, "postgres.log"),
+    portFile: join(ownFolder, "postgres.port"),
     native,
     user,
     notes,

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isPortTaken, startFailure } from "./postgres-failure.ts";
 import type { PostgresPlace } from "./postgres-folder.ts";
 import { postgresEnvironment } from "./postgres-init.ts";
 import type { PostgresLog } from "./postgres-log.ts";
+import { drawPort, keepPort, readKeptPort } from "./postgres-port.ts";
 
 export type PostmasterExit = { code: number | null; signal: NodeJS.Signals | null };
 
@@ -38,13 +37,19 @@ const defaultSettings: Record<string, string> = {
 };
 const portAttempts = 5;
 
-/** Starts on a free port; the port is taken by someone else between choosing and binding at times. */
-export async function startOnFreePort(options: PostmasterOptions): Promise<Postmaster> {
+/** Starts on the port of the last start, or on a free one where others have taken that meanwhile. */
+export async function startOnKeptPort(options: PostmasterOptions): Promise<Postmaster> {
+  const { portFile } = options.place;
+  const kept = await readKeptPort(portFile);
   for (let attempt = 1; ; attempt++) {
     const offset = options.log.size();
     try {
-      return await startPostmaster(options, await findFreePort());
+      const port = attempt === 1 && kept !== undefined ? kept : await drawPort();
+      // First: a server whose port nobody remembers would be lost to those who use it.
+      if (port !== kept) await keepPort(portFile, port);
+      return await startPostmaster(options, port);
     } catch (error) {
+      // A port is also taken by someone else between choosing and binding at times.
       if (attempt === portAttempts || !isPortTaken(options.log.textSince(offset))) throw error;
     }
   }
@@ -112,15 +117,4 @@ async function stopChild(child: ChildProcess, exited: Promise<PostmasterExit>): 
     waiting.abort();
     if (outcome !== "late") return;
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("The system gave no free port.");
-  return address.port;
 }
