@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Deploys a branch and waits until it serves: creates the deployment the first time, updates it afterwards.
 #   TREADLE_URL, TREADLE_API_KEY, TREADLE_WORKSPACE_ID   where and as whom
-#   ci-deploy.sh deploy NAME REPO_URL REF                ends 0 when the revision is DEPLOYED, 1 when it failed
+#   ci-deploy.sh deploy NAME REPO_URL REF [--watch 60s]  ends 0 when the revision is DEPLOYED, 1 when it failed
+#                                                        with --watch also 1 when its server ends by itself in that time
 #   ci-deploy.sh delete NAME                             ends 1 when there is none of that name
 # Needs curl and jq.
 set -euo pipefail
@@ -32,8 +33,35 @@ wait_for() { # DEPLOYMENT REVISION
   done
 }
 
-deploy() { # NAME REPO_URL REF
-  local id deployment
+# A server that loads and answers may still die a moment later.
+watch_it() { # DEPLOYMENT REVISION SECONDS
+  local until=$((SECONDS + $3)) now
+  while true; do
+    now=$(call GET "/v2/deployments/$1/revisions/$2")
+    if ! jq -e '.status == "DEPLOYED" and .restarts == 0' <<<"$now" >/dev/null; then
+      jq -r '"The server did not stay: \(.status), ended by itself \(.restarts) times. \(.last_exit.reason // "")\n\(.status_message)"' <<<"$now" >&2
+      return 1
+    fi
+    [ "$SECONDS" -lt "$until" ] || return 0
+    sleep 1
+  done
+}
+
+seconds_of() { # 60s, 2m or a number of seconds
+  case "$1" in
+    *[!0-9sm]* | "" | [sm]*) echo "--watch wants a time such as 60s or 2m, not $1." >&2; exit 2 ;;
+    *m) echo $((${1%m} * 60)) ;;
+    *) echo "${1%s}" ;;
+  esac
+}
+
+deploy() { # NAME REPO_URL REF [--watch TIME]
+  local id deployment watched=0
+  case "${4:-}" in
+    "") ;;
+    --watch) watched=$(seconds_of "${5:-}") ;;
+    *) usage ;;
+  esac
   id=$(find_id "$1")
   if [ -z "$id" ]; then
     deployment=$(call POST /v2/deployments "$(jq -n --arg name "$1" --arg url "$2" --arg ref "$3" \
@@ -46,6 +74,7 @@ deploy() { # NAME REPO_URL REF
     deployment=$(call PATCH "/v2/deployments/$id" "$(jq -n --arg ref "$3" '{source_revision_config: {repo_ref: $ref}}')")
   fi
   wait_for "$(jq -r .id <<<"$deployment")" "$(jq -r .latest_revision_id <<<"$deployment")"
+  [ "$watched" -eq 0 ] || watch_it "$(jq -r .id <<<"$deployment")" "$(jq -r .latest_revision_id <<<"$deployment")" "$watched"
   jq -r '"Serving at \(.url)"' <<<"$deployment"
 }
 
@@ -60,8 +89,13 @@ delete() { # NAME
   echo "Deleted $1"
 }
 
+usage() {
+  sed -n '2,7p' "$0" >&2
+  exit 2
+}
+
 case "${1:-}" in
-  deploy) deploy "$2" "$3" "$4" ;;
+  deploy) deploy "${@:2}" ;;
   delete) delete "$2" ;;
-  *) sed -n '2,6p' "$0" >&2; exit 2 ;;
+  *) usage ;;
 esac

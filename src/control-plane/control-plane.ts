@@ -39,7 +39,7 @@ import { metricRoutes } from "./metrics/metric-routes.ts";
 import { createBuildTasks } from "./reconciler/build-tasks.ts";
 import { createExecutor } from "./reconciler/executor.ts";
 import { createLaunchPlanner } from "./reconciler/launch-planner.ts";
-import { maintain } from "./reconciler/maintenance.ts";
+import { maintain, purge } from "./reconciler/maintenance.ts";
 import { listDatabaseNames, readDeployment } from "./reconciler/observation-store.ts";
 import type { Limits } from "./reconciler/plan.ts";
 import { createReconcileLease } from "./reconciler/reconcile-lease.ts";
@@ -239,6 +239,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...ground,
     ...{ supervisor, builds, launches, urlOf, tracing },
     forgetRoute: targets.forget,
+    purge: (deployment) => purge({ database, folder }, deployment),
   });
   const reconciler = createReconciler({
     ...ground,
@@ -270,6 +271,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       );
   }
 
+  const stopReconciling = async () => {
+    const stopped = reconciler.stop();
+    supervisor.halt();
+    await stopped;
+  };
   const lease = createReconcileLease({
     database,
     logger,
@@ -283,7 +289,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       });
       await reconciler.start();
     },
-    onLost: () => reconciler.stop(),
+    onLost: stopReconciling,
   });
 
   return {
@@ -340,7 +346,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     async stop(graceMs) {
       const held = lease.holds();
       await meter.stop();
-      await reconciler.stop();
+      await stopReconciling();
       if (held) {
         await builds.stopAll();
         await supervisor.stopAll(graceMs);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/components/free-port.ts";
 import { type GateServer, startGateServer } from "../support/components/gate-server.ts";
 import type { GitRepository } from "../support/components/git-repository.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
@@ -22,10 +23,11 @@ let gates: GateServer;
 let database: TestDatabase;
 let platform: ChildProcess;
 let url: string;
+let port: number;
 
 async function start(): Promise<void> {
   const options = {
-    ...{ databaseUrl: database.url, folder: folder.path, apiKey, workspaceId },
+    ...{ databaseUrl: database.url, folder: folder.path, port, apiKey, workspaceId },
     settings: { bakeMs: 2_000, healthMs: 60_000 },
     logLevel: process.env.TEST_LOG ?? "silent",
   };
@@ -94,6 +96,7 @@ beforeAll(async () => {
   folder = await createTempFolder("killed");
   gates = await startGateServer();
   git = await startGitServer();
+  port = await freePort();
   await start();
 });
 

@@ -101,6 +101,37 @@ describe("a server that keeps dying", () => {
   });
 });
 
+/** Dies once somebody asked it to, and then lives. */
+const stumbling = `import { Hono } from "hono";
+export const app = new Hono();
+app.get("/version", (c) => c.json({ answer: "stumbling" }));
+app.post("/die", (c) => { setTimeout(() => process.exit(9), 20); return c.text("dying"); });
+`;
+
+describe("a server that died after it was deployed and serves again", () => {
+  it("says so on the deployment and on the revision", { timeout: 120_000 }, async () => {
+    const { deployment, revision } = await make("stumbling", { "app.js": stumbling });
+    const path = `/v2/deployments/${deployment.id}/revisions/${revision.id}`;
+    expect((await plane.call("GET", path)).body).toMatchObject({ restarts: 0, last_exit: null });
+    await fetch(`${deployment.url}/die`, { method: "POST" });
+    const health = await waitUntil(
+      async () => {
+        const now = await healthOf(deployment.id);
+        return now.state === "unstable" ? now : undefined;
+      },
+      { what: "it to serve again", timeoutMs: 60_000, intervalMs: 100 },
+    );
+    expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "stumbling" });
+    const last_exit = { at: expect.any(String), reason: "exit code 9" };
+    expect(health).toMatchObject({ restarts: 1, last_exit, message: expect.stringContaining("exit code 9") });
+    expect((await plane.call("GET", path)).body).toMatchObject({
+      status: "DEPLOYED",
+      restarts: 1,
+      last_exit,
+    });
+  });
+});
+
 describe("what a server says", () => {
   it("is followed as it is written, found by its words, and taken up again after a break", {
     timeout: 90_000,

@@ -122,6 +122,24 @@ describe("the script for CI", () => {
       },
     });
 
+  it("with --watch fails for a server that dies after it was deployed", { timeout: 120_000 }, async () => {
+    await ensureDebianPackages(["curl", "jq"]);
+    const run = (...args: string[]) => runWith(plane.apiKey, ...args);
+    const dying = `${quickProject("dying")["app.js"]}\nsetTimeout(() => process.exit(9), 3_000);\n`;
+    const repository = await git.createRepository("ci-dying", quickProject("dying", { "app.js": dying }));
+    await expect(run("deploy", "dying", repository.url, "main", "--watch", "60s")).rejects.toThrow(
+      "The server did not stay",
+    );
+    await run("delete", "dying");
+    const lasting = await git.createRepository("ci-lasting", quickProject("lasting"));
+    const watched = await run("deploy", "lasting", lasting.url, "main", "--watch", "3s");
+    expect(watched.stdout).toMatch(/DEPLOYED\nServing at http/);
+    await run("delete", "lasting");
+    await expect(run("deploy", "lasting", lasting.url, "main", "--watch", "soon")).rejects.toThrow(
+      "60s or 2m",
+    );
+  });
+
   it("creates, updates and reports a failure with a key for that alone; admins delete", {
     timeout: 120_000,
   }, async () => {

@@ -35,6 +35,8 @@ export const machineWalls = (setting: IsolationSetting = "auto") =>
 export type ControlPlaneServerOptions = {
   databaseUrl: string;
   folder: string;
+  /** Any free one, unless the next server is to be found where the last one was. */
+  port?: number;
   apiKey?: string;
   workspaceId?: string;
   settings?: Partial<DeploymentConfig>;
@@ -103,7 +105,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     handlers: Object.fromEntries(plane.recurring.map((job) => [job.kind, job.handler])),
   });
   server = await listen(http, {
-    ...{ host: "127.0.0.1", port: 0, logger },
+    ...{ host: "127.0.0.1", port: options.port ?? 0, logger },
     onUpgrade: plane.onUpgrade((_request, socket) => socket.destroy()),
     onRequest: plane.onRequest(http.raw),
   });

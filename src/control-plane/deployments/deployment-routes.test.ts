@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { type ControlPlaneServer, startControlPlane } from "../../../tests/support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import type { DeploymentBody, RevisionBody } from "../../../tests/support/deployments.ts";
@@ -154,6 +155,11 @@ describe("204", () => {
     expect((await plane.call("DELETE", path)).status).toBe(204);
     expect((await plane.call("DELETE", path)).status).toBe(404);
     expect((await plane.call("DELETE", `${path}?force=true`)).status).toBe(204);
+    // Purged now, and not in the next round of the maintenance.
+    await waitUntil(async () => (await plane.call("DELETE", `${path}?force=true`)).status === 404, {
+      what: "the deployment to be purged",
+      timeoutMs: 20_000,
+    });
     expect((await post(waiting("goes"))).status).toBe(201);
   });
 });

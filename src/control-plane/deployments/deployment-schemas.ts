@@ -4,6 +4,14 @@ import { id, time } from "../wire.ts";
 import { deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
 import { healthStates } from "./health.ts";
 
+export const exitFields = {
+  restarts: z.number().int().describe("How often its server ended by itself, in the last seven days."),
+  last_exit: z
+    .object({ at: time, reason: z.string() })
+    .nullable()
+    .describe("The last time its server ended by itself."),
+};
+
 const text = (most: number) =>
   z
     .string()
@@ -173,6 +181,7 @@ export const deployment = z.object({
     message: z.string().nullable().describe("Why it is not serving, with the last lines of its log."),
     attempt: z.number().int().describe("Which start this is; counts up while it keeps dying."),
     since: time.nullable(),
+    ...exitFields,
   }),
   slug: z.string(),
   tracked_repo_ref: nullableText,

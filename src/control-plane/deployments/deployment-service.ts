@@ -9,6 +9,7 @@ import { findListener } from "../listeners/listener-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
 import { announceDeployment, readRevision, readRevisions } from "../revisions/revision-store.ts";
+import { readExits } from "../runtimes/exit-store.ts";
 import { isolationMissing } from "../sandbox/isolation.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
@@ -110,7 +111,12 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       sql,
       deployments.map((row) => row.id),
     );
-    const health = new Map(rows.map((row) => [row.deployment_id, healthOf(row)]));
+    const active = deployments.map((row) => row.active_revision_id).filter((id) => id !== null);
+    const exits = await readExits(sql, active, clock.now());
+    const activeOf = new Map(deployments.map((row) => [row.id, row.active_revision_id ?? ""]));
+    const health = new Map(
+      rows.map((row) => [row.deployment_id, healthOf(row, exits.get(activeOf.get(row.deployment_id) ?? ""))]),
+    );
     return deployments.map((deployment) => ({
       deployment,
       latest: latest.get(deployment.latest_revision_id ?? ""),
@@ -305,6 +311,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       if (!row || (row.deleted_at !== null && !force)) throw deploymentNotFound(id);
       if (row.deleted_at !== null) {
         await store.markPurgeable(tx, id, now);
+        await announceDeployment(tx, id);
         return row.name;
       }
       if (force)

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Revision, SourceRevisionConfig } from "../revisions/revision.ts";
+import type { Exits } from "../runtimes/exit-store.ts";
 import { type Deployment, deploymentStatus } from "./deployment.ts";
 import type * as schemas from "./deployment-schemas.ts";
 import type { Health } from "./health.ts";
@@ -49,7 +50,7 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     active_revision_id: deployment.active_revision_id,
     url: view.url,
     page_url: view.pageUrl,
-    health: { ...view.health, since: view.health.since?.toISOString() ?? null },
+    health: healthWire(view.health),
     slug: deployment.slug,
     tracked_repo_ref: deployment.tracked_repo_ref,
     tracer_session_id: deployment.tracer_session_id,
@@ -61,6 +62,14 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     created_at: deployment.created_at.toISOString(),
     updated_at: deployment.updated_at.toISOString(),
   };
+}
+
+function healthWire({ exits, since, ...health }: Health): z.input<typeof schemas.deployment>["health"] {
+  return { ...health, since: since?.toISOString() ?? null, ...exitsWire(exits) };
+}
+
+export function exitsWire({ restarts, last }: Exits) {
+  return { restarts, last_exit: last && { at: last.at.toISOString(), reason: last.reason } };
 }
 
 export function revisionConfigWire(

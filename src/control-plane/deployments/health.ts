@@ -1,6 +1,8 @@
+import { type Exits, noExits } from "../runtimes/exit-store.ts";
 import { crashLoopAttempts, stoppedByUs } from "../runtimes/instance.ts";
 
-export const healthStates = ["none", "starting", "serving", "restarting", "crash_loop"] as const;
+/** `unstable`: it serves now, and has ended by itself a short while ago. */
+export const healthStates = ["none", "starting", "serving", "unstable", "restarting", "crash_loop"] as const;
 export type HealthState = (typeof healthStates)[number];
 
 /** The newest server of the active revision, and what was said about it last. */
@@ -15,21 +17,38 @@ export type HealthRow = {
   exited_at: Date | null;
 };
 
-export type Health = { state: HealthState; message: string | null; attempt: number; since: Date | null };
+export type Health = {
+  state: HealthState;
+  message: string | null;
+  attempt: number;
+  since: Date | null;
+  exits: Exits;
+};
 
 /** How what serves is doing. A deployment on its way for the first time has nothing that could be well. */
-export function healthOf(row: HealthRow | undefined): Health {
+export function healthOf(row: HealthRow | undefined, exits: Exits = noExits): Health {
+  return { ...conditionOf(row, exits), exits };
+}
+
+function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "exits"> {
   if (!row || row.active_number === null) return { state: "none", message: null, attempt: 0, since: null };
   const attempt = row.attempt ?? 0;
   const { instance_state: state } = row;
   if (state === "ready" || state === "draining")
-    return { state: "serving", message: null, attempt, since: row.ready_at };
+    return exits.recent === 0
+      ? { state: "serving", message: null, attempt, since: row.ready_at }
+      : { state: "unstable", message: unstableText(exits), attempt, since: row.ready_at };
   const died = state === "exited" && row.exit_reason !== stoppedByUs;
   if (isCrashLoop(row))
     return { state: "crash_loop", message: row.status_message, attempt, since: row.exited_at };
   if (died || attempt > 1)
     return { state: "restarting", message: row.status_message, attempt, since: row.exited_at };
   return { state: "starting", message: null, attempt, since: null };
+}
+
+function unstableText({ recent, last }: Exits): string {
+  const times = recent === 1 ? "once" : `${recent} times`;
+  return `The server serves now, but it ended by itself ${times} in the last ten minutes. The last time: ${last?.reason}.`;
 }
 
 export function isCrashLoop(row: Pick<HealthRow, "instance_state" | "attempt" | "exit_reason">): boolean {

@@ -38,6 +38,8 @@ export type ExecutorOptions = {
   forgetRoute(deploymentId: string): void;
   urlOf(deployment: Deployment): string;
   tracing: Pick<DeploymentTracing, "removeProject">;
+  /** Removes its database, its files and in the end its row. */
+  purge(deployment: Deployment): Promise<void>;
 };
 
 const shownLines = 12;
@@ -99,6 +101,8 @@ export function createExecutor(options: ExecutorOptions) {
         return note(operation.revisionId, "recovered", `Serving at ${options.urlOf(deployment)}`);
       case "remove_traces":
         return removeTraces(deployment);
+      case "purge":
+        return options.purge(deployment);
     }
   }
 

@@ -46,6 +46,12 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   const databaseUrlOf = (deployment: Deployment) =>
     ownDatabaseUrl(options.databaseUrl, ownDatabase(deployment));
 
+  const addressesOf = (deployment: Deployment, tracing: TraceTarget | null) => ({
+    database: databaseUrlOf(deployment),
+    own: options.urlOf(deployment),
+    traces: tracing?.endpoint ?? null,
+  });
+
   async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
     const secrets = secretsOf(revision);
     const databaseUrl = databaseUrlOf(deployment);
@@ -64,7 +70,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
           ? null
           : { reference: revision.image_reference, digest: revision.image_digest },
       resources: resourcesOf(revision.build_config.resource_spec, options.defaultMemoryBytes),
-      databaseUrl,
+      addresses: addressesOf(deployment, tracing),
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: hidden(deployment, secrets, tracing),
       environment: (port, home, instanceSecret) =>
@@ -119,7 +125,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
     async facts(deployment: Deployment, revision: Revision) {
       const tracing = await options.tracing.target(deployment);
       return {
-        databaseUrl: databaseUrlOf(deployment),
+        addresses: addressesOf(deployment, tracing),
         secrets: hidden(deployment, secretsOf(revision), tracing),
       };
     },

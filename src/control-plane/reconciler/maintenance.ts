@@ -6,6 +6,7 @@ import { dropOwnDatabase } from "../../platform/db/own-database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { deleteArtifact, listUnusedArtifacts } from "../builds/artifact-store.ts";
+import type { Deployment } from "../deployments/deployment.ts";
 import { pruneLogs } from "../logs/log-store.ts";
 import { pruneMetrics } from "../metrics/metric-store.ts";
 import { pruneEvents } from "../revisions/revision-store.ts";
@@ -22,6 +23,18 @@ const keepEvents = 300;
 
 export type MaintenanceOptions = { database: Database; clock: Clock; logger: Logger; folder: string };
 
+export async function purge(
+  { database, folder }: Pick<MaintenanceOptions, "database" | "folder">,
+  deployment: Pick<Deployment, "id" | "database_name">,
+): Promise<void> {
+  await dropOwnDatabase(database.sql, deployment.database_name);
+  for (const kind of ["uploads", "logs", "homes"]) {
+    await rm(join(folder, kind, deployment.id), { recursive: true, force: true });
+  }
+  // Last: while the row is there, a failure above is tried again.
+  await purgeDeployment(database.sql, deployment.id);
+}
+
 /** Removes what deleted deployments left behind, and what has grown old. */
 export async function maintain(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const { database, clock, logger, folder } = options;
@@ -29,12 +42,7 @@ export async function maintain(options: MaintenanceOptions, signal: AbortSignal)
   for (const deployment of await listPurgeable(database.sql, now)) {
     signal.throwIfAborted();
     try {
-      await dropOwnDatabase(database.sql, deployment.database_name);
-      for (const kind of ["uploads", "logs", "homes"]) {
-        await rm(join(folder, kind, deployment.id), { recursive: true, force: true });
-      }
-      // Last: while the row is there, a failure above is tried again.
-      await purgeDeployment(database.sql, deployment.id);
+      await purge(options, deployment);
     } catch (error) {
       logger.warn(
         { deployment: deployment.id, reason: errorMessage(error) },

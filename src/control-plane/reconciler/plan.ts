@@ -52,7 +52,8 @@ export type Operation =
   | { kind: "stop"; instanceId: string }
   | { kind: "kill"; instanceId: string }
   | { kind: "recovered"; revisionId: string }
-  | { kind: "remove_traces" };
+  | { kind: "remove_traces" }
+  | { kind: "purge" };
 
 export type Plan = { operations: Operation[]; lookAgainMs: number | null };
 
@@ -111,7 +112,11 @@ function planRemoval(observed: Observed, steps: Steps): void {
   }
   for (const instance of instances.filter(live))
     planStop(instance, now, Math.min(limits.stopMs, 5_000), steps);
-  if (deployment.delete_tracing_project && !instances.some(live)) steps.add({ kind: "remove_traces" });
+  if (instances.some(live)) return;
+  if (deployment.delete_tracing_project) steps.add({ kind: "remove_traces" });
+  // Somebody asked for it now; otherwise its time comes in the round that also looks for others.
+  const asked = deployment.purge_after !== null && deployment.purge_after <= now;
+  if (asked && !revisions.some(({ status }) => isOpen(status))) steps.add({ kind: "purge" });
 }
 
 function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps): void {

@@ -144,7 +144,7 @@ export function createReconciler(options: ReconcilerOptions) {
       active = true;
       unlisten.push(await database.listen(deploymentChannel, wake, sweepSoon));
       unlisten.push(await options.tracing.watchKeys(sweepSoon));
-      sweepTimer = setInterval(sweepSoon, options.sweepMs ?? 10_000);
+      sweepTimer = setInterval(sweepSoon, options.sweepMs ?? 60_000);
       sweepTimer.unref();
       await sweep();
     },

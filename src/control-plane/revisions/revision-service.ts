@@ -9,12 +9,13 @@ import type { DeploymentService } from "../deployments/deployment-service.ts";
 import { lockDeployment, saveDeployment } from "../deployments/deployment-store.ts";
 import type { DeploymentView } from "../deployments/deployment-wire.ts";
 import type { Secret } from "../deployments/secret-rules.ts";
+import { type Exits, noExits, readExits } from "../runtimes/exit-store.ts";
 import { deploymentSecretsContext, revisionSecretsContext } from "../sealed-columns.ts";
 import { isOpen, type Revision, type RevisionEvent } from "./revision.ts";
 import type { RevisionMaker } from "./revision-maker.ts";
 import * as store from "./revision-store.ts";
 
-export type RevisionView = { revision: Revision; events: RevisionEvent[] };
+export type RevisionView = { revision: Revision; events: RevisionEvent[]; exits: Exits };
 
 export function createRevisionService(options: {
   database: Database;
@@ -33,13 +34,13 @@ export function createRevisionService(options: {
   }
 
   async function withEvents(revisions: Revision[]): Promise<RevisionView[]> {
-    const events = await store.listEvents(
-      database.sql,
-      revisions.map(({ id }) => id),
-    );
+    const ids = revisions.map(({ id }) => id);
+    const events = await store.listEvents(database.sql, ids);
+    const exits = await readExits(database.sql, ids, clock.now());
     return revisions.map((revision) => ({
       revision,
       events: events.filter((event) => event.revision_id === revision.id),
+      exits: exits.get(revision.id) ?? noExits,
     }));
   }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { sourceRevisionConfig } from "../deployments/deployment-schemas.ts";
-import { revisionConfigWire } from "../deployments/deployment-wire.ts";
+import { exitFields, sourceRevisionConfig } from "../deployments/deployment-schemas.ts";
+import { exitsWire, revisionConfigWire } from "../deployments/deployment-wire.ts";
 import { id, time } from "../wire.ts";
 import { type RevisionEvent, revisionStatuses, sources } from "./revision.ts";
 import type { RevisionView } from "./revision-service.ts";
@@ -27,12 +27,13 @@ export const revision = z.object({
     .nullable()
     .describe("The image its servers run in, by name and by content; null outside of containers."),
   redeploy_of: id.nullable(),
+  ...exitFields,
   events: z.array(revisionEvent).describe("What happened to it, oldest first."),
   created_at: time,
   updated_at: time,
 });
 
-export function toRevisionWire({ revision: row, events }: RevisionView): z.input<typeof revision> {
+export function toRevisionWire({ revision: row, events, exits }: RevisionView): z.input<typeof revision> {
   return {
     id: row.id,
     deployment_id: row.deployment_id,
@@ -47,6 +48,7 @@ export function toRevisionWire({ revision: row, events }: RevisionView): z.input
         ? null
         : { reference: row.image_reference, digest: row.image_digest },
     redeploy_of: row.redeploy_of,
+    ...exitsWire(exits),
     events: events.map(toEventWire),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

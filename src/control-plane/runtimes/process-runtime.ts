@@ -14,7 +14,6 @@ import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts"
 import { createExitWatch } from "./exit-watch.ts";
 import { outOfMemory, portTaken } from "./instance.ts";
 import {
-  groupUsages,
   identify,
   isAlive,
   killGroup,
@@ -22,6 +21,7 @@ import {
   type ProcessIdentity,
   signalGroup,
   signalInside,
+  treeUsages,
 } from "./process-table.ts";
 import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
 
@@ -89,9 +89,9 @@ export function createProcessRuntime({
       await killGroup(identityOf(handle));
     },
     async usages(handles) {
-      const groups = await groupUsages();
+      const trees = treeUsages(handles.map((handle) => identityOf(handle).pid));
       const known = handles.flatMap((handle) => {
-        const usage = groups.get(identityOf(handle).pid);
+        const usage = trees.get(identityOf(handle).pid);
         return usage ? [[handle, usage] as const] : [];
       });
       return new Map(known);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -62,17 +62,39 @@ async function readAll(): Promise<{ pid: number; stat: Stat | null }[]> {
   return Promise.all(pids.map(async (pid) => ({ pid, stat: await readStat(pid) })));
 }
 
-/** Processor time and memory of each group with all its processes. */
-export async function groupUsages(): Promise<Map<number, { cpuSeconds: number; memoryBytes: number }>> {
-  const groups = new Map<number, { cpuSeconds: number; memoryBytes: number }>();
-  for (const { stat } of await readAll()) {
-    if (!stat) continue;
-    const sum = groups.get(stat.group) ?? { cpuSeconds: 0, memoryBytes: 0 };
-    sum.cpuSeconds += stat.cpuTicks / ticksPerSecond;
-    sum.memoryBytes += stat.pages * pageBytes;
-    groups.set(stat.group, sum);
+/** Processor time and memory of each process with all its descendants. Reads those alone, however many others there are. */
+export function treeUsages(
+  roots: readonly number[],
+): Map<number, { cpuSeconds: number; memoryBytes: number }> {
+  return new Map(
+    roots.flatMap((root) => {
+      const usage = usageOf(root);
+      return usage ? [[root, usage] as const] : [];
+    }),
+  );
+}
+
+function usageOf(pid: number): { cpuSeconds: number; memoryBytes: number } | null {
+  try {
+    const stat = parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    const sum = { cpuSeconds: stat.cpuTicks / ticksPerSecond, memoryBytes: stat.pages * pageBytes };
+    for (const child of childrenOf(pid)) {
+      const usage = usageOf(child);
+      sum.cpuSeconds += usage?.cpuSeconds ?? 0;
+      sum.memoryBytes += usage?.memoryBytes ?? 0;
+    }
+    return sum;
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
   }
-  return groups;
+}
+
+/** Any of its threads may have started one. */
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
 }
 
 /** Every process of a group, those whose leader is gone included. */

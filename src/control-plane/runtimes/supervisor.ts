@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
@@ -8,6 +9,8 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
+import { within } from "../../platform/within.ts";
+import { Turns } from "../builds/turns.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import { saveImage } from "../revisions/revision-store.ts";
 import { instanceSecretContext } from "../sealed-columns.ts";
@@ -26,6 +29,9 @@ import { followLog, type LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
 import { type PinnedImage, type Resources, type Runtime, readyFileName } from "./runtime.ts";
 
+/** Where a server finds its database and the platform, and is found itself. */
+export type Addresses = { database: string; own: string; traces: string | null };
+
 export type LaunchSpec = {
   deploymentId: string;
   workspaceId: string;
@@ -36,7 +42,8 @@ export type LaunchSpec = {
   image: string | null;
   pinned: PinnedImage | null;
   resources: Resources;
-  databaseUrl: string;
+  /** What it is told once, at its start; a server that was told something else is replaced. */
+  addresses: Addresses;
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
   environment(port: number, home: string, instanceSecret: string): Record<string, string>;
@@ -54,6 +61,8 @@ export type SupervisorOptions = {
   folder: string;
   /** A server became ready, said something about its graphs, or ended. */
   onChange(deploymentId: string): void;
+  /** Servers that start at once; more would only keep each other from being ready. */
+  startsAtOnce?: number;
 };
 
 type Watched = {
@@ -67,17 +76,38 @@ type Watched = {
 const retryMs = 1_000;
 /** An hour. */
 const maxRounds = 3_600;
+/** A start that takes longer than this lets others begin beside it. */
+const turnMs = 20_000;
 const anyLive = ["starting", "ready", "draining", "stopping"] as const;
 
 /** Starts servers, watches them, and writes down what becomes of them. What to do about it is decided elsewhere. */
 export function createSupervisor(options: SupervisorOptions) {
   const { database, clock, logger, runtime, secretBox } = options;
   const watched = new Map<string, Watched>();
+  const turns = new Turns(options.startsAtOnce ?? Math.max(2, availableParallelism() * 2));
+  let halting = new AbortController();
+
+  /** False when nothing is to begin any more. The turn ends when the server is ready or gone. */
+  async function takeTurn(settled: Promise<void>): Promise<boolean> {
+    const begun = Promise.withResolvers<boolean>();
+    turns
+      .run(halting.signal, async () => {
+        begun.resolve(true);
+        await within(turnMs, settled);
+      })
+      .catch(() => begun.resolve(false));
+    return begun.promise;
+  }
 
   const secretOf = ({ id, secret_sealed: sealed }: Instance) =>
     sealed === null ? null : secretBox.open(sealed, instanceSecretContext(id));
 
-  function watch(instance: Instance, handle: Record<string, unknown>, known: readonly string[]): void {
+  function watch(
+    instance: Instance,
+    handle: Record<string, unknown>,
+    known: readonly string[],
+    onSettled: () => void = () => {},
+  ): void {
     const secret = secretOf(instance);
     const secrets = secret === null ? known : [...known, secret];
     const stop = new AbortController();
@@ -91,6 +121,7 @@ export function createSupervisor(options: SupervisorOptions) {
       if (!announced || !healthy) return;
       const move = { from: ["starting" as const], to: "ready" as const };
       if (await insist(() => moveInstance(database.sql, instance.id, move, clock.now()))) changed();
+      onSettled();
     };
     const onAnnounced = async (said: Announced) => {
       await insist(() => saveAnnounced(database.sql, instance.id, said));
@@ -125,6 +156,7 @@ export function createSupervisor(options: SupervisorOptions) {
     entry.done = runtime
       .ended(handle, stop.signal)
       .then((reason) => finish(entry, reason))
+      .finally(onSettled)
       .catch(failed("could not be watched"));
     watched.set(instance.id, entry);
   }
@@ -163,7 +195,18 @@ export function createSupervisor(options: SupervisorOptions) {
     }
   }
 
-  async function launch(spec: LaunchSpec): Promise<string> {
+  async function launch(spec: LaunchSpec): Promise<void> {
+    const settled = Promise.withResolvers<void>();
+    if (!(await takeTurn(settled.promise))) return;
+    try {
+      await start(spec, settled.resolve);
+    } catch (error) {
+      settled.resolve();
+      throw error;
+    }
+  }
+
+  async function start(spec: LaunchSpec, onSettled: () => void): Promise<void> {
     const id = newId();
     const home = join(options.folder, "homes", spec.deploymentId);
     const port = await findFreePort();
@@ -177,7 +220,7 @@ export function createSupervisor(options: SupervisorOptions) {
       attempt: spec.attempt,
       port,
       log_path: logPath,
-      database_hash: hashOf(spec.databaseUrl),
+      database_hash: hashOf(spec.addresses),
       tracing_key_id: spec.tracingKeyId,
       secret_sealed: secretBox.seal(secret, instanceSecretContext(id)),
     };
@@ -201,18 +244,18 @@ export function createSupervisor(options: SupervisorOptions) {
       });
       await saveHandle(database.sql, id, handle);
       if (handle.image) await saveImage(database.sql, spec.revisionId, handle.image as PinnedImage);
-      watch((await readInstance(database.sql, id))!, handle, spec.secrets);
+      watch((await readInstance(database.sql, id))!, handle, spec.secrets, onSettled);
     } catch (error) {
+      onSettled();
       const reason = errorMessage(error);
       await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", reason }, clock.now());
       options.onChange(spec.deploymentId);
     }
-    return id;
   }
 
   /** After a restart of the platform: goes on with what still runs, and clears away what cannot be used. */
   async function adopt(
-    usable: (instance: Instance) => Promise<{ databaseUrl: string; secrets: string[] } | null>,
+    usable: (instance: Instance) => Promise<{ addresses: Addresses; secrets: string[] } | null>,
   ) {
     for (const instance of await listLiveInstances(database.sql)) {
       const handle = instance.handle ?? (await runtime.find(instance.id));
@@ -221,7 +264,7 @@ export function createSupervisor(options: SupervisorOptions) {
       if (
         alive &&
         facts &&
-        hashOf(facts.databaseUrl) === instance.database_hash &&
+        hashOf(facts.addresses) === instance.database_hash &&
         instance.state !== "stopping"
       ) {
         if (instance.handle === null) await saveHandle(database.sql, instance.id, handle);
@@ -288,6 +331,11 @@ export function createSupervisor(options: SupervisorOptions) {
 
   return {
     launch,
+    /** What waits for its turn does not begin any more. */
+    halt() {
+      halting.abort();
+      halting = new AbortController();
+    },
     adopt,
     stop,
     kill,
@@ -308,6 +356,9 @@ export function createSupervisor(options: SupervisorOptions) {
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
-function hashOf(databaseUrl: string): string {
-  return createHash("sha256").update(databaseUrl).digest("hex");
+/** Hashed, because the database's address holds its password. */
+function hashOf({ database, own, traces }: Addresses): string {
+  return createHash("sha256")
+    .update(JSON.stringify([database, own, traces]))
+    .digest("hex");
 }

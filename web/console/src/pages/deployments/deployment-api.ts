@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { api, query } from "../../api/client.ts";
 
 export type Secret = { name: string; value: string };
-export type HealthState = "none" | "starting" | "serving" | "restarting" | "crash_loop";
+export type HealthState = "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop";
 
 export type Deployment = {
   id: string;
@@ -23,7 +23,14 @@ export type Deployment = {
   status: string;
   latest_revision_id: string | null;
   active_revision_id: string | null;
-  health: { state: HealthState; message: string | null; attempt: number; since: string | null };
+  health: {
+    state: HealthState;
+    message: string | null;
+    attempt: number;
+    since: string | null;
+    restarts: number;
+    last_exit: LastExit | null;
+  };
   url: string;
   /** At an origin of its own; null where deployments have none. */
   page_url: string | null;
@@ -31,6 +38,8 @@ export type Deployment = {
   created_at: string;
   updated_at: string;
 };
+
+export type LastExit = { at: string; reason: string };
 
 type RevisionConfig = {
   repo_ref: string | null;
@@ -58,6 +67,8 @@ export type Revision = {
   source: string;
   source_revision_config: RevisionConfig;
   redeploy_of: string | null;
+  restarts: number;
+  last_exit: LastExit | null;
   events: RevisionEvent[];
   created_at: string;
   updated_at: string;
@@ -140,7 +151,7 @@ export function stateOf(deployment: Deployment, latest: Revision | undefined): s
   const { health, active_revision_id: active } = deployment;
   if (latest && isOpen(latest.status)) return latest.status;
   if (health.state === "crash_loop") return "crash_loop";
-  if (health.state === "restarting") return "restarting";
+  if (health.state === "restarting" || health.state === "unstable") return health.state;
   if (active !== null) return health.state === "starting" ? "starting" : "serving";
   if (latest) return latest.status;
   return deployment.latest_revision_id === null ? "unused" : "pending";

@@ -143,20 +143,22 @@ function Actions({ deployment }: { deployment: Deployment }) {
   );
 }
 
+const troubles: Readonly<Record<string, string>> = {
+  unstable: "The server died a short while ago.",
+  restarting: "The server died and is started again.",
+  crash_loop: "The server keeps crashing.",
+};
+
 function Overview({ deployment, latest }: { deployment: Deployment; latest: Revision | undefined }) {
   const { source_config: config, source_revision_config: revision, health } = deployment;
   const { url, page_url: pageUrl } = deployment;
   return (
     <>
-      {(health.state === "crash_loop" || health.state === "restarting") && (
+      {troubles[health.state] && (
         <div className="notice bad" role="status">
           <CircleAlert aria-hidden="true" size={18} />
           <div>
-            <b>
-              {health.state === "crash_loop"
-                ? "The server keeps crashing."
-                : "The server died and is started again."}
-            </b>
+            <b>{troubles[health.state]}</b>
             <p>{health.message ?? "The server log says why."}</p>
             <Link href={`/deployments/${deployment.id}?tab=logs`}>Read the server log</Link>
           </div>

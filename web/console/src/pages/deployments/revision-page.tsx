@@ -84,6 +84,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
         <Facts
           items={[
             ["Created", <Time key="t" at={revision.created_at} />],
+            ["Server ended by itself", exitsText(revision)],
             ["Branch, tag or commit", revision.source_revision_config.repo_ref ?? "–"],
             ["Commit", <Commit key="c" sha={revision.source_revision_config.repo_commit_sha} />],
             ...(revision.redeploy_of
@@ -199,5 +200,14 @@ export function RollBackDialog({
       A new revision is made with its source, commit and secrets. Nothing is built again, and what serves now
       goes on until the new one is ready.
     </ConfirmDialog>
+  );
+}
+
+function exitsText({ restarts, last_exit: last }: Revision) {
+  if (!last) return "never";
+  return (
+    <span>
+      {restarts === 1 ? "once" : `${restarts} times`}, last <Time at={last.at} />: {last.reason}
+    </span>
   );
 }
