@@ -20,6 +20,7 @@ const parts = new Set([
   "traces-grow",
   "bench-database",
   "streaming-client",
+  "process-cost",
 ]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))

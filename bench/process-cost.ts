@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What a set of processes has used so far. Processor time in milliseconds; switches are wake-ups, ours and forced ones. */
+export type Cost = { cpuMs: number; switches: number; memoryMb: number };
+
+const nothing: Cost = { cpuMs: 0, switches: 0, memoryMb: 0 };
+
+export function costOf(pids: readonly number[]): Cost {
+  return pids.map(costOfOne).reduce(
+    (sum, cost) => ({
+      cpuMs: sum.cpuMs + cost.cpuMs,
+      switches: sum.switches + cost.switches,
+      memoryMb: sum.memoryMb + cost.memoryMb,
+    }),
+    nothing,
+  );
+}
+
+function costOfOne(pid: number): Cost {
+  try {
+    let cpuMs = 0;
+    let switches = 0;
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      // Nanoseconds, where the clock ticks of `stat` are too coarse for an idle process.
+      cpuMs += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+      const status = readFileSync(`/proc/${pid}/task/${task}/status`, "utf8");
+      for (const [, count] of status.matchAll(/ctxt_switches:\s+(\d+)/g)) switches += Number(count);
+    }
+    const memoryKb = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0;
+    return { cpuMs, switches, memoryMb: Number(memoryKb) / 1024 };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return nothing;
+    throw error;
+  }
+}
