@@ -110,7 +110,7 @@ describe("who may set a plan", () => {
       headers: { "x-tenant-id": cloud.workspaceId },
     });
     const service = await cloud.call<{ key: string }>("POST", "/v2/api-keys", {
-      body: { name: "ci", service: true, scopes: ["admin"] },
+      body: { name: "ci", service: true, scopes: ["deploy"] },
       headers: { "x-tenant-id": cloud.workspaceId },
     });
     expect(service.status).toBe(201);
