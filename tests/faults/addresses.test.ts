@@ -41,7 +41,7 @@ it.each<[string, string, string, unknown, number]>([
   ["webhook of tokens", "PUT", "/v2/auth/webhook", { url: bad }, 422],
   ["webhook of a run", "POST", "/runs", { assistant_id: "echo", input: {}, webhook: bad }, 422],
   ["custom_url", "POST", "/v2/deployments", deployment({ custom_url: bad }), 422],
-  ["repo_url", "POST", "/v2/deployments", deployment({ repo_url: bad }), 400],
+  ["repo_url", "POST", "/v2/deployments", deployment({ repo_url: bad }), 422],
   [
     "api_url of an integration",
     "POST",

@@ -3,6 +3,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDebianPackages } from "../support/components/install-packages.ts";
 import { runCommand } from "../support/components/run-command.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
 import { deploy, gitDeployment, readExample } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
@@ -125,11 +126,20 @@ describe("the script for CI", () => {
   it("with --watch fails for a server that dies after it was deployed", { timeout: 120_000 }, async () => {
     await ensureDebianPackages(["curl", "jq"]);
     const run = (...args: string[]) => runWith(plane.apiKey, ...args);
-    const dying = `${quickProject("dying")["app.js"]}\nsetTimeout(() => process.exit(9), 3_000);\n`;
-    const repository = await git.createRepository("ci-dying", quickProject("dying", { "app.js": dying }));
-    await expect(run("deploy", "dying", repository.url, "main", "--watch", "60s")).rejects.toThrow(
-      "The server did not stay",
+    const repository = await git.createRepository("ci-dying", quickProject("dying"));
+    const watching = run("deploy", "dying", repository.url, "main", "--watch", "60s");
+    const failed = expect(watching).rejects.toThrow("The server did not stay");
+    type Page = { resources: { url: string; health: { state: string } }[] };
+    const url = await waitUntil(
+      async () => {
+        const { body } = await plane.call<Page>("GET", "/v2/deployments?name=dying");
+        const [found] = body.resources;
+        return found?.health.state === "serving" ? found.url : undefined;
+      },
+      { what: "the deployment to serve", timeoutMs: 60_000, intervalMs: 100 },
     );
+    await fetch(`${url}/die`, { method: "POST" });
+    await failed;
     await run("delete", "dying");
     const lasting = await git.createRepository("ci-lasting", quickProject("lasting"));
     const watched = await run("deploy", "lasting", lasting.url, "main", "--watch", "3s");
