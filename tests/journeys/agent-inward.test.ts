@@ -154,37 +154,6 @@ test("a server that asks for its key lets its own project in without one", async
   }
 });
 
-describe("LANGGRAPH_CONFIG", () => {
-  test("is read at every start, and leaves alone what somebody has changed", async () => {
-    const own = await createTestDatabase();
-    const started = async (tone: string) =>
-      startAgent(inward, {
-        DATABASE_URL: own.url,
-        LANGGRAPH_CONFIG: JSON.stringify({ promised: { configurable: { tone } } }),
-      });
-    const toneOf = async (running: RunningAgent) => {
-      const { config } = await clientOf(running, {}).assistants.get("promised");
-      return config.configurable?.tone;
-    };
-    try {
-      const first = await started("loud");
-      expect(await toneOf(first)).toBe("loud");
-      await first.process.stop();
-      const second = await started("low");
-      expect(await toneOf(second)).toBe("low");
-      await clientOf(second, {}).assistants.update("promised", {
-        config: { configurable: { tone: "mine" } },
-      });
-      await second.process.stop();
-      const third = await started("other");
-      expect(await toneOf(third)).toBe("mine");
-      await third.process.stop();
-    } finally {
-      await own.drop();
-    }
-  });
-});
-
 test("a tsconfig that extends a package nobody installed is named, and so is the package", async () => {
   const folder = await mkdtemp(join(tmpdir(), "treadle-tsconfig-"));
   try {
