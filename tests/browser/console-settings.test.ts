@@ -52,6 +52,77 @@ describe("API keys", () => {
     expect(page.errors).toEqual([]);
   });
 
+  it("of a service do what they were made for, and nothing else", async () => {
+    const page = await running.open("/settings");
+    await page.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.button("New key").click();
+    const dialog = page.page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("ci");
+    await dialog.getByLabel("Service key").check();
+    // Its role follows from its scopes.
+    expect(await dialog.getByLabel("Role", { exact: true }).count()).toBe(0);
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByText("Choose at least one.").waitFor();
+    await dialog.getByLabel("deploy").check();
+    await dialog.getByLabel("Expires").selectOption("90");
+    expect(await page.violations()).toEqual([]);
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.text("it is shown this once.").waitFor();
+    await dialog.getByRole("button", { name: "Copy the key" }).click();
+    const key = (await page.page.evaluate("navigator.clipboard.readText()")) as string;
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const row = page.page.getByRole("row", { name: /^ci/ });
+    await row.getByText("Only deploy").waitFor();
+    await row.getByText("service", { exact: true }).waitFor();
+    await row.getByText("as an editor").waitFor();
+    await row.getByText("in 3 mo").waitFor();
+
+    const headers = { "x-api-key": key };
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const answer = await running.app.call(method, path, { headers, body });
+      return [answer.status, answer.headers.get("x-error-code")];
+    };
+    expect(await ask("GET", "/v2/deployments")).toEqual([200, null]);
+    for (const [method, path, body] of [
+      ["GET", "/v2/members"],
+      ["GET", "/v2/api-keys"],
+      ["GET", "/v2/audit-events"],
+      ["POST", "/threads", {}],
+      ["GET", "/api/v1/sessions"],
+      ["GET", "/api/v1/bulk-exports"],
+      ["GET", "/v2/auth/tokens"],
+    ] as const)
+      expect([path, (await ask(method, path, body))[0]]).toEqual([path, 403]);
+    expect(await ask("POST", "/threads", {})).toEqual([403, "request.scope_missing"]);
+    expect(page.errors).toEqual([]);
+  });
+
+  it("limited to scopes and to one tracing project say so, and fit a phone", async () => {
+    const page = await running.open("/settings", { viewport: phone });
+    await page.button("New key").click();
+    const dialog = page.page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("tracer");
+    await dialog.getByLabel("Limit it to some scopes").check();
+    await dialog.getByLabel("traces:write").check();
+    await dialog.getByLabel("Tracing project").fill("weaver");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.text("it is shown this once.").waitFor();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const row = page.page.getByRole("row", { name: /^tracer/ });
+    await row.getByText("Only traces:write of the project weaver").waitFor();
+    await row.getByRole("button", { name: "Revoke tracer" }).waitFor();
+    expect(await page.overflowing()).toEqual([]);
+    expect(await page.violations()).toEqual([]);
+  });
+
+  it("show all of themselves on an ordinary screen", async () => {
+    const page = await running.open("/settings");
+    await page.page.getByRole("row", { name: /^ci/ }).waitFor();
+    const box = page.page.locator(".table-box");
+    const [inside, outside] = (await box.evaluate("(box) => [box.scrollWidth, box.clientWidth]")) as number[];
+    expect(inside).toBeLessThanOrEqual(outside!);
+  });
+
   it("made elsewhere show up without a reload", async () => {
     const page = await running.open("/settings");
     await page.page.getByRole("table", { name: "API keys" }).waitFor();

@@ -81,6 +81,7 @@ describe("deploy", { timeout: 240_000 }, () => {
     expect(exit.stdout).toMatch(/\u001b\[\d+A/);
     expect(screen).toMatch(/✓ Pack[\s\S]*✓ Upload[\s\S]*✓ Wait[\s\S]*✓ Build[\s\S]*✓ Start/);
     expect(screen).toMatch(/seen serves revision 1 at http:/);
+    expect(screen).toMatch(/Its pages open at http:\/\/seen\S*\.localhost:\d+/);
     expect(
       screen
         .split("\n")
@@ -195,6 +196,7 @@ describe("what is deployed", { timeout: 240_000 }, () => {
     expect(listed.map(({ name }) => name)).toContain("piped");
     const shown = await client.run(["deployments", "get", "piped"]);
     expect(shown.stdout).toMatch(/Serves +revision 2[\s\S]*Secrets +SUFFIX/);
+    expect(shown.stdout).toMatch(/Pages +http:\/\/piped\S*\.localhost:\d+/);
     const wrong = await client.run(["deployments", "get", "pipped"]);
     expect(wrong).toMatchObject({ code: 14, stderr: expect.stringContaining("Did you mean piped?") });
   });

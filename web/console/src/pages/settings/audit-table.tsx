@@ -34,7 +34,7 @@ export function AuditTable({ rows }: { rows: readonly AuditEvent[] }) {
           key: "outcome",
           header: "Outcome",
           cell: ({ outcome, error_code }) => (
-            <span className="audit-lines">
+            <span className="two-lines">
               <Badge tone={tones[outcome]}>{outcome}</Badge>
               {error_code !== null && <code className="muted small break">{error_code}</code>}
             </span>
@@ -57,7 +57,7 @@ export function AuditTable({ rows }: { rows: readonly AuditEvent[] }) {
 
 function Who({ actor }: { actor: AuditEvent["actor"] }) {
   return (
-    <span className="audit-lines">
+    <span className="two-lines">
       <span className="break">{actor.email ?? actorWords[actor.kind]}</span>
       {actor.api_key_name !== null && <span className="muted small">with the key {actor.api_key_name}</span>}
     </span>
@@ -68,7 +68,7 @@ function Target({ of: { target, details } }: { of: AuditEvent }) {
   const { more, counted_by: _, ...facts } = details;
   const told = Object.entries(facts).map(([name, value]) => `${name.replaceAll("_", " ")}: ${said(value)}`);
   return (
-    <span className="audit-lines">
+    <span className="two-lines">
       <span className="break">{target?.name ?? target?.id ?? "–"}</span>
       {told.length > 0 && <span className="muted small break">{told.join(" · ")}</span>}
       {typeof more === "number" && <span className="small">and {more} more like this</span>}

@@ -18,7 +18,7 @@ import {
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { NewKeyDialog } from "./new-key-dialog.tsx";
-import { type ApiKey, roleNames, useApiKeys, useMembers } from "./settings-api.ts";
+import { type ApiKey, useApiKeys, useMembers } from "./settings-api.ts";
 
 export function KeysTab() {
   const found = useApiKeys();
@@ -62,33 +62,29 @@ export function KeysTab() {
                 header: "Name",
                 grow: true,
                 cell: (row: ApiKey) => (
-                  <span className="row">
-                    <b>{row.name}</b>
-                    {isOwn(row) && <Badge tone="good">this one</Badge>}
-                    {row.workspace_id === null && (
-                      <Badge title="Opens every workspace of its user">all workspaces</Badge>
-                    )}
+                  <span className="two-lines">
+                    <span className="row">
+                      <b>{row.name}</b>
+                      {isOwn(row) && <Badge tone="good">this one</Badge>}
+                      {row.workspace_id === null && (
+                        <Badge title="Opens every workspace of its user">all workspaces</Badge>
+                      )}
+                    </span>
+                    <code>{row.prefix}</code>
                   </span>
                 ),
               },
-              { key: "prefix", header: "Key", cell: (row) => <code>{row.prefix}</code> },
-              { key: "role", header: "Role", cell: (row) => roleNames[row.role] },
-              { key: "scopes", header: "Scopes", cell: (row) => <Scopes of={row} /> },
+              { key: "rights", header: "May do", cell: (row) => <Rights of={row} /> },
               {
                 key: "user",
                 header: "Belongs to",
-                cell: (row) =>
-                  row.service ? (
-                    <Badge title="Belongs to the workspace and to no person">service</Badge>
-                  ) : (
-                    (people.get(row.user_id ?? "") ?? <span className="muted">–</span>)
-                  ),
-              },
-              {
-                key: "maker",
-                header: "Made by",
-                wideOnly: true,
-                cell: (row) => people.get(row.created_by ?? "") ?? <span className="muted">not known</span>,
+                cell: (row) => (
+                  <Owner
+                    of={row}
+                    person={people.get(row.user_id ?? "")}
+                    maker={people.get(row.created_by ?? "")}
+                  />
+                ),
               },
               {
                 key: "used",
@@ -101,7 +97,6 @@ export function KeysTab() {
                 key: "expires",
                 header: "Expires",
                 align: "right",
-                wideOnly: true,
                 cell: (row) =>
                   row.expires_at ? <Time at={row.expires_at} /> : <span className="muted">never</span>,
               },
@@ -148,14 +143,35 @@ export function KeysTab() {
   );
 }
 
-function Scopes({ of: { scopes, tracing_project } }: { of: ApiKey }) {
-  if (scopes === null) return <span className="muted">all of its role</span>;
+/** The role, or of it only the scopes. */
+function Rights({ of: { role, scopes, tracing_project } }: { of: ApiKey }) {
+  if (scopes === null) return `Everything ${role === "viewer" ? "a" : "an"} ${role} may`;
   return (
-    <span className="row">
-      {scopes.map((scope) => (
-        <Badge key={scope}>{scope}</Badge>
-      ))}
-      {tracing_project !== null && <span className="muted">of {tracing_project}</span>}
+    <span className="two-lines">
+      <span>
+        Only {scopes.join(", ")}
+        {tracing_project !== null && ` of the project ${tracing_project}`}
+      </span>
+      <span className="muted small">
+        as {role === "viewer" ? "a" : "an"} {role}
+      </span>
+    </span>
+  );
+}
+
+type Person = string | undefined;
+
+function Owner({ of, person, maker }: { of: ApiKey; person: Person; maker: Person }) {
+  // Whoever makes a key for somebody else knows it too: that is worth a line. A key of one's own is the ordinary case.
+  const isSelfMade = !of.service && of.created_by === of.user_id;
+  return (
+    <span className="two-lines">
+      {of.service ? (
+        <Badge title="Belongs to the workspace and to no person">service</Badge>
+      ) : (
+        <span>{person ?? "a former member"}</span>
+      )}
+      {!isSelfMade && <span className="muted small">made by {maker ?? "somebody not known"}</span>}
     </span>
   );
 }

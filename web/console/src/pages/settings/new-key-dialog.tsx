@@ -44,7 +44,8 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
     mutationFn: () =>
       api.post<CreatedApiKey>("/v2/api-keys", {
         name: name.trim(),
-        role,
+        // A service has the role its scopes need.
+        ...(service ? {} : { role }),
         ...(everywhere && !service ? { workspace_id: null } : {}),
         ...(service ? { service } : {}),
         ...(limited || service ? { scopes: named } : {}),
@@ -81,13 +82,6 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
         <Field label="Name" error={(tried ? wrong : null) ?? fields.name}>
           <Input value={name} onChange={(event) => setName(event.target.value)} autoFocus maxLength={200} />
         </Field>
-        <Field label="Role" error={fields.role}>
-          <Select
-            value={role}
-            onChange={(event) => setRole(event.target.value as Role)}
-            options={rolesUpTo(current.role)}
-          />
-        </Field>
         {current.role === "admin" && (
           <Checkbox
             label="Service key"
@@ -95,6 +89,15 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
             checked={service}
             onChange={(event) => setService(event.target.checked)}
           />
+        )}
+        {!service && (
+          <Field label="Role" error={fields.role}>
+            <Select
+              value={role}
+              onChange={(event) => setRole(event.target.value as Role)}
+              options={rolesUpTo(current.role)}
+            />
+          </Field>
         )}
         {!service && (
           <Checkbox
@@ -107,11 +110,11 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
         {(limited || service) && (
           <fieldset className="scopes">
             <legend>Scopes</legend>
-            {offered.map(({ value, label, hint }) => (
+            {offered.map(({ value, label, hint, adminOnly }) => (
               <Checkbox
                 key={value}
                 label={label}
-                hint={hint}
+                hint={adminOnly && !service ? `${hint} Needs the role Admin.` : hint}
                 checked={chosen.includes(value)}
                 onChange={(event) =>
                   setChosen(

@@ -3,13 +3,33 @@ import { api } from "../../api/client.ts";
 import type { Role } from "../../session.ts";
 
 export const scopes = [
-  { value: "read", label: "read", hint: "Look at everything viewers see. No secrets, no accounts." },
-  { value: "runs", label: "runs", hint: "Start and cancel runs; threads, assistants, store and crons." },
-  { value: "traces:write", label: "traces:write", hint: "Send traces, feedback and datasets." },
-  { value: "deploy", label: "deploy", hint: "Deployments, revisions and uploads." },
-  { value: "export", label: "export", hint: "Bulk exports and their destinations. Needs the role Admin." },
-  { value: "accounts", label: "accounts", hint: "Use the accounts you have connected." },
-  { value: "admin", label: "admin", hint: "Everything its role allows. Needs the role Admin." },
+  {
+    value: "read",
+    label: "read",
+    hint: "Look at everything viewers see. No secrets, no accounts.",
+    adminOnly: false,
+  },
+  {
+    value: "runs",
+    label: "runs",
+    hint: "Start and cancel runs; threads, assistants, store and crons.",
+    adminOnly: false,
+  },
+  {
+    value: "traces:write",
+    label: "traces:write",
+    hint: "Send traces, feedback and datasets.",
+    adminOnly: false,
+  },
+  {
+    value: "deploy",
+    label: "deploy",
+    hint: "Deployments, revisions and uploads, with their logs.",
+    adminOnly: false,
+  },
+  { value: "export", label: "export", hint: "Bulk exports and their destinations.", adminOnly: true },
+  { value: "accounts", label: "accounts", hint: "Use the accounts you have connected.", adminOnly: false },
+  { value: "admin", label: "admin", hint: "Everything its role allows.", adminOnly: true },
 ] as const;
 export type Scope = (typeof scopes)[number]["value"];
 /** A service is no person: it has no accounts, and makes neither keys nor members. */
