@@ -60,7 +60,6 @@ export function KeysTab() {
               {
                 key: "name",
                 header: "Name",
-                grow: true,
                 cell: (row: ApiKey) => (
                   <span className="two-lines">
                     <span className="row">
@@ -74,7 +73,7 @@ export function KeysTab() {
                   </span>
                 ),
               },
-              { key: "rights", header: "May do", cell: (row) => <Rights of={row} /> },
+              { key: "rights", header: "May do", grow: true, cell: (row) => <Rights of={row} /> },
               {
                 key: "user",
                 header: "Belongs to",
