@@ -129,9 +129,13 @@ export const traceCalls: ForeignCalls = {
   "DELETE /api/v1/examples/{example_id}": { turn: 7 },
   "DELETE /api/v1/datasets/{dataset_id}": { turn: 9 },
   "DELETE /api/v1/sessions/{session_id}": { turn: 10 },
-  "POST /api/v1/examples": created((ids) => ({ id: ids.exampleId, dataset_id: ids.datasetId, inputs: {} })),
+  "POST /api/v1/examples": created((ids) => ({
+    id: ids.exampleId,
+    dataset_id: ids.datasetId,
+    source_run_id: ids.traceRunId,
+  })),
   "POST /api/v1/examples/bulk": created((ids) => [
-    { id: ids.exampleId, dataset_id: ids.datasetId, inputs: {} },
+    { id: ids.exampleId, dataset_id: ids.datasetId, source_run_id: ids.traceRunId, use_source_run_io: true },
   ]),
   "GET /api/v1/datasets/{dataset_id}/version": { send: () => ({ query: { tag: "latest" } }) },
   "GET /api/v1/datasets/{dataset_id}/versions/diff": {

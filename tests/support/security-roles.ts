@@ -30,6 +30,12 @@ export const viewerWrites: Record<string, string> = {
   "POST /api/v1/runs/stats": "reads",
   "POST /api/v2/runs/query": "reads",
   "POST /api/v1/bulk-exports/preview": "reads",
+  "POST /api/v2/traces/query": "reads",
+  "POST /api/v2/threads/query": "reads",
+  "POST /api/v1/runs/group": "reads",
+  "POST /api/v2/datasets/{dataset_id}/experiment-runs": "reads",
+  "POST /api/v1/datasets/{dataset_id}/runs": "reads",
+  "POST /api/v1/annotation-queues/{queue_id}/export": "reads: the answer is the file",
   "POST /api/threads/{thread_id}/stream": "reads",
   "POST /api/threads/{thread_id}/history": "reads",
   // A viewer's own session, and tokens that can do no more than the viewer.
