@@ -8,6 +8,13 @@ const runBody = (ids: TenantIds) => ({
   after_seconds: 3_600,
   checkpoint_id: ids.checkpointId,
 });
+const withoutThread = { checkpoint_id: "a new thread has no checkpoint" };
+const statelessRun = ({ assistantId }: TenantIds) => ({
+  assistant_id: assistantId,
+  input,
+  after_seconds: 3_600,
+});
+const statelessRunOf: ForeignCall = { ...json(statelessRun), without: withoutThread };
 /** A checkpoint is one of its thread: another thread's is not found there, and the run says so. */
 const runOf: ForeignCall = { send: (ids) => ({ body: runBody(ids) }), free: ["checkpointId"] };
 
@@ -60,10 +67,10 @@ export const agentCalls: ForeignCalls = {
   "POST /threads/{thread_id}/runs": runOf,
   "POST /threads/{thread_id}/runs/stream": runOf,
   "POST /threads/{thread_id}/runs/wait": { ...runOf, owner: "waits" },
-  "POST /runs": runOf,
-  "POST /runs/stream": runOf,
-  "POST /runs/wait": { ...runOf, owner: "waits" },
-  "POST /runs/batch": { send: (ids) => ({ body: [runBody(ids)] }), free: ["checkpointId"] },
+  "POST /runs": statelessRunOf,
+  "POST /runs/stream": statelessRunOf,
+  "POST /runs/wait": { ...statelessRunOf, owner: "waits" },
+  "POST /runs/batch": { ...json((ids) => [statelessRun(ids)]), without: withoutThread },
   "POST /runs/cancel": search((ids) => ({ thread_id: ids.threadId, run_ids: [ids.runId] })),
   // A command on a thread that does not exist makes it, so another's id makes one's own.
   "POST /threads/{thread_id}/commands": created((ids) => ({

@@ -141,6 +141,7 @@ export const traceCalls: ForeignCalls = {
   "GET /api/v1/datasets/{dataset_id}/versions/diff": {
     send: () => ({ query: { from_version: "latest", to_version: "latest" } }),
   },
+  "GET /api/v1/datasets/{dataset_id}/share": { owner: { status: 404, why: "it is not shared" } },
   "GET /api/v1/datasets/{dataset_id}/openai_ft": { owner: { status: 422, why: "its examples are no chats" } },
   "PUT /api/v1/datasets/{dataset_id}/tags": json(() => ({ as_of: "latest", tag: "other" })),
   "PUT /api/v1/datasets/{dataset_id}/splits": {
