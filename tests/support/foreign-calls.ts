@@ -10,6 +10,7 @@ export const foreignCalls: ForeignCalls = { ...platformCalls, ...agentCalls, ...
 export const parameterIds: Record<string, Record<string, IdName>> = {
   "/v2/api-keys": { key_id: "keyId" },
   "/v2/workspaces": { workspace_id: "workspaceId" },
+  "/v2/organizations": { organization_id: "organizationId" },
   "/v2/members": { user_id: "userId" },
   "/v2/auth/sessions": { session_id: "sessionId" },
   "/v2/deployments": { deployment_id: "deploymentId", revision_id: "revisionId" },

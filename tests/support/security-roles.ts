@@ -65,6 +65,7 @@ export const adminOnly: readonly string[] = [
   "POST /v2/workspaces",
   "PATCH /v2/workspaces/{workspace_id}",
   "DELETE /v2/workspaces/{workspace_id}",
+  "PUT /v2/organizations/{organization_id}/plan",
   "POST /v2/members",
   "PATCH /v2/members/{user_id}",
   "DELETE /v2/members/{user_id}",

@@ -13,6 +13,7 @@ export type TenantCall = <Body>(
 
 export type Tenant = {
   workspaceId: string;
+  organizationId: string;
   keyId: string;
   userId: string;
   /** A person's session in a browser; its cookie. */

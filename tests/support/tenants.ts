@@ -1,4 +1,5 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { raw } from "../../src/platform/db/raw.ts";
 import type { TestApp } from "./app.ts";
 import { createTenantResources, type TenantCall, type TenantIds } from "./tenant-resources.ts";
 import { createRowReader, type RowReader } from "./tenant-rows.ts";
@@ -15,15 +16,23 @@ export type Tenants = {
 
 /** Two workspaces of one person, so that nothing but the workspace stands between them; each has a member of its own. */
 export async function createTenants(app: TestApp): Promise<Tenants> {
-  const mine = await createTenant(app, "mine");
-  const theirs = await createTenant(app, "theirs");
+  const { rows } = await raw<{ id: string }>`select id from organizations`.execute(app.database.sql);
+  const mine = await createTenant(app, "mine", rows[0]!.id);
+  // Workspaces are made within one organization, so another one is put beside it.
+  const other = randomUUID();
+  await raw`insert into organizations (id, name) values (${other}, 'Others')`.execute(app.database.sql);
+  const theirs = await createTenant(app, "theirs", other);
   const ids = Object.entries(theirs)
     .filter(([name]) => !["slug", "repositoryUrl", "attachmentName", "key", "cookie"].includes(name))
     .map(([, id]) => id);
   return { mine, theirs, theirRows: await createRowReader(app.database, ids) };
 }
 
-async function createTenant(app: TestApp, name: string): Promise<TenantIds & Credentials> {
+async function createTenant(
+  app: TestApp,
+  name: string,
+  organizationId: string,
+): Promise<TenantIds & Credentials> {
   const mark = `${name}-${randomBytes(6).toString("hex")}`;
   const as = (workspaceId: string, key = app.apiKey): TenantCall =>
     async function call<Body>(method: string, path: string, body?: unknown, headers = {}) {
@@ -58,6 +67,7 @@ async function createTenant(app: TestApp, name: string): Promise<TenantIds & Cre
   });
   const tenant = {
     workspaceId,
+    organizationId,
     keyId: theirKey.id,
     userId: member.user_id,
     sessionId: signedIn.body.id,
