@@ -27,7 +27,10 @@ export const platformCalls: ForeignCalls = {
     ...json((ids) => ({ name: "x", role: "viewer", user_id: ids.userId, workspace_id: ids.workspaceId })),
     refusal: 422,
   },
-  "PUT /v2/organizations/{organization_id}/plan": json(() => ({ plan: "plus" })),
+  "PUT /v2/organizations/{organization_id}/plan": {
+    ...json(() => ({ plan: "plus" })),
+    owner: { status: 403, why: "it is for who runs the installation" },
+  },
   "PATCH /v2/workspaces/{workspace_id}": json(() => ({ name: "Renamed" })),
   "PATCH /v2/members/{user_id}": json(() => ({ role: "editor" })),
   "PATCH /v2/auth/sessions/current": {
