@@ -21,6 +21,7 @@ const parts = new Set([
   "bench-database",
   "streaming-client",
   "process-cost",
+  "gateway-subject",
 ]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
