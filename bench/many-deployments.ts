@@ -84,8 +84,9 @@ async function call<Body>(method: string, path: string, body?: unknown) {
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-const postgresPid = () =>
-  Number(readFileSync(`${dataDir}/postgres/data/postmaster.pid`, "utf8").split("\n")[0]);
+function postgresPid(): number {
+  return Number(readFileSync(`${dataDir}/postgres/data/postmaster.pid`, "utf8").split("\n")[0]);
+}
 
 /** The database's own processes, the platform alone, and the deployed servers with their walls. */
 function processes(): { platform: number[]; database: number[]; servers: number[] } {
