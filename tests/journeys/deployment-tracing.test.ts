@@ -1,6 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as TracingClient } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { deploymentChannel } from "../../src/control-plane/revisions/revision-store.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { jobChannel } from "../../src/platform/jobs/job-statements.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
@@ -223,6 +224,8 @@ describe("traces of deployments", () => {
     await raw`update deployment_tracing_keys set renew_at = now() where deployment_id = ${deployment.id}`.execute(
       sql,
     );
+    // The next look at all deployments would find it, within a minute.
+    await app.database.notify(deploymentChannel, deployment.id);
     await waitUntil(
       async () =>
         (await environmentOf(deployment)).LANGSMITH_API_KEY === before.LANGSMITH_API_KEY ? undefined : true,
