@@ -14,7 +14,7 @@ const probes = [
   route(
     {
       ...base,
-      method: "get",
+      method: "post",
       path: "/probe/agent",
       access: { kind: "agent", role: "editor", scope: "runs" },
     },

@@ -7,6 +7,7 @@ export const auditWords = {
   "member.added": "Added a member",
   "member.changed": "Changed a member's role",
   "member.removed": "Removed a member",
+  "organization.plan_changed": "Changed an organization's plan",
   "workspace.created": "Created a workspace",
   "workspace.changed": "Renamed a workspace",
   "workspace.deleted": "Deleted a workspace",
@@ -51,5 +52,9 @@ export const auditWords = {
   "tracing_settings.changed": "Changed the tracing settings",
   "tracing_project.deleted": "Deleted a tracing project",
   "traces.deleted": "Deleted traces",
+  "traces.shared": "Shared a trace",
+  "traces.unshared": "Took back a shared trace",
+  "dataset.shared": "Shared a dataset",
+  "dataset.unshared": "Took back a shared dataset",
   "request.refused": "Was refused",
 } as const;
