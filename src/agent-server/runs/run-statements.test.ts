@@ -35,9 +35,16 @@ async function keptPlan({ name, text }: Statement): Promise<string> {
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
+async function serverVersion(): Promise<number> {
+  const { rows } = await raw<{
+    version: number;
+  }>`select current_setting('server_version_num')::int as version`.execute(test.database.sql);
+  return rows[0]!.version;
+}
+
 /** They are planned when a server is new and keep that plan while its tables grow. */
 describe("statements of every run, planned for empty tables", () => {
-  it.each([
+  it.for([
     findTargets,
     insertRuns,
     heartbeatRuns,
@@ -45,8 +52,11 @@ describe("statements of every run, planned for empty tables", () => {
     readStatement,
     appendStatement,
     findOwnershipsStatement,
-  ])("$name reads no whole table", async (statement) => {
+  ])("$name reads no whole table", async (statement, { skip }) => {
     const plan = await keptPlan(statement);
+    // PostgreSQL before 17 thinks several look-ups dearer than an empty table; tests/plans.test.ts reads this one's plan
+    // with rows on 15 too, and the first analysis of the table replaces the kept plan.
+    if (statement === heartbeatRuns && (await serverVersion()) < 170_000) skip("an older PostgreSQL");
     expect(plan).toContain("Index");
     expect(plan).not.toMatch(/Seq Scan on (threads|runs|assistants|checkpoint|thread_events)/);
   });
