@@ -21,6 +21,7 @@ export type ProxyRequest = {
 };
 
 const repeatable = new Set(["GET", "HEAD", "OPTIONS"]);
+const oneWriteBytes = 16 * 1024;
 const idlePoolMs = 60_000;
 
 type Kept = { pool: Pool; usedMs: number };
@@ -157,7 +158,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
         },
         onResponseData(given, chunk) {
           left -= chunk.length;
-          if (left === 0) outgoing.end(chunk);
+          if (left === 0) endWith(outgoing, chunk);
           else if (!outgoing.write(chunk) && !outgoing.destroyed) given.pause();
         },
         onResponseEnd() {
@@ -174,6 +175,12 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
       },
     );
   });
+}
+
+/** Node joins a head and a text into one write; a head and a buffer are two. */
+function endWith(outgoing: ServerResponse, chunk: Buffer): void {
+  if (outgoing.headersSent && chunk.length <= oneWriteBytes) outgoing.end(chunk.latin1Slice(), "latin1");
+  else outgoing.end(chunk);
 }
 
 function pairsOf(headers: Record<string, string | string[] | undefined>): string[] {

@@ -79,7 +79,10 @@ function gather(incoming: IncomingMessage): Promise<Buffer> {
     const parts: Buffer[] = [];
     const left = () => reject(new ClientLeft());
     incoming.on("data", (chunk: Buffer) => parts.push(chunk));
-    incoming.once("end", () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    incoming.once("end", () => {
+      incoming.off("close", left);
+      resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+    });
     incoming.once("error", left);
     incoming.once("close", left);
   });
