@@ -96,7 +96,7 @@ export function createTraces(options: TracesOptions): Traces {
   const versions = createDatasetVersionService({ database, datasets });
   const shares = createShareService({ database });
   const read = createBoundedRead(database, readTimeoutMs);
-  const annotation = createAnnotationService({ database, read });
+  const annotation = createAnnotationService({ database, read, datasets, projects });
   const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
   const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
 

@@ -75,6 +75,34 @@ export const traceCalls: ForeignCalls = {
     }),
     outcome: "finds nothing",
   },
+  "POST /api/v2/traces/query": search((ids) => ({
+    project_id: ids.projectId,
+    trace_ids: [ids.traceRunId],
+    selects: ["NAME", "INPUTS"],
+  })),
+  "GET /api/v2/runs/{run_id}/url": {
+    send: (ids) => ({ query: { project_id: ids.projectId, trace_id: ids.traceRunId } }),
+  },
+  "POST /api/v2/threads/query": search((ids) => ({
+    project_id: ids.projectId,
+    min_start_time: window_start,
+  })),
+  "GET /api/v2/threads/{thread_id}/traces": lookUp((ids) => ({ project_id: ids.projectId })),
+  "GET /api/v2/threads/{thread_id}/stats": lookUp((ids) => ({
+    session_id: ids.projectId,
+    selects: "TURNS",
+  })),
+  "POST /api/v1/runs/group": search((ids) => ({ session_id: ids.projectId, group_by: "conversation" })),
+  "PUT /api/v1/runs/{run_id}/share": {
+    ...json((ids) => ({ share_token: ids.shareToken })),
+    // It is shared already, and keeps the token it has.
+    free: ["shareToken"],
+  },
+  "POST /api/v2/runs/{run_id}/share": json((ids) => ({
+    session_id: ids.projectId,
+    trace_id: ids.traceRunId,
+  })),
+  "DELETE /api/v2/runs/{run_id}/share": search((ids) => ({ session_id: ids.projectId })),
   "POST /api/v1/sessions": created((ids) => ({
     id: ids.projectId,
     name: `made-${crypto.randomUUID()}`,
@@ -143,6 +171,22 @@ export const traceCalls: ForeignCalls = {
   },
   "GET /api/v1/datasets/{dataset_id}/share": { owner: { status: 404, why: "it is not shared" } },
   "GET /api/v1/datasets/{dataset_id}/openai_ft": { owner: { status: 422, why: "its examples are no chats" } },
+  "PUT /api/v1/datasets/{dataset_id}/share": json(() => ({})),
+  "POST /api/v1/datasets/comparative": created((ids) => ({
+    id: ids.comparisonId,
+    name: "other",
+    experiment_ids: [ids.experimentId],
+    reference_dataset_id: ids.datasetId,
+  })),
+  "POST /api/v2/datasets/{dataset_id}/experiment-runs": search((ids) => ({
+    experiment_ids: [ids.experimentId],
+    example_ids: [ids.exampleId],
+    comparative_experiment_id: ids.comparisonId,
+  })),
+  "POST /api/v1/datasets/{dataset_id}/runs": search((ids) => ({
+    session_ids: [ids.experimentId],
+    comparative_experiment_id: ids.comparisonId,
+  })),
   "PUT /api/v1/datasets/{dataset_id}/tags": json(() => ({ as_of: "latest", tag: "other" })),
   "PUT /api/v1/datasets/{dataset_id}/splits": {
     ...json((ids) => ({ split_name: "other", examples: [ids.exampleId] })),

@@ -1,10 +1,16 @@
 import type { ForeignCalls, IdName } from "./foreign-call.ts";
 import { agentCalls } from "./foreign-calls-agents.ts";
+import { annotationCalls } from "./foreign-calls-annotation.ts";
 import { platformCalls } from "./foreign-calls-platform.ts";
 import { traceCalls } from "./foreign-calls-traces.ts";
 
 /** Every route that takes an id in its body, in its query, or needs a body to get as far as its path's ids. */
-export const foreignCalls: ForeignCalls = { ...platformCalls, ...agentCalls, ...traceCalls };
+export const foreignCalls: ForeignCalls = {
+  ...platformCalls,
+  ...agentCalls,
+  ...traceCalls,
+  ...annotationCalls,
+};
 
 /** Which id a path parameter names, below which path; the longest path that fits counts. */
 export const parameterIds: Record<string, Record<string, IdName>> = {
@@ -41,10 +47,14 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/api/v1/sessions": { session_id: "projectId" },
   "/api/v2/runs": { run_id: "traceRunId" },
   "/api/v2/traces": { trace_id: "traceRunId" },
+  "/api/v2/threads": { thread_id: "traceThreadId" },
   "/api/v1/feedback": { feedback_id: "feedbackId" },
-  "/api/v1/datasets": { dataset_id: "datasetId" },
+  "/api/v1/datasets": { dataset_id: "datasetId", comparative_experiment_id: "comparisonId" },
+  "/api/v2/datasets": { dataset_id: "datasetId" },
   "/api/v1/platform/datasets": { dataset_id: "datasetId" },
   "/api/v1/examples": { example_id: "exampleId", name: "attachmentName" },
+  "/api/v1/annotation-queues": { queue_id: "queueId", queue_run_id: "queueItemId", item_id: "queueItemId" },
+  "/api/v1/platform/annotation-queues": { queue_id: "queueId", item_id: "queueItemId" },
   "/api/v1/bulk-exports": {
     destination_id: "destinationId",
     bulk_export_id: "exportId",

@@ -3,7 +3,6 @@ import type { Route } from "../../src/platform/http/route.ts";
 import type { TestApp } from "./app.ts";
 import type { ForeignCall, Sent } from "./foreign-call.ts";
 import { foreignCalls, parameterIds } from "./foreign-calls.ts";
-import { notTriedYet } from "./foreign-calls-missing.ts";
 import { idFields, pathParameters } from "./route-ids.ts";
 import { probe, routeName } from "./security-probe.ts";
 import type { TenantIds } from "./tenant-resources.ts";
@@ -55,7 +54,6 @@ function idsUsed(route: Route, ids: TenantIds): (keyof TenantIds)[] {
 
 const takesIds = (route: Route): boolean =>
   !withoutIds.some((pattern) => pattern.test(routeName(route))) &&
-  !notTriedYet.includes(routeName(route)) &&
   (pathParameters(route).length > 0 ||
     idFields(route).length > 0 ||
     foreignCalls[routeName(route)] !== undefined);
@@ -63,7 +61,7 @@ const takesIds = (route: Route): boolean =>
 /** What is missing from the tables, as sentences that say what to add. */
 export function missingCalls(routes: readonly Route[], ids: TenantIds): string[] {
   const names = new Set(routes.map(routeName));
-  const stale = [...Object.keys(foreignCalls), ...notTriedYet]
+  const stale = Object.keys(foreignCalls)
     .filter((name) => !names.has(name))
     .map((name) => `${name} is no route any more: take it out of tests/support/foreign-calls.ts.`);
   const values = new Set<unknown>(Object.values(ids));

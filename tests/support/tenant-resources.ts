@@ -175,6 +175,7 @@ async function traceResources(call: TenantCall, database: Database, { workspaceI
     extra: { metadata },
   });
   const traceRunId = randomUUID();
+  const traceThreadId = `thread-${randomUUID()}`;
   const start_time = "2026-10-05T10:00:00.000000Z";
   const span = {
     id: traceRunId,
@@ -184,6 +185,7 @@ async function traceResources(call: TenantCall, database: Database, { workspaceI
     run_type: "chain",
     start_time,
     inputs: { mark },
+    extra: { metadata: { thread_id: traceThreadId } },
     session_id: project.id,
   };
   const attachmentName = "file";
@@ -203,14 +205,41 @@ async function traceResources(call: TenantCall, database: Database, { workspaceI
     { name: `${exampleId}.inputs`, value: { mark } },
     { name: `${exampleId}.attachment.${attachmentName}`, bytes: Buffer.from(mark), type: "text/plain" },
   ]);
+  const share = await call<{ share_token: string }>("PUT", `/api/v1/runs/${traceRunId}/share`, {});
   return {
     projectId: project.id,
     traceRunId,
+    traceThreadId,
+    shareToken: share.share_token,
     feedbackId: feedback.id,
     datasetId: dataset.id,
     exampleId,
     attachmentName,
+    ...(await reviewResources(call, { mark, traceRunId, datasetId: dataset.id })),
     ...(await exportResources(call, database, { workspaceId, mark, projectId: project.id })),
+  };
+}
+
+/** An experiment on the dataset, a comparison of it, and a queue with the run in it. */
+async function reviewResources(
+  call: TenantCall,
+  { mark, traceRunId, datasetId }: { mark: string; traceRunId: string; datasetId: string },
+) {
+  const experiment = await call<Made>("POST", "/api/v1/sessions", {
+    name: `${mark} experiment`,
+    reference_dataset_id: datasetId,
+  });
+  const comparison = await call<Made>("POST", "/api/v1/datasets/comparative", {
+    name: mark,
+    experiment_ids: [experiment.id],
+  });
+  const queue = await call<Made>("POST", "/api/v1/annotation-queues", { name: mark, description: mark });
+  const [item] = await call<Made[]>("POST", `/api/v1/annotation-queues/${queue.id}/runs`, [traceRunId]);
+  return {
+    experimentId: experiment.id,
+    comparisonId: comparison.id,
+    queueId: queue.id,
+    queueItemId: item!.id,
   };
 }
 

@@ -29,17 +29,11 @@ export function annotationQueueRoutes(service: AnnotationService): Route[] {
           session_ids: z.array(id).max(100).nullish().describe("Projects whose traces are put into it."),
         }),
         responses: one,
-        errors: [409],
+        errors: [404, 409, 413],
       },
       async ({ caller, body }) => {
-        const made = await service.create({
-          ...changeOf(body),
-          name: body.name,
-          id: body.id ?? undefined,
-          workspaceId: caller.workspaceId,
-        });
-        if (body.session_ids?.length) await service.populate(caller, made.id, body.session_ids);
-        return json(200, queueToWire(await service.get(caller.workspaceId, made.id)));
+        const queue = { ...changeOf(body), name: body.name, id: body.id ?? undefined };
+        return json(200, queueToWire(await service.create(caller, queue, body.session_ids ?? [])));
       },
     ),
     route(

@@ -100,3 +100,27 @@ test("a run is in a queue once; all are added, or none; a queue of another works
   expect((await call("DELETE", `${path}/runs/${runIds[0]}`)).status).toBe(200);
   expect((await call("DELETE", `${path}/runs/${runIds[0]}`)).status).toBe(404);
 });
+
+test("what a queue names must be there: 404, and nothing is kept of the request", async () => {
+  const unknown = randomUUID();
+  const id = randomUUID();
+  const name = randomUUID();
+  const asked = [
+    await call("POST", "/annotation-queues", { id, name, default_dataset: unknown }),
+    await call("POST", "/annotation-queues", { id, name, session_ids: [unknown] }),
+  ];
+  const { queue } = await queueOf(1);
+  asked.push(
+    await call("GET", `/annotation-queues/${id}`),
+    await call("PATCH", `/annotation-queues/${queue}`, { default_dataset: unknown }),
+    await call("POST", "/annotation-queues/populate", { queue_id: queue, session_ids: [unknown] }),
+    await call("POST", `/platform/annotation-queues/${queue}/items`, {
+      items: [{ thread_id: "t", project_id: unknown }],
+    }),
+  );
+  expect(asked.map((answer) => answer.status)).toEqual([404, 404, 404, 404, 404, 404]);
+  expect((await call("GET", `/annotation-queues/${queue}`)).body).toMatchObject({
+    default_dataset: null,
+    total_runs: 1,
+  });
+});

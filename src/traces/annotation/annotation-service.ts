@@ -1,6 +1,8 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import type { DatasetService } from "../datasets/dataset-service.ts";
+import type { ProjectService } from "../projects/project-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
 import { type RunRow, runNotFound } from "../query/run-query.ts";
 import { findRuns } from "../query/run-query-store.ts";
@@ -44,7 +46,13 @@ const atOnce = 1_000;
 
 export type AnnotationService = ReturnType<typeof createAnnotationService>;
 
-export function createAnnotationService({ database, read }: { database: Database; read: BoundedRead }) {
+export function createAnnotationService(options: {
+  database: Database;
+  read: BoundedRead;
+  datasets: Pick<DatasetService, "get">;
+  projects: Pick<ProjectService, "get">;
+}) {
+  const { database, read, datasets, projects } = options;
   const { sql } = database;
 
   async function get(workspaceId: string, id: string): Promise<AnnotationQueue> {
@@ -68,11 +76,75 @@ export function createAnnotationService({ database, read }: { database: Database
     return found;
   }
 
+  /** The roots of projects, as items. */
+  async function rootsOf(workspaceId: string, projectIds: string[]): Promise<AddedItem[]> {
+    for (const projectId of projectIds) await projects.get(workspaceId, projectId);
+    if (projectIds.length === 0) return [];
+    const query = { workspaceId, projectIds, isRoot: true };
+    const page = { limit: maxItems, order: "asc" } as const;
+    const { rows, next } = await read((tx) => findRuns(tx, query, page, new Set(["id"])));
+    if (!next) return rows.map(({ id }) => ({ kind: "run", runId: id }));
+    throw new AppError({
+      code: "traces.too_many_items",
+      kind: "too_large",
+      message: `These projects have more than ${maxItems} traces. Add them in parts, by their runs.`,
+    });
+  }
+
+  async function addInParts(reviewer: Reviewer, queueId: string, items: readonly AddedItem[]) {
+    for (let from = 0; from < items.length; from += atOnce)
+      await add(reviewer, queueId, items.slice(from, from + atOnce));
+  }
+
+  /** All of them, or none. What is in the queue already is among the answer. */
+  async function add(
+    reviewer: Reviewer,
+    queueId: string,
+    added: readonly AddedItem[],
+  ): Promise<AnnotationItem[]> {
+    const view = await viewOf(reviewer, queueId);
+    const { workspaceId } = reviewer;
+    const threads = added.flatMap((item) => (item.kind === "thread" ? [item] : []));
+    for (const projectId of new Set(threads.map((item) => item.projectId)))
+      await projects.get(workspaceId, projectId);
+    const runIds = added.flatMap((item) => (item.kind === "run" ? [item.runId] : []));
+    const runs = await runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
+    const missing = runIds.find((id) => !runs.has(id));
+    if (missing) throw runNotFound(missing);
+    const items = added.map((item) => ({
+      id: newId(),
+      itemType: item.kind === "run" ? ("RUN" as const) : ("THREAD" as const),
+      runId: item.kind === "run" ? item.runId : null,
+      projectId: item.kind === "run" ? (runs.get(item.runId)!.session_id ?? null) : item.projectId,
+      threadId: item.kind === "thread" ? item.threadId : null,
+      startTime: item.kind === "run" ? runs.get(item.runId)!.start_time : null,
+      sourceProposedExampleId: (item.kind === "run" && item.sourceProposedExampleId) || null,
+    }));
+    await database.transaction((tx) => insertItems(tx, { workspaceId, queueId }, items));
+    const page = { limit: maxItems };
+    return [
+      ...(runIds.length > 0 ? await listItems(sql, view, { runIds }, page) : []),
+      ...(threads.length > 0 ? await listItems(sql, view, { threads }, page) : []),
+    ];
+  }
+
   return {
     get,
-    async create(queue: QueueChange & { id?: string | undefined; workspaceId: string; name: string }) {
-      const made = await insertQueue(sql, { ...queue, id: queue.id ?? newId() });
-      if (made) return made;
+    add,
+    /** With the roots of projects in it. */
+    async create(
+      reviewer: Reviewer,
+      queue: QueueChange & { id?: string | undefined; name: string },
+      projectIds: string[],
+    ) {
+      const { workspaceId } = reviewer;
+      if (queue.default_dataset) await datasets.get(workspaceId, queue.default_dataset);
+      const roots = await rootsOf(workspaceId, projectIds);
+      const made = await insertQueue(sql, { ...queue, workspaceId, id: queue.id ?? newId() });
+      if (made) {
+        await addInParts(reviewer, made.id, roots);
+        return get(workspaceId, made.id);
+      }
       throw new AppError({
         code: "traces.annotation_queue_exists",
         kind: "conflict",
@@ -81,6 +153,7 @@ export function createAnnotationService({ database, read }: { database: Database
     },
     list: (workspaceId: string, filter: QueueFilter) => listQueues(sql, workspaceId, filter),
     async update(workspaceId: string, id: string, change: QueueChange) {
+      if (change.default_dataset) await datasets.get(workspaceId, change.default_dataset);
       const updated = await updateQueue(sql, workspaceId, id, change);
       if (!updated) throw queueNotFound(id);
       return updated;
@@ -89,52 +162,12 @@ export function createAnnotationService({ database, read }: { database: Database
       if (!(await deleteQueue(sql, workspaceId, id))) throw queueNotFound(id);
     },
 
-    /** All of them, or none. What is in the queue already is among the answer. */
-    async add(reviewer: Reviewer, queueId: string, added: readonly AddedItem[]): Promise<AnnotationItem[]> {
-      const view = await viewOf(reviewer, queueId);
-      const { workspaceId } = reviewer;
-      const runIds = added.flatMap((item) => (item.kind === "run" ? [item.runId] : []));
-      const runs = await runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
-      const missing = runIds.find((id) => !runs.has(id));
-      if (missing) throw runNotFound(missing);
-      const items = added.map((item) => ({
-        id: newId(),
-        itemType: item.kind === "run" ? ("RUN" as const) : ("THREAD" as const),
-        runId: item.kind === "run" ? item.runId : null,
-        projectId: item.kind === "run" ? (runs.get(item.runId)!.session_id ?? null) : item.projectId,
-        threadId: item.kind === "thread" ? item.threadId : null,
-        startTime: item.kind === "run" ? runs.get(item.runId)!.start_time : null,
-        sourceProposedExampleId: (item.kind === "run" && item.sourceProposedExampleId) || null,
-      }));
-      await database.transaction((tx) => insertItems(tx, { workspaceId, queueId }, items));
-      const threads = added.flatMap((item) => (item.kind === "thread" ? [item] : []));
-      const page = { limit: maxItems };
-      return [
-        ...(runIds.length > 0 ? await listItems(sql, view, { runIds }, page) : []),
-        ...(threads.length > 0 ? await listItems(sql, view, { threads }, page) : []),
-      ];
-    },
     /** The roots of experiments. How many there were. */
     async populate(reviewer: Reviewer, queueId: string, projectIds: string[]): Promise<number> {
       await get(reviewer.workspaceId, queueId);
-      const query = { workspaceId: reviewer.workspaceId, projectIds, isRoot: true };
-      const page = { limit: maxItems, order: "asc" } as const;
-      const { rows, next } = await read((tx) => findRuns(tx, query, page, new Set(["id"])));
-      if (next)
-        throw new AppError({
-          code: "traces.too_many_items",
-          kind: "too_large",
-          message: `These projects have more than ${maxItems} traces. Add them in parts, by their runs.`,
-        });
-      for (let from = 0; from < rows.length; from += atOnce) {
-        const part = rows.slice(from, from + atOnce);
-        await this.add(
-          reviewer,
-          queueId,
-          part.map(({ id }) => ({ kind: "run" as const, runId: id })),
-        );
-      }
-      return rows.length;
+      const roots = await rootsOf(reviewer.workspaceId, projectIds);
+      await addInParts(reviewer, queueId, roots);
+      return roots.length;
     },
     async items(reviewer: Reviewer, queueId: string, filter: ItemFilter, page: ItemPage) {
       return listItems(sql, await viewOf(reviewer, queueId), filter, page);

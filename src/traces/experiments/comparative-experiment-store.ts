@@ -22,7 +22,8 @@ const columns = raw.raw(
   `c.id, c.workspace_id, c.name, c.description, c.reference_dataset_id, c.extra,
    ${timeTextSql("c.created_at")} as created_at, ${timeTextSql("c.modified_at")} as modified_at,
    (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.start_time, p.id), '[]'::jsonb)
-    from trace_projects p where p.id = any(c.experiment_ids) and p.deleted_at is null) as experiments_info,
+    from trace_projects p
+    where p.id = any(c.experiment_ids) and p.workspace_id = c.workspace_id and p.deleted_at is null) as experiments_info,
    (select coalesce(jsonb_object_agg(f.key, f.stats), '{}'::jsonb) from (
       select key, jsonb_build_object('n', count(*), 'avg', avg(score)) as stats from trace_feedback
       where workspace_id = c.workspace_id and project_id = any(c.experiment_ids) and comparative_experiment_id = c.id

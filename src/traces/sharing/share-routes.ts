@@ -4,7 +4,7 @@ import { json, noContent, type Route, route } from "../../platform/http/route.ts
 import { reads, writes } from "../access.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
-import { runNotFound } from "../query/run-query.ts";
+import { type RunField, runNotFound } from "../query/run-query.ts";
 import { findRuns } from "../query/run-query-store.ts";
 import type { ShareService } from "./share-service.ts";
 
@@ -14,6 +14,7 @@ const runParams = z.object({ run_id: id });
 const datasetParams = z.object({ dataset_id: id });
 const runShare = z.object({ run_id: z.guid(), share_token: z.guid() });
 const datasetShare = z.object({ dataset_id: z.guid(), share_token: z.guid() });
+type Named = { session_id?: string | null | undefined; trace_id?: string | null | undefined };
 const note =
   "Whoever has the token may read it, without a key, until it is taken back. A run is shared with its whole trace.";
 const sharedRun = { action: "traces.shared", target: { kind: "run", id: "params.run_id" } } as const;
@@ -26,15 +27,20 @@ export function shareRoutes(options: {
 }): Route[] {
   const { shares, datasets, read } = options;
 
-  /** The trace a run is in, and its project. */
-  async function traceOf(workspaceId: string, runId: string): Promise<string> {
+  async function find(workspaceId: string, runId: string) {
     const query = { workspaceId, ids: [runId] };
-    const found = await read((sql) =>
-      findRuns(sql, query, { limit: 1, order: "desc" }, new Set(["id", "trace_id"])),
-    );
-    const traceId = found.rows[0]?.trace_id;
-    if (!traceId) throw runNotFound(runId);
-    return traceId;
+    const fields = new Set<RunField>(["id", "trace_id", "session_id"]);
+    const found = await read((sql) => findRuns(sql, query, { limit: 1, order: "desc" }, fields));
+    return found.rows[0];
+  }
+
+  /** The trace a run is in, which is the one that was named with it, if one was. */
+  async function traceOf(workspaceId: string, runId: string, named: Named = {}): Promise<string> {
+    const run = await find(workspaceId, runId);
+    if (!run?.trace_id) throw runNotFound(runId);
+    if (named.session_id && named.session_id !== run.session_id) throw notThere(runId, "project");
+    if (named.trace_id && named.trace_id !== run.trace_id) throw notThere(runId, "trace");
+    return run.trace_id;
   }
 
   return [
@@ -111,8 +117,8 @@ export function shareRoutes(options: {
         responses: { 200: { description: "The token", schema: z.object({ share_token: z.guid() }) } },
         errors: [404],
       },
-      async ({ caller, params }) => {
-        const traceId = await traceOf(caller.workspaceId, params.run_id);
+      async ({ caller, params, body }) => {
+        const traceId = await traceOf(caller.workspaceId, params.run_id, body);
         const { token } = await shares.share(caller.workspaceId, "trace", traceId);
         return json(200, { share_token: token });
       },
@@ -129,8 +135,14 @@ export function shareRoutes(options: {
         params: runParams,
         body: z.looseObject({ session_id: id.nullish() }).nullish(),
         responses: { 204: { description: "Nobody reads it by a token any more" } },
+        errors: [404],
       },
-      async ({ caller, params }) => {
+      async ({ caller, params, body }) => {
+        if (body?.session_id) {
+          // One that is gone is in no project any more.
+          const run = await find(caller.workspaceId, params.run_id);
+          if (run && run.session_id !== body.session_id) throw notThere(params.run_id, "project");
+        }
         await shares.unshare(caller.workspaceId, "trace", params.run_id);
         return noContent();
       },
@@ -195,6 +207,14 @@ export function shareRoutes(options: {
       },
     ),
   ];
+}
+
+function notThere(runId: string, place: "project" | "trace"): AppError {
+  return new AppError({
+    code: "traces.run_not_found",
+    kind: "not_found",
+    message: `Run ${runId} is not in the ${place} that was named with it. Name its own, or leave it out.`,
+  });
 }
 
 function datasetNotShared(id: string): AppError {

@@ -60,6 +60,24 @@ describe("a shared run", () => {
     expect(await client.readRunSharedLink(root.id)).toBeUndefined();
   });
 
+  test("in another project or trace than the one that is named: 404, and nothing is shared or taken back", async () => {
+    const { root, child, other, projectId } = await trace();
+    const status = async (asked: Promise<unknown>) =>
+      asked.then(
+        () => 200,
+        (error: { status?: number }) => error.status,
+      );
+    const { share } = client.runs;
+    expect(await status(share.create(child.id, { session_id: randomUUID() }))).toBe(404);
+    expect(await status(share.create(child.id, { trace_id: other.id }))).toBe(404);
+    expect(await client.readRunSharedLink(root.id)).toBeUndefined();
+    await share.create(child.id, { session_id: projectId });
+    expect(await status(share.delete(root.id, { session_id: randomUUID() }))).toBe(404);
+    expect(await client.readRunSharedLink(root.id)).toBeDefined();
+    await share.delete(root.id, { session_id: projectId });
+    expect(await client.readRunSharedLink(root.id)).toBeUndefined();
+  });
+
   test("by the newer methods", async () => {
     const { root, child, projectId, startTime } = await trace();
     const share = await client.runs.share.create(child.id, { session_id: projectId, trace_id: root.id });
