@@ -1,6 +1,6 @@
 /**
  * What deployments cost while nobody asks anything, and how soon all of them serve again after the platform was
- * killed or stopped. `node bench/many-deployments.ts [--counts 1,3,33] [--seconds 60] [--only idle|restart]`.
+ * killed or stopped. `node bench/many-deployments.ts [--counts 1,3,33] [--seconds 60] [--only idle|restart] [--keep]`.
  */
 
 import { readFileSync } from "node:fs";
@@ -21,6 +21,8 @@ const { values } = parseArgs({
     counts: { type: "string", default: "1,3,33" },
     seconds: { type: "string", default: "60" },
     only: { type: "string" },
+    /** Servers go on when the platform is stopped. */
+    keep: { type: "boolean" },
     /** Kept, with its deployments, for the next time. */
     "data-dir": { type: "string" },
   },
@@ -70,6 +72,7 @@ function start(): Promise<RunningTreadle> {
   return startTreadle(["--data-dir", dataDir, "--port", String(port)], {
     env: {
       TREADLE_API_KEY: apiKey,
+      ...(values.keep ? { TREADLE_KEEP_SERVERS: "true" } : {}),
       ...(process.env.TREADLE_LOG_LEVEL ? { TREADLE_LOG_LEVEL: process.env.TREADLE_LOG_LEVEL } : {}),
     },
   });

@@ -74,6 +74,11 @@ export const deploymentSettings = {
   TREADLE_DEPLOY_ROLLBACK_SECONDS: seconds(0, 86_400)
     .default(60)
     .describe("A revision that dies this soon after it took over gives its place back."),
+  TREADLE_KEEP_SERVERS: flag
+    .optional()
+    .describe(
+      "Deployed servers go on when the platform is stopped, and the next start finds them again within seconds; default: they are stopped with it.",
+    ),
   TREADLE_GIT_POLL_SECONDS: seconds(5, 86_400)
     .default(60)
     .describe("How often branches of deployments with build_on_push are looked at."),
@@ -103,6 +108,8 @@ export type DeploymentConfig = {
   /** How long a server that was asked to stop may take; longer than the grace it gives its own runs. */
   stopMs: number;
   provenMs: number;
+  /** Whether servers go on without the platform. */
+  keepServers: boolean;
   gitPollMs: number;
   purgeAfterMs: number;
 };
@@ -130,6 +137,7 @@ export function deploymentConfigOf(
     rollbackMs: env.TREADLE_DEPLOY_ROLLBACK_SECONDS * 1000,
     stopMs: 75_000,
     provenMs: 10 * 60_000,
+    keepServers: env.TREADLE_KEEP_SERVERS ?? false,
     gitPollMs: env.TREADLE_GIT_POLL_SECONDS * 1000,
     purgeAfterMs: 24 * 60 * 60_000,
   };

@@ -69,6 +69,8 @@ export type ControlPlaneSettings = Limits & {
   defaultMemoryBytes: number | null;
   gitPollMs: number;
   purgeAfterMs: number;
+  /** Whether servers go on when the platform is stopped. */
+  keepServers: boolean;
 };
 
 export type ControlPlaneOptions = {
@@ -349,7 +351,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await stopReconciling();
       if (held) {
         await builds.stopAll();
-        await supervisor.stopAll(graceMs);
+        if (!settings.keepServers) await supervisor.stopAll(graceMs);
       }
       await lease.stop();
       await targets.stop();

@@ -20,9 +20,9 @@ let deployment: DeploymentBody;
 
 const dataDir = () => join(parent.path, "data");
 
-async function start(): Promise<void> {
+async function start(env: Record<string, string> = {}): Promise<void> {
   treadle = await startTreadle(["--data-dir", dataDir(), "--port", String(port)], {
-    env: { TREADLE_API_KEY: apiKey },
+    env: { TREADLE_API_KEY: apiKey, ...env },
   });
 }
 
@@ -75,6 +75,27 @@ it("a deployed server outlives a killed platform with its embedded database, and
   const run = await call("POST", `/d/${deployment.slug}/runs/wait`, { assistant_id: "echo", input: {} });
   expect(run.status).toBe(200);
   expect(await servers()).toEqual([before]);
+});
+
+it("a server outlives a platform that is stopped, where that is wanted, and not where it is not", {
+  timeout: 120_000,
+}, async () => {
+  const [first] = await servers();
+  treadle.signal("SIGTERM");
+  await treadle.exited;
+  expect(isRunning(first!)).toBe(false);
+  await start({ TREADLE_KEEP_SERVERS: "true" });
+  const kept = await waitUntil(async () => (await servers())[0], {
+    what: "a server",
+    timeoutMs: 60_000,
+  });
+  treadle.signal("SIGTERM");
+  await treadle.exited;
+  expect(isRunning(kept)).toBe(true);
+  await start();
+  const run = await call("POST", `/d/${deployment.slug}/runs/wait`, { assistant_id: "echo", input: {} });
+  expect(run.status).toBe(200);
+  expect(await servers()).toEqual([kept]);
 });
 
 it("a server that was told another address of the platform is replaced", { timeout: 90_000 }, async () => {
