@@ -918,6 +918,7 @@ create table thread_events (
   namespace text default ''::text not null,
   data text not null,
   created_at timestamp with time zone default now() not null,
+  number bigint,
   constraint thread_events_pkey PRIMARY KEY (thread_id, seq)
 );
 CREATE INDEX thread_events_by_age ON public.thread_events USING btree (created_at);
@@ -941,6 +942,8 @@ create table threads (
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
   state_updated_at timestamp with time zone default now() not null,
+  protocol_seq bigint default 0 not null,
+  pruned_protocol_seq bigint default 0 not null,
   constraint threads_pkey PRIMARY KEY (thread_id),
   constraint threads_status_check CHECK ((status = ANY (ARRAY['idle'::text, 'busy'::text, 'interrupted'::text, 'error'::text]))),
   constraint threads_ttl_strategy_check CHECK ((ttl_strategy = ANY (ARRAY['delete'::text, 'keep_latest'::text])))

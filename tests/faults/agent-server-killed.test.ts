@@ -56,7 +56,7 @@ describe("a killed agent server", () => {
     expect((await here.client.threads.get(thread.thread_id)).status).toBe("idle");
   }, 60_000);
 
-  it("a reader elsewhere sees one log: every number once, in order, through the takeover", async () => {
+  it("a reader elsewhere sees one log: every number once, from 0, through the takeover", async () => {
     const { process: first, client } = await startChild();
     here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
     const thread = await client.threads.create();
@@ -77,7 +77,7 @@ describe("a killed agent server", () => {
       }
     }
     const ids = seen.map((event) => event.id);
-    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
+    expect(ids).toEqual(ids.map((_, index) => index));
     expect(
       seen
         .filter((event) => event.event === "metadata")

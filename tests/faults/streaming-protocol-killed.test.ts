@@ -52,6 +52,8 @@ it("a client hears one story through the death of the process that told it", asy
   const channels = ["lifecycle", "values", "updates", "checkpoints"];
   const all = await readEvents(here.url, threadId, (events) => events.some(isTerminal), { channels });
   checkOrder(all);
+  const everything = await readEvents(here.url, threadId, (events) => events.some(isTerminal));
+  expect(everything.map((event) => event.seq)).toEqual(everything.map((_, index) => index + 1));
   expect(heard).toEqual(all.map((event) => event.event_id));
   const beginnings = all.flatMap((event, index) => (isRunning(event) ? [index] : []));
   expect(beginnings).toHaveLength(2);

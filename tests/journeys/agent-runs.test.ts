@@ -63,8 +63,7 @@ describe("runs on a thread", () => {
       "values",
     ]);
     const ids = events.map((event) => Number((event as { id?: string }).id));
-    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
-    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(ids.map((_, index) => index));
   });
 
   it("lets another assistant go on from the checkpoint of the first", async () => {

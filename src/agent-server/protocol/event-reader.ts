@@ -23,7 +23,7 @@ export class EventReader {
   }
 
   /**
-   * Pages of protocol events after `afterSeq`, until the signal fires. `seq` is how far the log was read.
+   * Pages of protocol events after a place in the log, until the signal fires. `seq` is how far the log was read.
    * `admitted`: there was such a thread when the reader came, and it was the caller's.
    */
   async *follow(
@@ -41,14 +41,15 @@ export class EventReader {
     }
   }
 
-  /** Pages of protocol events in (afterSeq, throughSeq], without waiting for more. */
-  async *replay(threadId: string, afterSeq: number, throughSeq: number): AsyncGenerator<ThreadEvent[]> {
-    let cursor = afterSeq;
+  /** Pages of protocol events after number `since` up to the place `throughSeq`, without waiting for more. */
+  async *replay(threadId: string, since: number, throughSeq: number): AsyncGenerator<ThreadEvent[]> {
+    // The log holds other events too: the place of an event is never before its number.
+    let cursor = since;
     while (cursor < throughSeq) {
       const page = await this.#feed.page(threadId, cursor);
       if (page.length === 0) return;
       cursor = page.at(-1)!.seq;
-      yield protocolEvents(page).filter((event) => event.seq <= throughSeq);
+      yield protocolEvents(page).filter((event) => event.number > since && event.seq <= throughSeq);
     }
   }
 }

@@ -23,14 +23,16 @@ export type EventStreamOptions = {
 /** The frames of one subscription over SSE: replay, then live, for as long as the connection lasts. */
 export async function* eventFrames(options: EventStreamOptions): AsyncGenerator<SseBatch> {
   const { reader, caller, threadId, filter, since, thread, signal } = options;
-  const prunedSeq = thread?.pruned_seq ?? 0;
+  const prunedSeq = thread?.pruned_protocol_seq ?? 0;
+  // The place of an event in the log is never before its number.
   const from = { threadId, afterSeq: since ?? 0, admitted: thread !== undefined };
   const release = thread ? undefined : await reader.expect(threadId);
   try {
     // The first, empty batch sends the headers: a client that subscribes before any run must not wait for one.
     yield since !== undefined && since < prunedSeq ? [gapFrame(since, prunedSeq)] : [];
     for await (const { events } of reader.follow(caller, from, signal)) {
-      const frames = selectEvents(events, [filter]).map(toFrame);
+      const unseen = events.filter((event) => event.number > (since ?? 0));
+      const frames = selectEvents(unseen, [filter]).map(toFrame);
       if (frames.length > 0) yield frames;
     }
   } finally {
@@ -42,7 +44,7 @@ function toFrame(event: ThreadEvent): SseBatch[number] {
   return sharedFrame(event, "protocol", () => ({
     event: methodOf(event.name),
     data: toWireText(event),
-    id: String(event.seq),
+    id: String(event.number),
   }));
 }
 

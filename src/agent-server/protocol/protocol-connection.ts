@@ -1,6 +1,6 @@
 import type { ReconnectResult, ResultData, SubscribeResult } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
-import { lastSeqOf } from "../streaming/event-store.ts";
+import { type LogEnd, logEndOf } from "../streaming/event-store.ts";
 import type { ThreadEvent } from "../streaming/thread-event.ts";
 import { flattenTree } from "./agent-tree.ts";
 import { type CommandEnvelope, type CommandParams, readParams } from "./commands.ts";
@@ -45,7 +45,7 @@ export class ProtocolConnection {
   #line: Promise<void> = Promise.resolve();
   #nextNumber = 1;
   /** How far the log was read for live events; undefined before the first subscription. */
-  #cursor: number | undefined;
+  #cursor: LogEnd | undefined;
   /** Set by a reconnect: what the client has already processed is not replayed again. */
   #floor = 0;
   /** Not yet answered. */
@@ -111,7 +111,7 @@ export class ProtocolConnection {
       }
       if (accepted.length === 0) return;
       const since = Math.min(...accepted.map((subscription) => subscription.since));
-      for await (const page of this.#replay(since, this.#cursor ?? 0)) {
+      for await (const page of this.#replay(since, this.#cursor?.seq ?? 0)) {
         await this.#send(page.filter((event) => accepted.some((one) => isReplayedTo(one, event))));
       }
       for (const { id, filter } of accepted) this.#filters.set(id, filter);
@@ -136,10 +136,10 @@ export class ProtocolConnection {
       const subscriptionId = toSubscriptionId(this.#nextNumber++, filter);
       const result: SubscribeResult = {
         subscription_id: subscriptionId,
-        replayed_events: await this.#count(filter, since, through),
+        replayed_events: await this.#count(filter, since, through.seq),
       };
-      await this.#succeed(id, result, through);
-      const prunedSeq = thread?.pruned_seq ?? 0;
+      await this.#succeed(id, result, through.protocol);
+      const prunedSeq = thread?.pruned_protocol_seq ?? 0;
       if (since > 0 && since < prunedSeq) await this.#answer(gapEnvelope(since, prunedSeq));
       return { id: subscriptionId, filter, since };
     } catch (thrown) {
@@ -150,7 +150,7 @@ export class ProtocolConnection {
 
   async #unsubscribe(id: number, params: CommandParams<"subscription.unsubscribe">): Promise<void> {
     if (!this.#filters.delete(params.subscription_id)) throw noSuchSubscription(params.subscription_id);
-    await this.#succeed(id, {}, this.#cursor ?? 0);
+    await this.#succeed(id, {}, this.#cursor?.protocol ?? 0);
   }
 
   /** Goes on where a dropped connection stopped, with the subscriptions it had. */
@@ -166,21 +166,22 @@ export class ProtocolConnection {
     });
     const through = await this.#startLive(thread !== undefined);
     const result: ReconnectResult = {
-      restored: since >= (thread?.pruned_seq ?? 0),
+      restored: since >= (thread?.pruned_protocol_seq ?? 0),
       missed_events: await countEventsAfter(database, context.threadId, run.run_id, since),
       current_namespaces: flattenTree(await service.tree(context, run.run_id)),
     };
-    await this.#succeed(id, result, through);
+    await this.#succeed(id, result, through.protocol);
     this.#floor = since;
     const filters = restored.map(([, filter]) => filter);
     if (filters.length > 0) {
-      for await (const page of this.#replay(since, through)) await this.#send(selectEvents(page, filters));
+      for await (const page of this.#replay(since, through.seq))
+        await this.#send(selectEvents(page, filters));
     }
     for (const [subscriptionId, filter] of restored) this.#filters.set(subscriptionId, filter);
   }
 
   /** Live events begin with the first subscription. Answers how far what was said before them goes. */
-  async #startLive(admitted: boolean): Promise<number> {
+  async #startLive(admitted: boolean): Promise<LogEnd> {
     if (this.#cursor !== undefined) return this.#cursor;
     const { database, context, reader, signal } = this.#options;
     if (!admitted) {
@@ -188,9 +189,9 @@ export class ProtocolConnection {
       if (signal.aborted) release();
       else signal.addEventListener("abort", release, { once: true });
     }
-    const cursor = await lastSeqOf(database, context.threadId);
+    const cursor = await logEndOf(database, context.threadId);
     this.#cursor = cursor;
-    void this.#follow(cursor, admitted);
+    void this.#follow(cursor.seq, admitted);
     return cursor;
   }
 
@@ -202,7 +203,7 @@ export class ProtocolConnection {
         // Waiting here is the back-pressure: the log is read no further than the client keeps up.
         await this.#queue(async () => {
           await this.#send(selectEvents(events, [...this.#filters.values()]));
-          this.#cursor = seq;
+          this.#cursor = { seq, protocol: events.at(-1)?.number ?? this.#cursor?.protocol ?? 0 };
         });
       }
     } catch (thrown) {
@@ -259,7 +260,7 @@ export class ProtocolConnection {
 }
 
 function isReplayedTo({ filter, since }: Subscription, event: ThreadEvent): boolean {
-  return event.seq > since && selectEvents([event], [filter]).length > 0;
+  return event.number > since && selectEvents([event], [filter]).length > 0;
 }
 
 function readEventId(text: string | null | undefined): number {

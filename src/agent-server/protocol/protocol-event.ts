@@ -20,9 +20,9 @@ function customRowName(name: unknown): string {
 }
 
 /** The event as a client gets it. Its id is its number, which is unique for the life of the thread. */
-export function toWireText(event: Pick<ThreadEvent, "seq" | "name" | "data">): string {
-  const { seq, data } = event;
-  return `{"type":"event","event_id":"${seq}","seq":${seq},"method":"${methodOf(event.name)}","params":${data}}`;
+export function toWireText(event: Pick<ThreadEvent, "number" | "name" | "data">): string {
+  const { number, data } = event;
+  return `{"type":"event","event_id":"${number}","seq":${number},"method":"${methodOf(event.name)}","params":${data}}`;
 }
 
 export function methodOf(rowName: string): string {

@@ -6,7 +6,7 @@ import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/sse.ts";
 import { threadNotFound } from "../runs/run-service.ts";
-import { lastSeqOf } from "../streaming/event-store.ts";
+import { logEndOf } from "../streaming/event-store.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { type ThreadStreamMode, threadFrames, threadStreamModes } from "../streaming/thread-stream.ts";
 import { findThreadById } from "../threads/thread-store.ts";
@@ -149,7 +149,7 @@ async function startOf(
 ): Promise<number> {
   if (lastEventId === "-" || lastEventId === "-1") return 0;
   if (lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
-  return lastSeqOf(database, threadId);
+  return (await logEndOf(database, threadId)).seq;
 }
 
 function parseThreadModes(texts: string[]): ThreadStreamMode[] {

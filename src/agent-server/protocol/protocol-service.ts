@@ -5,7 +5,7 @@ import { scopesCover } from "../../platform/http/scope.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { CreatedRun } from "../runs/run-service.ts";
-import { lastSeqOf } from "../streaming/event-store.ts";
+import { logEndOf } from "../streaming/event-store.ts";
 import { buildAgentTree } from "./agent-tree.ts";
 import { type CommandEnvelope, readParams } from "./commands.ts";
 import { errorEnvelope, ProtocolError, protocolErrorOf } from "./protocol-error.ts";
@@ -38,7 +38,7 @@ export class ProtocolService {
   async execute(context: CommandContext, command: CommandEnvelope): Promise<CommandResponse | ErrorResponse> {
     try {
       const { result, appliedThroughSeq } = await this.#run(context, command);
-      const seq = appliedThroughSeq ?? (await lastSeqOf(this.#options.database, context.threadId));
+      const seq = appliedThroughSeq ?? (await logEndOf(this.#options.database, context.threadId)).protocol;
       const meta = { thread_id: context.threadId, applied_through_seq: seq };
       return { type: "success", id: command.id, result, meta };
     } catch (thrown) {
@@ -122,5 +122,5 @@ export class ProtocolService {
 }
 
 function started(created: CreatedRun, resultOf: (created: CreatedRun) => ResultData): Done {
-  return { result: resultOf(created), appliedThroughSeq: created.afterSeq };
+  return { result: resultOf(created), appliedThroughSeq: created.protocolSeq };
 }

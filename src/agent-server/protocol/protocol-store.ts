@@ -7,7 +7,8 @@ export type ProtocolThread = {
   status: ThreadStatus;
   metadata: Record<string, unknown>;
   interrupts_json: string;
-  pruned_seq: number;
+  /** Events of the protocol up to this number are not kept any more. */
+  pruned_protocol_seq: number;
   /** Whether every run on it speaks the streaming protocol. */
   protocol: boolean;
 };
@@ -19,9 +20,9 @@ export type OwnershipQuery = { workspaceId: string; threadId: string };
 type OwnershipRow = ProtocolThread & { own: boolean | null };
 
 export const findOwnershipsStatement: Statement = {
-  name: "protocol_find_threads_2",
-  text: `select q.ordinal::int as ordinal, t.thread_id, t.status, t.metadata, t.interrupts_json, t.pruned_seq,
-      t.protocol, t.workspace_id = q.workspace_id as own
+  name: "protocol_find_threads_3",
+  text: `select q.ordinal::int as ordinal, t.thread_id, t.status, t.metadata, t.interrupts_json,
+      t.pruned_protocol_seq, t.protocol, t.workspace_id = q.workspace_id as own
     from unnest($1::uuid[], $2::uuid[]) with ordinality as q(thread_id, workspace_id, ordinal)
     left join lateral (select * from threads where thread_id = q.thread_id limit 1) t on true
     order by q.ordinal`,
@@ -46,7 +47,7 @@ export async function findOwnership(
   condition: RawBuilder<unknown>,
 ): Promise<Ownership> {
   const { rows } = await raw<OwnershipRow>`
-    select thread_id, status, metadata, interrupts_json, pruned_seq, protocol,
+    select thread_id, status, metadata, interrupts_json, pruned_protocol_seq, protocol,
       workspace_id = ${workspaceId} and ${condition} as own
     from threads where thread_id = ${threadId}`.execute(sql);
   return rows[0] ? toOwnership(rows[0]) : { kind: "unknown" };
@@ -56,7 +57,7 @@ type Nullable<T> = { [K in keyof T]: T[K] | null };
 
 function toOwnership({ own, ...thread }: OwnershipRow): Ownership {
   if (own !== true) return { kind: "other" };
-  return { kind: "own", thread: { ...thread, pruned_seq: Number(thread.pruned_seq) } };
+  return { kind: "own", thread: { ...thread, pruned_protocol_seq: Number(thread.pruned_protocol_seq) } };
 }
 
 /** From now on every run on the thread also speaks the streaming protocol. */
@@ -87,17 +88,17 @@ export async function readLifecycle(sql: Sql, threadId: string, runId: string): 
 }
 
 export const countMissed: Statement = {
-  name: "protocol_count_missed_1",
+  name: "protocol_count_missed_2",
   text: `select count(*)::int as count from thread_events
-    where thread_id = $1 and run_id = $2 and seq > $3 and family = 'protocol'`,
+    where thread_id = $1 and run_id = $2 and coalesce(number, seq) > $3 and family = 'protocol'`,
 };
 
 export async function countEventsAfter(
   database: Database,
   threadId: string,
   runId: string,
-  afterSeq: number,
+  since: number,
 ): Promise<number> {
-  const [row] = await database.query<{ count: number }>(countMissed, [threadId, runId, afterSeq]);
+  const [row] = await database.query<{ count: number }>(countMissed, [threadId, runId, since]);
   return row?.count ?? 0;
 }

@@ -1,6 +1,6 @@
 import { speaksProtocol, terminalRow } from "../protocol/terminal-event.ts";
 import type { ClaimedRun, RunOutcome } from "./run.ts";
-import { countLastEvents, type RunResult } from "./run-end.ts";
+import type { RunResult } from "./run-end.ts";
 
 /** How a run ends whose process ended too often before it was done. */
 export function exhaustedResult(run: ClaimedRun, now: number): RunResult {
@@ -17,6 +17,6 @@ export function exhaustedResult(run: ClaimedRun, now: number): RunResult {
     interruptsJson: "{}",
   };
   const last = { held: [], terminal: speaksProtocol(run) ? terminalRow(run, outcome, now) : null };
-  const lastSeq = run.last_seq + countLastEvents(last);
-  return { outcome, resultJson: JSON.stringify({ __error__: error }), ...last, lastSeq };
+  const numbers = { seq: run.last_seq, protocol: run.protocol_seq, run: -1 };
+  return { outcome, resultJson: JSON.stringify({ __error__: error }), ...last, numbers };
 }

@@ -1,4 +1,9 @@
-import type { EventFamily, ThreadEvent } from "../streaming/thread-event.ts";
+import {
+  type EventFamily,
+  type EventNumbers,
+  type ThreadEvent,
+  takeNumbers,
+} from "../streaming/thread-event.ts";
 import type { ClaimedRun, RunOutcome } from "./run.ts";
 
 /** An event without a number yet. */
@@ -12,31 +17,29 @@ export type RunResult = {
   held: readonly UnnumberedEvent[];
   /** What clients of the streaming protocol hear last; null where there are none. */
   terminal: { name: string; namespace: string; data: string } | null;
-  /** The number of the last event, which follows those above. */
-  lastSeq: number;
+  /** The last numbers given out before those above. */
+  numbers: EventNumbers;
 };
 
-/** How many numbers the last events of a run take. */
-export function countLastEvents({ held, terminal }: Pick<RunResult, "held" | "terminal">): number {
-  return held.length + (terminal ? 1 : 0) + 1;
-}
+type LastWords = Pick<RunResult, "outcome" | "held" | "terminal" | "numbers">;
 
 /** The end of a run as its log tells it, committed together with its status. */
 export function lastEvents(
   run: Pick<ClaimedRun, "run_id" | "thread_id">,
-  { outcome, held, terminal, lastSeq }: Pick<RunResult, "outcome" | "held" | "terminal" | "lastSeq">,
-): ThreadEvent[] {
+  { outcome, held, terminal, numbers }: LastWords,
+): { events: ThreadEvent[]; numbers: EventNumbers } {
   const end = JSON.stringify({ status: outcome.status, error: outcome.error });
-  const events: UnnumberedEvent[] = [
+  const last = { ...numbers };
+  const unnumbered: UnnumberedEvent[] = [
     ...held,
     ...(terminal ? [{ family: "protocol" as const, ...terminal }] : []),
     { family: "control", name: "end", namespace: "", data: end },
   ];
-  const first = lastSeq - events.length + 1;
-  return events.map((event, index) => ({
+  const events = unnumbered.map((event) => ({
     threadId: run.thread_id,
     runId: run.run_id,
-    seq: first + index,
+    ...takeNumbers(last, event.family),
     ...event,
   }));
+  return { events, numbers: last };
 }

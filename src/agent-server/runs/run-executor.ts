@@ -18,7 +18,7 @@ import { RunTracer, type SpanSink } from "../streaming/run-tracer.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
 import { type ClaimedRun, describeRunError, type RunKwargs, type RunOutcome } from "./run.ts";
-import { countLastEvents, type RunResult } from "./run-end.ts";
+import type { RunResult } from "./run-end.ts";
 import type { StopReason } from "./run-hand-back.ts";
 import type { RunLease } from "./run-lease.ts";
 import { RunWriter } from "./run-writer.ts";
@@ -61,7 +61,8 @@ export class RunExecutor {
   async execute(run: ClaimedRun, stop: AbortController, lease: RunLease): Promise<RunResult> {
     const onFailure = (error: unknown) => stop.abort(stopReasonOf(error));
     const { events } = this.#options;
-    const writer = new RunWriter(run, { events, requireHeld: lease.require, onLost: onFailure });
+    const runNumber = await events.lastNumberOf(run);
+    const writer = new RunWriter(run, { events, runNumber, requireHeld: lease.require, onLost: onFailure });
     this.#options.feed.open(run.thread_id, run.last_seq);
     const protocol = speaksProtocol(run) ? new ProtocolEventMapper(run.graph_id, Date.now) : undefined;
     const progress: Progress = {
@@ -92,7 +93,7 @@ export class RunExecutor {
       resultJson: outcome.error
         ? JSON.stringify({ __error__: outcome.error })
         : (progress.resultJson ?? progress.valuesJson ?? "{}"),
-      lastSeq: writer.takeSeqs(countLastEvents(last)),
+      numbers: writer.numbers,
     };
   }
 

@@ -3,6 +3,7 @@ import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { type SseBatch, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { JoinPoint } from "../streaming/join-point.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Run, StreamMode } from "./run.ts";
@@ -35,14 +36,16 @@ export function runLocation(
 }
 
 export type StreamAnswerOptions = {
-  afterSeq: number;
+  from: JoinPoint;
   modes?: readonly StreamMode[];
   stateless: boolean;
+  /** Ids let a client come back to where it stopped. */
+  withIds: boolean;
   cancelOnDisconnect: boolean;
   shutdown: AbortSignal | undefined;
 };
 
-/** SSE of one run, from `afterSeq` to its end. */
+/** SSE of one run, from there to its end. */
 export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOptions): Response {
   const { service, feed } = answers;
   const frames = (signal: AbortSignal): AsyncIterable<SseBatch> => {
@@ -50,9 +53,9 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
       feed,
       threadId: run.thread_id,
       runId: run.run_id,
-      afterSeq: options.afterSeq,
+      ...options.from,
       modes: options.modes,
-      withIds: !options.stateless,
+      withIds: options.withIds,
       shares: true,
       signal,
     };

@@ -69,8 +69,9 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         };
         const { run, afterSeq } = await service.create(caller.workspaceId, params.thread_id, request);
         return streamRun(options, run, {
-          afterSeq,
+          from: { afterSeq },
           stateless: false,
+          withIds: true,
           cancelOnDisconnect: body.on_disconnect === "cancel",
           shutdown: c.get("shutdown"),
         });
@@ -214,9 +215,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async ({ caller, params, query, c }) => {
         const run = await service.get(caller.workspaceId, params.thread_id, params.run_id);
         return streamRun(options, run, {
-          afterSeq: await service.joinPoint(run, c.req.header("last-event-id")),
+          from: await service.joinPoint(run, c.req.header("last-event-id")),
           modes: parseModes(query.stream_mode),
           stateless: false,
+          withIds: true,
           cancelOnDisconnect: query.cancel_on_disconnect ?? false,
           shutdown: c.get("shutdown"),
         });

@@ -8,7 +8,8 @@ import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { terminalRow } from "../protocol/terminal-event.ts";
-import { lastSeqOf } from "../streaming/event-store.ts";
+import { logEndOf } from "../streaming/event-store.ts";
+import { findJoinPoint, type JoinPoint, readLastEventId } from "../streaming/join-point.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
@@ -60,8 +61,10 @@ export type RunServiceOptions = RunPreconditions & {
 export type CreatedRun = {
   /** As it begins: `pending`, also when this process has taken it at once. */
   run: Run;
-  /** Events of the run come after this number. */
+  /** Events of the run come after this place in the thread's log. */
   afterSeq: number;
+  /** The last number of the streaming protocol on the thread before the run. */
+  protocolSeq: number;
   /** Present when this process runs it. */
   result: Promise<RunResult | null> | undefined;
 };
@@ -187,13 +190,16 @@ export class RunService {
         throw inserted.thread_found ? threadBusy(run.threadId) : threadNotFound(run.threadId);
       const row = toCreated(run, inserted, request);
       const afterSeq = Number(inserted.last_seq);
+      const protocolSeq = Number(inserted.protocol_seq);
       if (inserted.status === "running") {
         return {
           run: { ...row, status: "pending", started_at: null },
           afterSeq,
+          protocolSeq,
           result: worker.begin({
             ...row,
             last_seq: afterSeq,
+            protocol_seq: protocolSeq,
             protocol: inserted.protocol,
             excused: 0,
             alone: false,
@@ -203,7 +209,7 @@ export class RunService {
         };
       }
       if (inserted.status === "pending") this.#options.worker.wakeAll();
-      return { run: row, afterSeq, result: undefined };
+      return { run: row, afterSeq, protocolSeq, result: undefined };
     } finally {
       if (claim) worker.release();
     }
@@ -275,7 +281,7 @@ export class RunService {
   }
 
   /** Called by the worker when a run was cancelled with `rollback`: as if it had never been. */
-  async rollback(run: ClaimedRun, end: Pick<RunResult, "lastSeq" | "terminal">): Promise<void> {
+  async rollback(run: ClaimedRun, end: RunResult): Promise<void> {
     // A checkpoint still on its way must not arrive after the others were removed: from here on the fence refuses
     // new ones, and those under way are waited for.
     await fenceOff(this.#options.database.sql, run.run_id);
@@ -301,13 +307,14 @@ export class RunService {
   }
 
   /**
-   * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise
-   * with what comes from now on.
+   * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise, also when
+   * the run has not said so much yet, with what comes from now on.
    */
-  async joinPoint(run: Run, lastEventId: string | undefined): Promise<number> {
-    if (lastEventId === "-" || lastEventId === "-1") return 0;
-    if (lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
-    return lastSeqOf(this.#options.database, run.thread_id);
+  async joinPoint(run: Run, lastEventId: string | undefined): Promise<JoinPoint> {
+    const { database } = this.#options;
+    const number = readLastEventId(lastEventId);
+    const found = number === undefined ? undefined : await findJoinPoint(database, run.run_id, number);
+    return found ?? { afterSeq: (await logEndOf(database, run.thread_id)).seq };
   }
 
   async statusOf(runId: string): Promise<"active" | "over"> {

@@ -1,4 +1,5 @@
 import type { Statement } from "../../platform/db/database.ts";
+import { lastProtocolSeq } from "../streaming/event-store.ts";
 
 /** Columns of a run, in the order every statement below returns them. */
 export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy,
@@ -37,7 +38,7 @@ export const findTargets: Statement = {
  * rows it wrote.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_7",
+  name: "runs_insert_8",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
@@ -59,6 +60,7 @@ export const insertRuns: Statement = {
         t.thread_id is not null as old_thread,
         coalesce(t.protocol, false) as protocol,
         case when t.thread_id is null then 0 else ${lastSeq} end as last_seq,
+        case when t.thread_id is null then 0 else ${lastProtocolSeq} end as protocol_seq,
         exists (select 1 from q earlier where earlier.thread_id = q.thread_id and earlier.ordinal < q.ordinal)
         or (t.thread_id is not null and coalesce(
           (select r.run_id from runs r where r.thread_id = q.thread_id and r.status = 'running' limit 1),
@@ -67,7 +69,8 @@ export const insertRuns: Statement = {
       from q
       left join made m on m.thread_id = q.thread_id
       left join lateral (
-        select thread_id, workspace_id, protocol, last_seq from threads where thread_id = q.thread_id limit 1
+        select thread_id, workspace_id, protocol, last_seq, protocol_seq from threads
+        where thread_id = q.thread_id limit 1
       ) t on t.workspace_id = q.workspace_id
     ), allowed as (
       select *, claim and not active and delay_seconds = 0 as starts from seen
@@ -92,6 +95,7 @@ export const insertRuns: Statement = {
       where a.old_thread and not a.active and t.thread_id = a.thread_id
     )
     select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
+      s.protocol_seq,
       coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
       coalesce(i.created_at, w.created_at) as created_at
     from seen s left join inserted i on i.run_id = s.run_id
@@ -126,15 +130,15 @@ const claimText = (condition: string) => `with due as (
       update threads t set status = 'busy', updated_at = now(),
         metadata = t.metadata || jsonb_build_object('graph_id', c.graph_id, 'assistant_id', c.assistant_id::text)
       from claimed c where t.thread_id = c.thread_id
-      returning t.thread_id, t.protocol, t.last_seq
+      returning t.thread_id, t.protocol, t.last_seq, t.protocol_seq
     )
-    select c.*, t.protocol, ${lastSeq} as last_seq from claimed c join marked t on t.thread_id = c.thread_id`;
+    select c.*, t.protocol, ${lastSeq} as last_seq, ${lastProtocolSeq} as protocol_seq from claimed c join marked t on t.thread_id = c.thread_id`;
 
-export const claimRuns: Statement = { name: "runs_claim_4", text: claimText("not r.alone") };
+export const claimRuns: Statement = { name: "runs_claim_5", text: claimText("not r.alone") };
 
 /** One that is to have a process to itself: for one that has nothing to do, or when none was found for a minute. */
 export const claimLoneRun: Statement = {
-  name: "runs_claim_lone_1",
+  name: "runs_claim_lone_2",
   text: claimText("r.alone and ($5::boolean or r.updated_at < now() - interval '60 seconds')"),
 };
 
@@ -182,8 +186,8 @@ export const runsOfProcess: Statement = {
 };
 
 export const exhaustedRuns: Statement = {
-  name: "runs_exhausted_3",
-  text: `select ${prefixed}, r.excused, r.alone, t.protocol, ${lastSeq} as last_seq
+  name: "runs_exhausted_4",
+  text: `select ${prefixed}, r.excused, r.alone, t.protocol, ${lastSeq} as last_seq, ${lastProtocolSeq} as protocol_seq
     from runs r join threads t on t.thread_id = r.thread_id
     where r.status = 'running' and r.lease_owner is not null and r.lease_expires_at < now()
       and r.attempt - r.excused >= $1
@@ -225,14 +229,15 @@ export const handBack: Statement = {
  * planner from the index of running runs, which holds all that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_5",
+  name: "runs_finish_6",
   text: `with q as (
-      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+      select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+        $16::bigint[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
-        ordinal)
+        protocol_seq, ordinal)
     ), last as (
-      select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[])
-      as last(run_id, seq, family, name, namespace, data)
+      select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
+        $15::bigint[]) as last(run_id, seq, family, name, namespace, data, number)
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
         lease_owner = null, lease_expires_at = null, cancel_action = null
@@ -252,14 +257,15 @@ export const finishRuns: Statement = {
         interrupts_json = q.interrupts_json,
         error_json = q.error_json,
         last_seq = greatest(t.last_seq, q.last_seq),
+        protocol_seq = greatest(t.protocol_seq, q.protocol_seq),
         expires_at = now() + make_interval(secs => t.ttl_minutes * 60),
         updated_at = now(),
         state_updated_at = case when q.values_json is null then t.state_updated_at else now() end
       from q join done d on d.run_id = q.run_id join waiting w on w.run_id = q.run_id
       where t.thread_id = d.thread_id
     ), ended as (
-      insert into thread_events (thread_id, seq, run_id, family, name, namespace, data)
-      select d.thread_id, l.seq, l.run_id, l.family, l.name, l.namespace, l.data
+      insert into thread_events (thread_id, seq, run_id, family, name, namespace, data, number)
+      select d.thread_id, l.seq, l.run_id, l.family, l.name, l.namespace, l.data, l.number
       from last l join done d on d.run_id = l.run_id
     )
     select q.ordinal::int as ordinal, d.run_id is not null or coalesce(s.same, false) as accepted,

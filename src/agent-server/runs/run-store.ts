@@ -1,7 +1,13 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { textArray } from "../../platform/db/text-array.ts";
-import type { ThreadEvent } from "../streaming/thread-event.ts";
+import { lastProtocolSeq } from "../streaming/event-store.ts";
+import {
+  type EventFamily,
+  type EventNumbers,
+  type ThreadEvent,
+  takeNumbers,
+} from "../streaming/thread-event.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import {
   type CancelAction,
@@ -12,7 +18,7 @@ import {
   type RunOutcome,
   type RunStatus,
 } from "./run.ts";
-import type { RunResult } from "./run-end.ts";
+import { lastEvents, type RunResult } from "./run-end.ts";
 import {
   claimLoneRun,
   claimRuns,
@@ -41,11 +47,12 @@ export function toRun(row: RunRow): Run {
   };
 }
 
-type ClaimedRow = RunRow & Pick<ClaimedRun, "last_seq" | "protocol" | "excused" | "alone">;
+type ClaimedRow = RunRow & Pick<ClaimedRun, "last_seq" | "protocol_seq" | "protocol" | "excused" | "alone">;
 
 function toClaimed(row: ClaimedRow, leaseUntil: number): ClaimedRun {
-  const { last_seq, protocol, excused, alone, ...run } = row;
-  return { ...toRun(run), last_seq: Number(last_seq), protocol, excused, alone, leaseUntil };
+  const { last_seq, protocol_seq, protocol, excused, alone, ...run } = row;
+  const numbers = { last_seq: Number(last_seq), protocol_seq: Number(protocol_seq) };
+  return { ...toRun(run), ...numbers, protocol, excused, alone, leaseUntil };
 }
 
 export type TargetQuery = { workspaceId: string; threadId: string | null; assistantId: string };
@@ -94,6 +101,7 @@ export type InsertedRun = {
   active: boolean;
   protocol: boolean;
   last_seq: number;
+  protocol_seq: number;
   /** Null when the run was refused: no such thread, or `reject` on a busy one. */
   status: RunStatus | null;
   attempt: number | null;
@@ -218,10 +226,11 @@ export async function findRunsOf(
 
 export type FinishedRun = {
   run: Pick<ClaimedRun, "run_id" | "attempt">;
-  lastSeq: number;
   outcome: RunOutcome;
   /** The last entries of its log. */
   events: readonly ThreadEvent[];
+  /** The last numbers given out, with those of the events. */
+  numbers: EventNumbers;
 };
 
 export async function finishRunRows(
@@ -237,13 +246,15 @@ export async function finishRunRows(
     textArray(rows.map((row) => row.outcome.threadStatus)),
     textArray(rows.map((row) => row.outcome.valuesJson)),
     textArray(rows.map((row) => row.outcome.interruptsJson)),
-    rows.map((row) => row.lastSeq),
+    rows.map((row) => row.numbers.seq),
     events.map((event) => event.runId),
     events.map((event) => event.seq),
     textArray(events.map((event) => event.family)),
     textArray(events.map((event) => event.name)),
     textArray(events.map((event) => event.namespace)),
     textArray(events.map((event) => event.data)),
+    events.map((event) => event.number),
+    rows.map((row) => row.numbers.protocol),
   ]);
 }
 
@@ -254,14 +265,17 @@ export async function finishRunRows(
 export async function endRolledBackRun(
   sql: Sql,
   run: Pick<Run, "run_id" | "thread_id">,
-  end: Pick<RunResult, "lastSeq" | "terminal">,
+  end: RunResult,
 ): Promise<void> {
-  await raw`update threads set last_seq = greatest(last_seq, ${end.lastSeq}::bigint)
+  const { events, numbers } = lastEvents(run, end);
+  await raw`update threads set last_seq = greatest(last_seq, ${numbers.seq}::bigint),
+      protocol_seq = greatest(protocol_seq, ${numbers.protocol}::bigint)
     where thread_id = ${run.thread_id}`.execute(sql);
-  if (!end.terminal) return;
-  await raw`insert into thread_events (thread_id, seq, run_id, family, name, data)
-    values (${run.thread_id}, ${end.lastSeq - 1}, ${run.run_id}, 'protocol', ${end.terminal.name},
-      ${end.terminal.data})`.execute(sql);
+  const terminal = events.find((event) => event.family === "protocol");
+  if (!terminal) return;
+  await raw`insert into thread_events (thread_id, seq, run_id, family, name, data, number)
+    values (${run.thread_id}, ${terminal.seq}, ${run.run_id}, 'protocol', ${terminal.name}, ${terminal.data},
+      ${terminal.number})`.execute(sql);
 }
 
 /**
@@ -274,8 +288,10 @@ export async function tellUnbegunEnd(
   run: Pick<Run, "run_id" | "thread_id">,
   last: { terminal: { name: string; data: string }; endJson: string },
 ): Promise<boolean> {
-  const { rows: threads } = await raw<{ protocol: boolean; last_seq: number }>`select protocol, last_seq
-    from threads where thread_id = ${run.thread_id} for update`.execute(sql);
+  const { rows: threads } = await raw<{ protocol: boolean; last_seq: number; protocol_seq: number }>`select
+      t.protocol, t.last_seq, ${raw.raw(lastProtocolSeq)} as protocol_seq from threads t where thread_id = ${run.thread_id} for update`.execute(
+    sql,
+  );
   const [thread] = threads;
   if (!thread) return false;
   const { rows: seen } = await raw<{ running: boolean; seq: number }>`select
@@ -284,15 +300,18 @@ export async function tellUnbegunEnd(
     sql,
   );
   if (seen[0]!.running) return false;
-  let seq = Math.max(Number(thread.last_seq), Number(seen[0]!.seq));
-  const write = (family: string, name: string, data: string) => {
-    seq += 1;
-    return raw`insert into thread_events (thread_id, seq, run_id, family, name, data)
-      values (${run.thread_id}, ${seq}, ${run.run_id}, ${family}, ${name}, ${data})`.execute(sql);
+  const seq = Math.max(Number(thread.last_seq), Number(seen[0]!.seq));
+  const numbers: EventNumbers = { seq, protocol: Number(thread.protocol_seq), run: -1 };
+  const write = (family: EventFamily, name: string, data: string) => {
+    const taken = takeNumbers(numbers, family);
+    return raw`insert into thread_events (thread_id, seq, run_id, family, name, data, number)
+      values (${run.thread_id}, ${taken.seq}, ${run.run_id}, ${family}, ${name}, ${data},
+        ${taken.number})`.execute(sql);
   };
   if (thread.protocol) await write("protocol", last.terminal.name, last.terminal.data);
   await write("control", "end", last.endJson);
-  await raw`update threads set last_seq = ${seq} where thread_id = ${run.thread_id}`.execute(sql);
+  await raw`update threads set last_seq = ${numbers.seq}, protocol_seq = ${numbers.protocol}
+    where thread_id = ${run.thread_id}`.execute(sql);
   return true;
 }
 

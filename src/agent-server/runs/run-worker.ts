@@ -240,9 +240,10 @@ export class RunWorker {
       await this.#gate.enter();
       const result = await workFor(run.run_id, () => executor.execute(run, stop, lease));
       if (stop.signal.reason === "rollback") {
-        await this.#options.onRollback(run, result);
+        const end = { ...result, held: [] };
+        await this.#options.onRollback(run, end);
         // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
-        this.publishEnd(run, { ...result, held: [] });
+        this.publishEnd(run, end);
         this.wakeAll();
       } else await this.#finish(run, result);
       return result;
@@ -261,12 +262,11 @@ export class RunWorker {
 
   async #finish(run: ClaimedRun, result: RunResult): Promise<void> {
     await this.#options.beforeEnd(run, result);
-    const { outcome, lastSeq } = result;
+    const { outcome } = result;
     const { accepted, more } = await this.#finishes.add({
       run,
       outcome,
-      lastSeq,
-      events: lastEvents(run, result),
+      ...lastEvents(run, result),
     });
     if (!accepted) throw leaseLost(run.run_id);
     this.publishEnd(run, result);
@@ -274,7 +274,7 @@ export class RunWorker {
   }
 
   publishEnd(run: ClaimedRun, result: RunResult): void {
-    this.#options.feed.publish(lastEvents(run, result));
+    this.#options.feed.publish(lastEvents(run, result).events);
   }
 
   #room(): number {

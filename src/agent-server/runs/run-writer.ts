@@ -1,5 +1,5 @@
 import type { EventLog } from "../streaming/event-log.ts";
-import type { EventFamily } from "../streaming/thread-event.ts";
+import { type EventFamily, type EventNumbers, takeNumbers } from "../streaming/thread-event.ts";
 import type { ClaimedRun } from "./run.ts";
 import type { UnnumberedEvent } from "./run-end.ts";
 
@@ -13,26 +13,25 @@ export class RunWriter {
   readonly #onLost: (error: unknown) => void;
   readonly #requireHeld: () => void;
   readonly #held: UnnumberedEvent[] = [];
-  #seq: number;
+  readonly #numbers: EventNumbers;
   #outstanding = 0;
   #failure: unknown;
   #wake: (() => void) | undefined;
 
   constructor(
     run: ClaimedRun,
-    options: { events: EventLog; requireHeld(): void; onLost(error: unknown): void },
+    options: { events: EventLog; runNumber: number; requireHeld(): void; onLost(error: unknown): void },
   ) {
     this.#run = run;
     this.#events = options.events;
     this.#onLost = options.onLost;
     this.#requireHeld = options.requireHeld;
-    this.#seq = run.last_seq;
+    this.#numbers = { seq: run.last_seq, protocol: run.protocol_seq, run: options.runNumber };
   }
 
-  /** Takes that many numbers and answers the last of them. */
-  takeSeqs(count: number): number {
-    this.#seq += count;
-    return this.#seq;
+  /** The last numbers given out. */
+  get numbers(): EventNumbers {
+    return { ...this.#numbers };
   }
 
   /** Throws when the run is not ours any more. */
@@ -41,7 +40,16 @@ export class RunWriter {
     this.#outstanding += 1;
     const { thread_id: threadId, run_id: runId, attempt } = this.#run;
     this.#events
-      .append({ threadId, runId, attempt, seq: this.takeSeqs(1), family, name, namespace, data })
+      .append({
+        threadId,
+        runId,
+        attempt,
+        ...takeNumbers(this.#numbers, family),
+        family,
+        name,
+        namespace,
+        data,
+      })
       .catch((error: unknown) => {
         if (this.#failure === undefined) this.#onLost(error);
         this.#failure ??= error;

@@ -110,6 +110,8 @@ export type Run = {
 /** A run this process holds the lease of, with the number its events go on from. */
 export type ClaimedRun = Run & {
   last_seq: number;
+  /** The last number of the streaming protocol on its thread. */
+  protocol_seq: number;
   protocol: boolean;
   /** Attempts before this one that do not count towards the limit. */
   excused: number;

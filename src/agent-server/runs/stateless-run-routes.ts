@@ -65,8 +65,9 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
       async (request) => {
         const { run, afterSeq } = await create(request, request.body);
         return streamRun(answers, run, {
-          afterSeq,
+          from: { afterSeq },
           stateless: true,
+          withIds: false,
           cancelOnDisconnect: request.body.on_disconnect === "cancel",
           shutdown: request.c.get("shutdown"),
         });
@@ -162,9 +163,10 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
       async ({ caller, params, query, c }) => {
         const run = await service.find(caller.workspaceId, params.run_id);
         return streamRun(answers, run, {
-          afterSeq: await service.joinPoint(run, c.req.header("last-event-id") ?? "-1"),
+          from: await service.joinPoint(run, c.req.header("last-event-id") ?? "-1"),
           modes: parseModes(query.stream_mode),
           stateless: true,
+          withIds: true,
           cancelOnDisconnect: false,
           shutdown: c.get("shutdown"),
         });

@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/db/database.ts";
 import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
-import { appendEvents, type EventRow } from "./event-store.ts";
+import { appendEvents, type EventRow, lastNumberOf } from "./event-store.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
 
 /**
@@ -9,9 +9,11 @@ import type { ThreadFeed } from "./thread-feed.ts";
  * earlier; every flush is fenced on (run, attempt), so a process that lost its lease writes nothing.
  */
 export class EventLog {
+  readonly #database: Database;
   readonly #batcher: WriteBatcher<EventRow, boolean>;
 
   constructor(database: Database, feed: ThreadFeed) {
+    this.#database = database;
     this.#batcher = new WriteBatcher<EventRow, boolean>({
       name: "thread_events",
       lanes: 1,
@@ -36,6 +38,11 @@ export class EventLog {
   /** Resolves once the event is durable and delivered to local readers. */
   async append(row: EventRow): Promise<void> {
     if (!(await this.#batcher.add(row))) throw leaseLost(row.runId);
+  }
+
+  /** The highest number in a run's own stream, where an earlier attempt may have said something. */
+  lastNumberOf(run: { run_id: string; attempt: number }): Promise<number> {
+    return run.attempt > 1 ? lastNumberOf(this.#database, run.run_id) : Promise.resolve(-1);
   }
 
   async drain(): Promise<void> {

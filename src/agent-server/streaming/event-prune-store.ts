@@ -56,7 +56,11 @@ export async function cutLog(sql: Sql, threadId: string, keep: number): Promise<
       where e.thread_id = ${threadId} and e.family = 'protocol' and e.seq <= cut.seq
       returning 1
     ), marked as (
-      update threads set pruned_seq = greatest(pruned_seq, cut.seq) from cut where thread_id = ${threadId}
+      update threads set pruned_seq = greatest(pruned_seq, cut.seq),
+        pruned_protocol_seq = greatest(pruned_protocol_seq, (
+          select coalesce(number, seq) from thread_events where thread_id = ${threadId} and family = 'protocol'
+            and seq <= cut.seq order by seq desc limit 1))
+      from cut where thread_id = ${threadId}
     )
     select count(*)::int as deleted from gone`.execute(sql);
   return rows[0]!.deleted;

@@ -40,6 +40,8 @@ async function makeRun(
     from: number;
     count: number;
     ageSeconds?: number;
+    /** The number of the first of them for clients; its place in the log when it is not given. */
+    number?: number;
   },
 ): Promise<string> {
   const id = newId();
@@ -48,9 +50,9 @@ async function makeRun(
       kwargs_json, ended_at)
     values (${id}, ${threadId}, ${workspaceId}, ${newId()}, 'echo', ${run.status}, 'enqueue', '{}',
       now() - make_interval(secs => ${run.endedSecondsAgo}))`.execute(sql);
-  await raw`insert into thread_events (thread_id, seq, run_id, family, name, data, created_at)
+  await raw`insert into thread_events (thread_id, seq, run_id, family, name, data, created_at, number)
     select ${threadId}, ${run.from} + n, ${id}, ${run.family}, 'values', '{}',
-      now() - make_interval(secs => ${run.ageSeconds ?? 600})
+      now() - make_interval(secs => ${run.ageSeconds ?? 600}), ${run.number ?? null}::bigint + n
     from generate_series(0, ${run.count - 1}) as n`.execute(sql);
   await raw`update threads set last_seq = greatest(last_seq, ${run.from + run.count - 1})
     where thread_id = ${threadId}`.execute(sql);
@@ -95,10 +97,12 @@ test("what an ordinary round does not look at any more, a whole one finds", asyn
   expect(await seqsOf(threadId)).toEqual([]);
 });
 
-async function prunedSeq(threadId: string): Promise<number> {
-  const { rows } = await raw<{ pruned_seq: number }>`select pruned_seq from threads
-    where thread_id = ${threadId}`.execute(database.database.sql);
-  return Number(rows[0]!.pruned_seq);
+async function pruned(threadId: string): Promise<number[]> {
+  const { rows } = await raw<{ place: number; number: number }>`select pruned_seq as place,
+      pruned_protocol_seq as number from threads where thread_id = ${threadId}`.execute(
+    database.database.sql,
+  );
+  return [Number(rows[0]!.place), Number(rows[0]!.number)];
 }
 
 test("the protocol's log keeps the newest events, and remembers what it lost", async () => {
@@ -107,12 +111,13 @@ test("the protocol's log keeps the newest events, and remembers what it lost", a
     status: "success",
     endedSecondsAgo: 300,
     family: "protocol",
-    from: 1,
+    from: 101,
     count: 12,
+    number: 31,
   });
   await pruneEvents(options, { signal: never, whole: false });
-  expect(await seqsOf(threadId)).toEqual([8, 9, 10, 11, 12]);
-  expect(await prunedSeq(threadId)).toBe(7);
+  expect(await seqsOf(threadId)).toEqual([108, 109, 110, 111, 112]);
+  expect(await pruned(threadId)).toEqual([107, 37]);
 });
 
 test("but never loses events of a run that is active", async () => {
@@ -127,5 +132,5 @@ test("but never loses events of a run that is active", async () => {
   });
   await pruneEvents(options, { signal: never, whole: false });
   expect(await seqsOf(threadId)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
-  expect(await prunedSeq(threadId)).toBe(3);
+  expect(await pruned(threadId)).toEqual([3, 3]);
 });

@@ -1,15 +1,15 @@
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
 import type { StreamMode } from "../runs/run.ts";
+import type { JoinPoint } from "./join-point.ts";
 import { sharedFrame } from "./shared-frame.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
 
-export type RunStreamOptions = {
+export type RunStreamOptions = JoinPoint & {
   feed: ThreadFeed;
   threadId: string;
   runId: string;
-  afterSeq: number;
   /** Only these modes; undefined passes everything. */
   modes?: readonly StreamMode[];
   signal: AbortSignal;
@@ -44,9 +44,10 @@ async function isOver(options: RunStreamOptions): Promise<boolean> {
   }
 }
 
-function selectFrames(events: ThreadEvent[], { modes, withIds, shares }: RunStreamOptions): SseBatch {
+function selectFrames(events: ThreadEvent[], options: RunStreamOptions): SseBatch {
+  const { modes, withIds, shares, afterNumber = -1 } = options;
   return events
-    .filter((event) => event.family === "run" && isWanted(event.name, modes))
+    .filter((event) => event.family === "run" && event.number > afterNumber && isWanted(event.name, modes))
     .map((event) => (shares ? toSharedFrame(event, withIds) : toFrame(event, withIds)));
 }
 
@@ -82,6 +83,6 @@ function toSharedFrame(event: ThreadEvent, withId: boolean): SseBatch[number] {
 
 function toFrame(event: ThreadEvent, withId: boolean): SseFrame {
   return withId
-    ? { event: event.name, data: event.data, id: String(event.seq) }
+    ? { event: event.name, data: event.data, id: String(event.number) }
     : { event: event.name, data: event.data };
 }

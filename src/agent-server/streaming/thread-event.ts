@@ -8,7 +8,13 @@ export type EventFamily = "run" | "protocol" | "control";
 
 export type ThreadEvent = {
   threadId: string;
+  /** Its place in the log of the thread. */
   seq: number;
+  /**
+   * What clients know it by: an event of the streaming protocol by a number from 1 per thread, one of a run's own
+   * stream by a number from 0 per run, both without gaps. The end of a run has none.
+   */
+  number: number;
   runId: string;
   family: EventFamily;
   /** SSE event name, protocol method, or `end`. */
@@ -18,6 +24,17 @@ export type ThreadEvent = {
   /** JSON text, ready for the wire. */
   data: string;
 };
+
+/** The numbers given out last: places in the thread's log, events of the protocol, events of the run's own stream. */
+export type EventNumbers = { seq: number; protocol: number; run: number };
+
+/** Gives an event its place and its number. */
+export function takeNumbers(last: EventNumbers, family: EventFamily): { seq: number; number: number } {
+  last.seq += 1;
+  if (family === "control") return { seq: last.seq, number: last.seq };
+  last[family] += 1;
+  return { seq: last.seq, number: last[family] };
+}
 
 /** What the end of a run says to those who wait for it. */
 export type RunEnd = { status: string };

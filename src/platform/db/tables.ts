@@ -677,6 +677,7 @@ export interface ThreadEventsTable {
   namespace: Generated<string>;
   data: string;
   created_at: Generated<Timestamp>;
+  number: number | null;
 }
 
 export interface ThreadsTable {
@@ -697,6 +698,8 @@ export interface ThreadsTable {
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
   state_updated_at: Generated<Timestamp>;
+  protocol_seq: Generated<number>;
+  pruned_protocol_seq: Generated<number>;
 }
 
 export interface TraceAnnotationItemsTable {
