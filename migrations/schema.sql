@@ -825,6 +825,7 @@ create table runs (
   constraint runs_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES threads(thread_id) ON DELETE CASCADE
 );
 CREATE INDEX runs_leased ON public.runs USING btree (lease_expires_at) WHERE (lease_owner IS NOT NULL);
+CREATE INDEX runs_of_agents ON public.runs USING btree (workspace_id, assistant_id, updated_at DESC, run_id DESC) WHERE ((metadata ->> 'a2a_task'::text) IS NOT NULL);
 CREATE INDEX runs_of_thread ON public.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (thread_id) WHERE (status = 'running'::text);
 CREATE INDEX runs_pending_of_thread ON public.runs USING btree (thread_id) WHERE (status = 'pending'::text);

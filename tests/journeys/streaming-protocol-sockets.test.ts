@@ -291,8 +291,16 @@ it("what was pruned is said to whoever asks for it", async () => {
   const all = await readEvents(server.url, threadId, ended);
   const cut = all[5]!.seq;
   await server.database.transaction(async (tx) => {
-    await tx.deleteFrom("thread_events").where("thread_id", "=", threadId).where("number", "<=", cut).execute();
-    await tx.updateTable("threads").set({ pruned_protocol_seq: cut }).where("thread_id", "=", threadId).execute();
+    await tx
+      .deleteFrom("thread_events")
+      .where("thread_id", "=", threadId)
+      .where("number", "<=", cut)
+      .execute();
+    await tx
+      .updateTable("threads")
+      .set({ pruned_protocol_seq: cut })
+      .where("thread_id", "=", threadId)
+      .execute();
   });
   const read = (since: number | undefined, enough: (frames: Frame[]) => boolean) =>
     readFrames(
