@@ -15,12 +15,12 @@ import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
 import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
 import type { RunResult } from "./run-end.ts";
+import { endRolledBackRun, tellUnbegunEnd } from "./run-end-store.ts";
 import { type RunPreconditions, requireCheckpoint, requireTracing } from "./run-preconditions.ts";
 import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
   type ActiveRunFilter,
   deleteRuns,
-  endRolledBackRun,
   fenceOff,
   findActiveRuns,
   findRunById,
@@ -35,7 +35,6 @@ import {
   settleThread,
   type Target,
   type TargetQuery,
-  tellUnbegunEnd,
 } from "./run-store.ts";
 import { type RunWorker, runsChannel } from "./run-worker.ts";
 
