@@ -105,6 +105,20 @@ describe("layers", () => {
     expect(back).toEqual([]);
   });
 
+  it("a command does not import another, and what commands share knows none of them", () => {
+    const commandOf = (path: string) => /^src\/cli\/commands\/([^/]+)\//.exec(path)?.[1];
+    const crossings = production
+      .filter(({ path }) => path.startsWith("src/cli/"))
+      .flatMap((source) =>
+        source.imports
+          .map((name) => targetOf(source, name))
+          .filter((target) => target !== null && (commandOf(target) ?? "") !== "")
+          .filter((target) => commandOf(target!) !== commandOf(source.path))
+          .map((target) => `${source.path} -> ${target}`),
+      );
+    expect(crossings).toEqual([]);
+  });
+
   it("no file is part of a cycle", () => {
     expect(findCycle(production)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, type Option } from "commander";
 import { exitCodeTable } from "./exit-codes.ts";
-import type { OutputOptions } from "./output.ts";
+import type { OutputOptions } from "./terminal/output.ts";
 
 export type GlobalOptions = OutputOptions & {
   dataDir?: string;

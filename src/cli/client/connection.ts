@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import { suggestion } from "../near-names.ts";
+import { suggestion } from "../terminal/near-names.ts";
 
 export const defaultUrl = "http://127.0.0.1:8124";
 

@@ -1,6 +1,6 @@
 import { currentEnvironment } from "../../config.ts";
-import { createOutput, type Output } from "../output.ts";
 import { type GlobalOptions, readVersion } from "../program.ts";
+import { createOutput, type Output } from "../terminal/output.ts";
 import { type ApiClient, createApiClient } from "./api-client.ts";
 import { type Connection, resolveConnection } from "./connection.ts";
 import { findLocalServer } from "./local-server.ts";

@@ -1,6 +1,6 @@
-import { createPaint, type OutputOptions, type Style } from "../output.ts";
 import { formatDuration } from "./amounts.ts";
 import { createLiveView, frameMs, spinnerAt } from "./live-view.ts";
+import { createPaint, type OutputOptions, type Style } from "./output.ts";
 import { fitText, padText, plainLine } from "./text.ts";
 
 type Step = {

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createOutput } from "../output.ts";
 import { formatAge, formatBytes, formatCount, formatDuration, plural } from "./amounts.ts";
+import { createOutput } from "./output.ts";
 import { printTable } from "./table.ts";
 import { fitText, plainLine, plainText, widthOf } from "./text.ts";
 

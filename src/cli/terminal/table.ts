@@ -1,4 +1,4 @@
-import type { Output, Style } from "../output.ts";
+import type { Output, Style } from "./output.ts";
 import { fitText, padText, plainLine, widthOf } from "./text.ts";
 
 export type Cell = string | { text: string; style: Style };

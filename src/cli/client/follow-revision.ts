@@ -1,0 +1,99 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "../../platform/errors.ts";
+import { waitUnlessInterrupted } from "../terminal/interruption.ts";
+import type { StepView } from "../terminal/step-view.ts";
+import { plainText } from "../terminal/text.ts";
+import { type Deployment, logLine, type Revision, revision, timelineEvent } from "./answers.ts";
+import type { ApiClient } from "./api-client.ts";
+
+export const revisionSteps = ["Wait", "Build", "Start"] as const;
+const stepOf: Record<string, (typeof revisionSteps)[number]> = {
+  CREATING: "Wait",
+  QUEUED: "Wait",
+  AWAITING_BUILD: "Wait",
+  BUILDING: "Build",
+  AWAITING_DEPLOY: "Start",
+  DEPLOYING: "Start",
+};
+const againMs = 1_000;
+const keptLines = 20;
+
+export type Followed = { revision: Revision; lastLines: string[] };
+
+/** Shows a revision on its way until it is done, whatever becomes of it. */
+export async function followRevision(
+  api: ApiClient,
+  options: {
+    deployment: Pick<Deployment, "id" | "name">;
+    revisionId: string;
+    view: StepView;
+    timeoutMs: number;
+  },
+): Promise<Followed> {
+  const { deployment, revisionId, view } = options;
+  const path = `/v2/deployments/${deployment.id}/revisions/${revisionId}`;
+  const lastLines: string[] = [];
+  let place: string | undefined;
+  const goesOn = `The deployment goes on; follow it with \`treadle logs ${deployment.name} --build -f\`, and see how it ends with \`treadle revisions ${deployment.name}\`.`;
+
+  const take = (event: string, data: string): void => {
+    const value: unknown = JSON.parse(data);
+    if (event === "log") {
+      const line = logLine.parse(value);
+      lastLines.push(line.message);
+      if (lastLines.length > keptLines) lastLines.shift();
+      view.log(line.message);
+    } else if (event === "event") {
+      const entry = timelineEvent.parse(value);
+      const step = stepOf[entry.status ?? ""];
+      if (step) view.begin(step, entry.message);
+      if (step || entry.status == null) view.note(entry.message);
+    } else if (event === "status") {
+      const step = stepOf[revision.parse(value).status];
+      if (step) view.begin(step);
+    }
+  };
+
+  const work = async (signal: AbortSignal): Promise<Followed> => {
+    for (;;) {
+      try {
+        const headers: Record<string, string> = place === undefined ? {} : { "last-event-id": place };
+        for await (const { event, data, id } of api.events("GET", `${path}/events`, { headers, signal })) {
+          place = id ?? place;
+          take(event, data);
+        }
+        const current = await api.call(revision, "GET", path, { signal });
+        if (stepOf[current.status] === undefined) return { revision: current, lastLines };
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        view.note("The server does not answer; trying again…");
+      }
+      await delay(againMs, undefined, { signal });
+    }
+  };
+  return waitUnlessInterrupted({ timeoutMs: options.timeoutMs, goesOn }, work);
+}
+
+/** A stream that was cut off, or a server that is being restarted. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof AppError)
+    return error.code === "client.unreachable" || error.code === "client.server_failed";
+  return error instanceof TypeError;
+}
+
+/** The error of a revision that does not serve; null for one that does. */
+export function revisionFailure(deployment: Pick<Deployment, "name">, followed: Followed): AppError | null {
+  const { revision: made, lastLines } = followed;
+  if (made.status === "DEPLOYED") return null;
+  const reason = plainText(made.status_message ?? "The server gave no reason.");
+  // A reason of several lines ends with the log's last ones already.
+  const untold = reason.includes("\n") ? [] : lastLines.map(plainText).filter((line) => line.trim() !== "");
+  const lines =
+    untold.length === 0 ? "" : `\nThe last lines:\n${untold.map((line) => `  ${line}`).join("\n")}`;
+  const log = `treadle logs ${deployment.name}${made.status === "DEPLOY_FAILED" ? "" : " --build"} --revision ${made.number}`;
+  return new AppError({
+    code: "client.not_deployed",
+    kind: "conflict",
+    message: `Revision ${made.number} of ${deployment.name} ended as ${made.status}: ${reason}${lines}\nThe whole log: ${log}`,
+  });
+}

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import type { GlobalOptions } from "../../program.ts";
+import { collect, timeoutOption } from "../../terminal/parse-amounts.ts";
+import type { ConnectOptions, RevokeOptions } from "./options.ts";
+
+export function register(program: Command): void {
+  program
+    .command("connect")
+    .argument("<provider>", "id of an OAuth provider of the workspace")
+    .description("connect an account, so that agents can act for it")
+    .option("-s, --scope <scope>", "what to ask for; may be given several times", collect)
+    .option("--agent <id>", "for this agent alone")
+    .option("--user <id>", "on behalf of this end user")
+    .option("--another", "a further account, though one is connected")
+    .option("--no-browser", "print the address only")
+    .addOption(timeoutOption("how long to wait for the consent: 90s, 20m", "10m"))
+    .addHelpText(
+      "after",
+      `
+Prints the address where you consent, opens it where there is a browser, and waits.
+
+Examples:
+  treadle connect github --scope repo
+  treadle connections
+  treadle connections revoke github`,
+    )
+    .action(async (provider: string, _options: object, command: Command) => {
+      const { connect } = await import("./connect.ts");
+      await connect(provider, command.optsWithGlobals<ConnectOptions>());
+    });
+
+  const connections = program.command("connections").description("list and revoke connected accounts");
+  connections
+    .command("list", { isDefault: true })
+    .argument("[provider]", "of this provider only")
+    .description("list your connected accounts")
+    .action(async (provider: string | undefined, _options: object, command: Command) => {
+      const { listConnections } = await import("./connect.ts");
+      await listConnections(provider, command.optsWithGlobals<GlobalOptions>());
+    });
+  connections
+    .command("revoke")
+    .argument("<connection>", "id of a connection, or a provider for all of yours there")
+    .option("--force", "forget it also when the provider does not revoke it")
+    .description("revoke at the provider, then forget")
+    .action(async (given: string, _options: object, command: Command) => {
+      const { revokeConnection } = await import("./connect.ts");
+      await revokeConnection(given, command.optsWithGlobals<RevokeOptions>());
+    });
+}

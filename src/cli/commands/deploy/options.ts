@@ -1,0 +1,16 @@
+import type { GlobalOptions } from "../../program.ts";
+
+export type DeployOptions = GlobalOptions & {
+  name?: string;
+  config?: string;
+  /** True: the repository of the folder. */
+  git?: string | true;
+  ref?: string;
+  secret?: string[];
+  envFile?: string[];
+  removeSecret?: string[];
+  installCommand?: string;
+  buildCommand?: string;
+  wait: boolean;
+  timeout: number;
+};

@@ -1,0 +1,24 @@
+import type { Role } from "../../../platform/http/caller.ts";
+import type { Scope } from "../../../platform/http/scope.ts";
+import type { GlobalOptions } from "../../program.ts";
+
+export type KeysOptions = GlobalOptions & {
+  role?: Role;
+  scope?: Scope[];
+  expires?: Date;
+  service?: boolean;
+  tracingProject?: string;
+};
+
+/** What `treadle keys create` asks for, by the names of the wire. */
+export function keyRequest(name: string, options: KeysOptions) {
+  return {
+    name,
+    // A service has the role its scopes need; a person's key is an admin's unless told otherwise.
+    role: options.role ?? (options.service ? undefined : ("admin" satisfies Role)),
+    scopes: options.scope,
+    service: options.service,
+    tracing_project: options.tracingProject,
+    expires_at: options.expires,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import type { LoginLinkOptions } from "./options.ts";
+
+/** On the database itself: whoever may read that may be anybody, so no key is asked for. */
+export function register(program: Command): void {
+  program
+    .command("login-link")
+    .description("make a link that signs somebody in to the console, once and within 15 minutes")
+    .option("--email <address>", "whom to sign in; otherwise the administrator of the first start")
+    .addHelpText(
+      "after",
+      `
+For the operator, on the server's machine: works on the database directly (--data-dir or DATABASE_URL),
+whether single sign-on is required or not.
+
+Examples:
+  treadle login-link
+  treadle login-link --email ada@example.com`,
+    )
+    .action(async (_options: object, command: Command) => {
+      const { makeLoginLink } = await import("./login-link.ts");
+      await makeLoginLink(command.optsWithGlobals<LoginLinkOptions>());
+    });
+}

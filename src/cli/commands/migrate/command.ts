@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import type { GlobalOptions } from "../../program.ts";
+
+export function register(program: Command): void {
+  program
+    .command("migrate")
+    .description("bring the database to this version's schema (`up` does so by itself)")
+    .addHelpText("after", "\nUse it to migrate a DATABASE_URL before the servers are replaced.")
+    .action(async (_options: object, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const { environmentWith, readConfig } = await import("../../../config.ts");
+      const config = readConfig(environmentWith({ TREADLE_DATA_DIR: options.dataDir }));
+      const { createLogger } = await import("../../../platform/logger.ts");
+      const { migrationsDirectory, withDatabaseUrl } = await import("../../server/local-database.ts");
+      const { createOutput } = await import("../../terminal/output.ts");
+      const output = createOutput(options);
+      const logger = createLogger({ level: config.logLevel === "info" ? "warn" : config.logLevel });
+      const { applied } = await withDatabaseUrl(config, logger, async (url) => {
+        const { migrate } = await import("../../../platform/db/migrate.ts");
+        return migrate({ url, directory: migrationsDirectory, logger });
+      });
+      output.data({ applied });
+      if (applied.length === 0) output.line("The database is up to date.");
+      for (const name of applied) output.line(`${output.paint("green", "applied")} ${name}`);
+    });
+}

@@ -1,0 +1,3 @@
+import type { GlobalOptions } from "../../program.ts";
+
+export type PlanOptions = GlobalOptions & { organization?: string };

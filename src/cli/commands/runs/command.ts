@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { parseCount } from "../../terminal/parse-amounts.ts";
+import type { RunsOptions, StartOptions } from "./options.ts";
+
+export function register(program: Command): void {
+  const runs = program
+    .command("runs")
+    .description("list the latest runs of an agent server, or start one and watch it")
+    .addHelpText(
+      "after",
+      `
+Without a deployment these are the runs of the server's built-in agents.
+
+Examples:
+  treadle runs support-bot --status error
+  treadle runs start agent -d support-bot --input "What is the weather in Bern?"
+  treadle runs start agent --input '{"messages": [{"role": "user", "content": "Hi"}]}' --json
+  cat question.txt | treadle runs start agent --input -`,
+    );
+  runs
+    .command("list", { isDefault: true })
+    .argument("[deployment]", "name or id; default: the built-in agents")
+    .option("--status <status>", "only pending, running, success, error, timeout or interrupted ones")
+    .option("--limit <count>", "so many, newest first", parseCount, 20)
+    .description("list the latest runs")
+    .action(async (given: string | undefined, _options: object, command: Command) => {
+      const { listRuns } = await import("./runs.ts");
+      await listRuns(given, command.optsWithGlobals<RunsOptions>());
+    });
+  runs
+    .command("start")
+    .argument("[assistant]", "graph or assistant; default: the only one there is")
+    .option("-d, --deployment <name>", "of this deployment instead of the built-in agents")
+    .requiredOption("-i, --input <text>", "a message, a JSON object, or - for what comes by a pipe")
+    .option("-t, --thread <id>", "go on with this thread")
+    .description("start a run and show what it says as it says it")
+    .action(async (assistant: string | undefined, _options: object, command: Command) => {
+      const { startRun } = await import("./start.ts");
+      await startRun(assistant, command.optsWithGlobals<StartOptions>());
+    });
+}

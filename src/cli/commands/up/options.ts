@@ -1,0 +1,3 @@
+import type { GlobalOptions } from "../../program.ts";
+
+export type UpOptions = GlobalOptions & { port?: string; host?: string };
