@@ -14,6 +14,7 @@ import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
 import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
 import { feedbackLinks } from "./agent-server/streaming/feedback-links.ts";
+import { UiBundles } from "./agent-server/ui/ui-bundles.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import {
@@ -173,6 +174,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
         behindGateway: config.instanceSecret !== undefined,
       })
     : own;
+  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
   const webhooks = readWebhookConfig(file, currentEnvironment());
   const ttl = file.checkpointer?.ttl;
   const agentServer = createAgentServer({
@@ -205,6 +207,8 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
       sweepLimit: ttl?.sweep_limit ?? undefined,
       storeIndex,
       storeTtl: readStoreTtl(file),
+      ui: uiOf(project, logger),
+      mountPrefix: prefix,
     },
   });
   const recurring = [pruneJob({ database, clock }), ...agentServer.recurring];
@@ -245,7 +249,6 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     ...(config.instanceSecret === undefined ? {} : { isKeyed: bringsKey }),
     ...(loggingRule ? { loggedHeaders: (headers) => headersToLog(headers, loggingRule) } : {}),
   });
-  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
   const upgrade = agentServer.onUpgrade(http.authorize);
   const onUpgrade: OnUpgrade = (incoming, ...rest) => {
     if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
@@ -254,6 +257,14 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
   const inner = frontDoor({ project, logger, http });
   const fetch: typeof inner = prefix ? (request, env) => inner(withoutPrefix(request, prefix), env) : inner;
   return { agentServer, recurring, jobs, fetch, inner, onUpgrade };
+}
+
+function uiOf(
+  { config: { ui: files, directory, file } }: LoadedProject,
+  logger: Logger,
+): UiBundles | undefined {
+  if (files.size === 0 || file.http?.disable_ui) return undefined;
+  return new UiBundles({ directory, files, shared: file.ui_config?.shared ?? [], logger });
 }
 
 /** Behind a gateway nobody else gets in. */

@@ -46,6 +46,8 @@ import { ThreadService, temporaryThreads } from "./threads/thread-service.ts";
 import { expireThread, finalResultOf } from "./threads/thread-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
 import { truncateRoutes } from "./truncate-routes.ts";
+import type { UiBundles } from "./ui/ui-bundles.ts";
+import { uiRoutes } from "./ui/ui-routes.ts";
 import { RunWebhooks, type RunWebhooksOptions, webhookJobKind } from "./webhooks/run-webhooks.ts";
 import { defaultWebhookConfig, type WebhookConfig } from "./webhooks/webhook-config.ts";
 
@@ -91,6 +93,10 @@ export type ProjectOptions = {
   storeTtl?: StoreTtl | undefined;
   /** Schemas read from TypeScript types, where a graph has none of its own. */
   typeSchemas?: TypeSchemas | undefined;
+  /** Components for chat pages. */
+  ui?: UiBundles | undefined;
+  /** Where the server sits, for addresses it tells. */
+  mountPrefix?: string | undefined;
 };
 
 /** How long the result of a queued stateless run can still be read. */
@@ -272,6 +278,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 
   const routes = [
     ...assistants.routes,
+    ...uiRoutes({
+      bundles: project.ui,
+      graphOf: async (workspaceId, id) => (await assistants.service.get(workspaceId, id)).graph_id,
+      mountPrefix: project.mountPrefix ?? "",
+    }),
     ...rpcRoutes,
     ...threadRoutes({ database, threads, states }),
     ...stateRoutes(states, threads),
@@ -314,10 +325,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       await crons.start();
       // So that no request waits for schemas; what cannot be read is logged there.
       void assistants.warm();
+      void project.ui?.warm();
     },
     async stop(graceMs) {
       // None of these may hold up a stop while the database is away.
       await within(lastStepMs, crons.stop());
+      await project.ui?.stop();
       const interrupted = await worker.stop(graceMs);
       await within(lastStepMs, events.drain());
       await within(lastStepMs, Promise.all([feed.stop(), processes.stop()]));

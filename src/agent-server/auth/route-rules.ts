@@ -171,7 +171,7 @@ const byPath: PathRule[] = [
     rule: onAssistant("delete"),
   },
   { path: /^\/assistants\/\{assistant_id\}\/latest$/, rule: onAssistant("update") },
-  { path: /^\/assistants\/\{assistant_id\}/, rule: onAssistant("read") },
+  { path: /^\/(?:assistants|ui)\/\{assistant_id\}/, rule: onAssistant("read") },
   {
     path: /^(\/threads\/\{thread_id\})?\/runs\/crons$/,
     rule: {

@@ -18,9 +18,9 @@ export function checkProject(text: string, path: string): ProjectCheck {
     const python = parts.map(({ file }) => file).filter((file) => file.endsWith(".py"));
     return {
       problems: python.map((file) => `${file} is a Python file; this server runs JavaScript and TypeScript`),
-      files: parts
-        .map(({ file }) => file)
-        .filter((file) => /^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file)),
+      files: [...parts.map(({ file }) => file), ...[...config.ui.values()].map((file) => `./${file}`)].filter(
+        (file) => /^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file),
+      ),
       usesOwnAuth: config.auth !== undefined,
       nodeVersion: config.file.node_version ? String(config.file.node_version) : null,
     };

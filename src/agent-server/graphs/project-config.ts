@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { z } from "zod";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 
@@ -105,6 +105,8 @@ export const projectConfigSchema = z.looseObject({
   store: store.nullish(),
   checkpointer: checkpointer.nullish(),
   webhooks: webhooks.nullish(),
+  ui: z.record(text, text, { error: "must be an object of graph names and files" }).nullish(),
+  ui_config: z.looseObject({ shared: z.array(text).optional() }).nullish(),
   node_version: z.union([z.string(), z.number()], { error: 'must be a version such as "24"' }).nullish(),
   dependencies: z.array(text).nullish(),
 });
@@ -123,6 +125,8 @@ export type ProjectConfig = {
   graphs: GraphReference[];
   auth: (ModuleReference & { disableStudioAuth: boolean }) | undefined;
   httpApp: ModuleReference | undefined;
+  /** Name to the file of its components, from `directory`. */
+  ui: ReadonlyMap<string, string>;
   /** The checked file itself, for the settings other parts read. */
   file: ProjectFile;
 };
@@ -132,6 +136,11 @@ export function parseProjectConfig(source: string, path: string): ProjectConfig 
   if (!parsed.success) throw invalidConfig(path, parsed.error.issues.map(describeIssue));
   const file = parsed.data;
   const directory = dirname(resolve(path));
+  const foreign = Object.entries(file.ui ?? {}).filter(([, each]) => !isInside(directory, each));
+  if (foreign.length > 0) {
+    const told = foreign.map(([name, each]) => `ui.${name} must be a file of the project, not ${each}`);
+    throw invalidConfig(path, told);
+  }
   const graphs = Object.entries(file.graphs).map(([graphId, entry]) => {
     const reference = parseModuleReference(typeof entry === "string" ? entry : entry.path);
     return { graphId, ...reference, description: typeof entry === "string" ? undefined : entry.description };
@@ -149,6 +158,12 @@ export function parseProjectConfig(source: string, path: string): ProjectConfig 
         }
       : undefined,
     httpApp: appPath ? parseModuleReference(appPath) : undefined,
+    ui: new Map(
+      Object.entries(file.ui ?? {}).map(([name, each]) => [
+        name,
+        relative(directory, resolve(directory, each)),
+      ]),
+    ),
     file,
   };
 }
@@ -159,6 +174,11 @@ export function parseModuleReference(reference: string): ModuleReference {
   const name = reference.slice(colon + 1);
   if (colon <= 1 || /[\\/]/.test(name)) return { file: reference, exportName: "default" };
   return { file: reference.slice(0, colon), exportName: name === "" ? "default" : name };
+}
+
+function isInside(directory: string, file: string): boolean {
+  const path = relative(directory, resolve(directory, file));
+  return path !== "" && !isAbsolute(path) && path.split(/[\\/]/, 1)[0] !== "..";
 }
 
 function parseJson(source: string, path: string): unknown {
