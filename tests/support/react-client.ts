@@ -1,53 +1,17 @@
-import { readFile } from "node:fs/promises";
-import { extname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import react from "@vitejs/plugin-react";
 import type { Page } from "playwright-core";
-import { build } from "vite";
 import type { Shown } from "../browser/react-client/shown.ts";
-import { launchBrowser } from "./components/chromium.ts";
-import { startHttpListener } from "./components/http-listener.ts";
-import { createTempFolder } from "./components/temp-folder.ts";
 import { waitUntil } from "./components/wait-until.ts";
-
-const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript" };
+import { startPageSite } from "./page-site.ts";
 
 /** A browser, and a page with nothing but `useStream` on it, served from an origin of its own. */
 export async function openReactClients() {
-  const folder = await createTempFolder("react-client");
-  const [browser, site] = await Promise.all([
-    launchBrowser(),
-    startHttpListener((origin) => async (request, response) => {
-      const { pathname } = new URL(request.url ?? "/", origin);
-      const name = pathname === "/" ? "index.html" : normalize(pathname);
-      const content = await readFile(join(folder.path, name)).catch(() => undefined);
-      response.writeHead(content ? 200 : 404, { "content-type": types[extname(name)] ?? "text/plain" });
-      response.end(content);
-    }),
-    build({
-      configFile: false,
-      root: fileURLToPath(new URL("../browser/react-client/", import.meta.url)),
-      plugins: [react()],
-      logLevel: "error",
-      build: { outDir: folder.path, emptyOutDir: true, minify: false, chunkSizeWarningLimit: 5_000 },
-    }),
-  ]);
-  const opened: Page[] = [];
+  const site = await startPageSite("react-client");
   return {
-    async open(options: { api: string; assistant: string; thread?: string; transport?: string }) {
-      const page = await browser.newPage();
-      opened.push(page);
-      return new ReactClient(page).goto(`${site.origin}/?${new URLSearchParams(options)}`);
-    },
-    async closeAll() {
-      for (const page of opened.splice(0)) await page.context().close();
-    },
-    async stop() {
-      await browser.stop();
-      await site.stop();
-      await folder.remove();
-    },
+    open: async (options: { api: string; assistant: string; thread?: string; transport?: string }) =>
+      new ReactClient(await site.newPage()).goto(site.addressOf(options)),
+    closeAll: site.closeAll,
+    stop: site.stop,
   };
 }
 

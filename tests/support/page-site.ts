@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import type { Page } from "playwright-core";
+import { build } from "vite";
+import { launchBrowser } from "./components/chromium.ts";
+import { startHttpListener } from "./components/http-listener.ts";
+import { createTempFolder } from "./components/temp-folder.ts";
+
+const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript" };
+
+/** A browser, and the page of a folder in tests/browser, built and served from an origin of its own. */
+export async function startPageSite(name: string) {
+  const folder = await createTempFolder(name);
+  const [browser, site] = await Promise.all([
+    launchBrowser(),
+    startHttpListener((origin) => async (request, response) => {
+      const { pathname } = new URL(request.url ?? "/", origin);
+      const name = pathname === "/" ? "index.html" : normalize(pathname);
+      const content = await readFile(join(folder.path, name)).catch(() => undefined);
+      response.writeHead(content ? 200 : 404, { "content-type": types[extname(name)] ?? "text/plain" });
+      response.end(content);
+    }),
+    build({
+      configFile: false,
+      root: fileURLToPath(new URL(`../browser/${name}/`, import.meta.url)),
+      plugins: [react()],
+      logLevel: "error",
+      build: { outDir: folder.path, emptyOutDir: true, minify: false, chunkSizeWarningLimit: 5_000 },
+    }),
+  ]);
+  const opened: Page[] = [];
+  return {
+    origin: site.origin,
+    /** The page is told everything by its address. */
+    addressOf: (options: Record<string, string>) => `${site.origin}/?${new URLSearchParams(options)}`,
+    async newPage(): Promise<Page> {
+      const page = await browser.newPage();
+      opened.push(page);
+      return page;
+    },
+    async closeAll() {
+      for (const page of opened.splice(0)) await page.context().close();
+    },
+    async stop() {
+      await browser.stop();
+      await site.stop();
+      await folder.remove();
+    },
+  };
+}
