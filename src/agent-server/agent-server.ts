@@ -16,7 +16,7 @@ import { findAssistant } from "./assistants/assistant-store.ts";
 import { createAssistants } from "./assistants/assistants.ts";
 import { DefaultAssistants, type DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
-import { guardRoutes } from "./auth/route-guard.ts";
+import { guardRoutes, type RouteGuardOptions, requireRow } from "./auth/route-guard.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { SaverFactory } from "./checkpoints/saver-factory.ts";
 import { type CronsOptions, createCrons } from "./crons/crons.ts";
@@ -276,11 +276,15 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     },
   });
 
+  const assistantIdOf = (id: string) => (graphs.has(id) ? resolveAssistantId(graphs, id) : id);
   const routes = [
     ...assistants.routes,
     ...uiRoutes({
       bundles: project.ui,
-      graphOf: async (workspaceId, id) => (await assistants.service.get(workspaceId, id)).graph_id,
+      graphOf: async (caller, id) => {
+        if (guard) await admitToAssistant(guard, caller, id, { database, assistantIdOf });
+        return (await assistants.service.get(caller.workspaceId, id)).graph_id;
+      },
       mountPrefix: project.mountPrefix ?? "",
     }),
     ...rpcRoutes,
@@ -293,7 +297,6 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...crons.routes,
     ...(options.testHooks ? truncateRoutes(database) : []),
   ];
-  const assistantIdOf = (id: string) => (graphs.has(id) ? resolveAssistantId(graphs, id) : id);
 
   return {
     processId,
@@ -343,4 +346,16 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
 async function admitToThread(guard: AgentGuard, caller: Caller, threadId: string): Promise<Caller> {
   const rowFilter = await guard.check(caller, "threads", "read", { thread_id: threadId });
   return rowFilter ? { ...caller, rowFilter } : caller;
+}
+
+/** As for a route that reads it. */
+async function admitToAssistant(
+  guard: AgentGuard,
+  caller: Caller,
+  id: string,
+  options: Pick<RouteGuardOptions, "database" | "assistantIdOf">,
+): Promise<void> {
+  if (!caller.principal) return;
+  const filter = await guard.check(caller, "assistants", "read", { assistant_id: id });
+  await requireRow(caller, { kind: "assistant", id }, filter, options);
 }

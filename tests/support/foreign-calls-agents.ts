@@ -18,6 +18,8 @@ const statelessRunOf: ForeignCall = { ...json(statelessRun), without: withoutThr
 /** A checkpoint is one of its thread: another thread's is not found there, and the run says so. */
 const runOf: ForeignCall = { send: (ids) => ({ body: runBody(ids) }), free: ["checkpointId"] };
 
+const noComponents = { status: 404, why: "the built-in graphs have no components" };
+
 /** The agent server and the chat. */
 export const agentCalls: ForeignCalls = {
   // Agent server
@@ -38,6 +40,11 @@ export const agentCalls: ForeignCalls = {
     },
   })),
   "GET /.well-known/agent-card.json": { send: (ids) => ({ query: { assistant_id: ids.assistantId } }) },
+  "POST /ui/{assistant_id}": { ...json(() => ({ name: "card" })), owner: noComponents },
+  "GET /ui/{assistant_id}/{file}": {
+    send: () => ({ params: { file: "entrypoint.js" } }),
+    owner: noComponents,
+  },
   "POST /threads": created((ids) => ({ thread_id: ids.threadId })),
   "POST /threads/search": search((ids) => ({ ids: [ids.threadId] })),
   "POST /threads/prune": { ...search((ids) => ({ thread_ids: [ids.threadId] })), turn: 9 },

@@ -39,6 +39,7 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/v2/integrations/forge-github/picker-sessions": { session_id: "sessionId" },
   "/assistants": { assistant_id: "assistantId" },
   "/a2a": { assistant_id: "assistantId" },
+  "/ui": { assistant_id: "assistantId" },
   "/threads": { thread_id: "threadId", run_id: "runId", checkpoint_id: "checkpointId" },
   "/runs": { run_id: "runId", cron_id: "cronId" },
   "/api/threads": { thread_id: "chatThreadId", run_id: "chatRunId" },

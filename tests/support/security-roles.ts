@@ -15,6 +15,7 @@ export const viewerWrites: Record<string, string> = {
   "POST /assistants/search": "reads",
   "POST /assistants/count": "reads",
   "POST /assistants/{assistant_id}/versions": "reads",
+  "POST /ui/{assistant_id}": "reads: the name of the component is in the body",
   "POST /threads/search": "reads",
   "POST /threads/count": "reads",
   "POST /threads/{thread_id}/state/checkpoint": "reads",

@@ -27,6 +27,7 @@ export const expectedScopes: Record<string, Expected> = {
   "/runs": agent,
   "/store": agent,
   "/threads": agent,
+  "/ui": agent,
   "/api/v1": traces,
   "/api/v2": traces,
   "/otel": traces,

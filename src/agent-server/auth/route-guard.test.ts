@@ -107,7 +107,7 @@ async function call(user: string, method: string, path: string, body?: unknown) 
 test("no route of a guarded resource is without a rule", () => {
   // Runs ask where they are made, and the others name what they touch outside their path.
   const elsewhere =
-    /^(\/threads\/\{thread_id\})?\/runs(\/stream|\/wait|\/batch)?$|^\/(mcp|a2a|internal|\.well-known)\b/;
+    /^(\/threads\/\{thread_id\})?\/runs(\/stream|\/wait|\/batch)?$|^\/(mcp|a2a|ui|internal|\.well-known)\b/;
   const open = (routes: Route[]) =>
     routes
       .filter(({ spec }) => spec.access.kind !== "open" && ruleFor(spec) === undefined)

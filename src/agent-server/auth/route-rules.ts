@@ -76,7 +76,7 @@ const search = (resource: AuthResource): RouteRule => ({
   value: bodyValue,
   changed: changedBody,
 });
-/** Runs ask `threads:create_run` where they are made, whichever way the request came. */
+/** For one: runs ask `threads:create_run` where they are made, whichever way the request came. */
 const askedElsewhere = null;
 
 /** Rules of the routes that need more than their path tells. */
@@ -99,6 +99,9 @@ const byOperation: Record<string, RouteRule | null> = {
   streamStatelessRun: askedElsewhere,
   waitStatelessRun: askedElsewhere,
   batchStatelessRuns: askedElsewhere,
+  // Components are the project's, for whoever it lets in; assistants:read is asked where an assistant is named.
+  loadUiComponent: askedElsewhere,
+  getUiFile: askedElsewhere,
   joinStatelessRunStream: {
     resource: "threads",
     action: "read",
@@ -171,7 +174,7 @@ const byPath: PathRule[] = [
     rule: onAssistant("delete"),
   },
   { path: /^\/assistants\/\{assistant_id\}\/latest$/, rule: onAssistant("update") },
-  { path: /^\/(?:assistants|ui)\/\{assistant_id\}/, rule: onAssistant("read") },
+  { path: /^\/assistants\/\{assistant_id\}/, rule: onAssistant("read") },
   {
     path: /^(\/threads\/\{thread_id\})?\/runs\/crons$/,
     rule: {

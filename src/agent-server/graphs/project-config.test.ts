@@ -74,6 +74,19 @@ describe("a project file that cannot be used", () => {
     ]);
   });
 
+  test("names components that are not in the project", () => {
+    const graphs = { a: "./a.ts:graph" };
+    expect(
+      problemsOf(() => parse({ graphs, ui: { a: "../ui.tsx", b: "/etc/ui.tsx", c: "./ui.tsx" } })),
+    ).toEqual([
+      "ui.a must be a file of the project, not ../ui.tsx",
+      "ui.b must be a file of the project, not /etc/ui.tsx",
+    ]);
+    expect(problemsOf(() => parse({ graphs, ui: ["./ui.tsx"] }))).toEqual([
+      "ui must be an object of graph names and files",
+    ]);
+  });
+
   test("without graphs says so", () => {
     expect(problemsOf(() => parse({}))).toEqual(["graphs must be an object of graph names and files"]);
     expect(problemsOf(() => parse({ graphs: {} }))).toEqual(["graphs must name one graph or more"]);

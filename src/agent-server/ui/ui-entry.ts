@@ -13,7 +13,7 @@ export function entryPlugin({ file, directory }: Pick<UiTask, "file" | "director
   const path = join(directory, file);
   const contents = `import components from ${JSON.stringify(`./${basename(path)}`)};
 export function render(name, shadowRootId) {
-  const component = components[name];
+  const component = Object.prototype.hasOwnProperty.call(components, name) ? components[name] : undefined;
   if (component === undefined) {
     throw new Error("There is no component " + JSON.stringify(name) + " in " + ${JSON.stringify(file)} + "; it exports " + Object.keys(components).join(", ") + ".");
   }

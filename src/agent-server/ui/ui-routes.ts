@@ -7,8 +7,8 @@ import { baseUrlOf, inlineSnippet, isOfThisSite, linkedSnippet } from "./ui-snip
 
 export type UiRoutesOptions = {
   bundles: UiBundles | undefined;
-  /** Which graph an assistant has; rejects when there is no such assistant. */
-  graphOf(workspaceId: string, assistantId: string): Promise<string>;
+  /** Which graph an assistant has; rejects when there is none that the caller may read. */
+  graphOf(caller: Caller, assistantId: string): Promise<string>;
   mountPrefix: string;
 };
 
@@ -90,7 +90,7 @@ async function findUi(
   id: string,
 ): Promise<{ bundles: UiBundles; name: string }> {
   if (bundles?.has(id)) return { bundles, name: id };
-  const name = await graphOf(caller.workspaceId, id);
+  const name = await graphOf(caller, id);
   if (bundles?.has(name)) return { bundles, name };
   throw notFound(`There are no components for "${id}". Name its graph under "ui" in the project file.`);
 }

@@ -56,7 +56,7 @@ async function bundle({ name, file, directory, shared }: UiTask): Promise<UiTask
     charset: "utf8",
     jsx: "automatic",
     logLevel: "silent",
-    define: { "process.env.NODE_ENV": '"production"' },
+    define: { [["process", "env", "NODE_ENV"].join(".")]: '"production"' },
     loader: inlined,
   } satisfies BuildOptions;
   const plugins = [entryPlugin({ file, directory }), sharedPlugin(shared)];
