@@ -14,6 +14,7 @@ import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
 import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
 import { feedbackLinks } from "./agent-server/streaming/feedback-links.ts";
+import { libraryTracing } from "./agent-server/streaming/library-tracing.ts";
 import { UiBundles } from "./agent-server/ui/ui-bundles.ts";
 import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
@@ -195,6 +196,7 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
     protocolEvents: config.protocolEvents,
     testHooks: config.testHooks,
     feedbackUrls: feedbackLinks(currentEnvironment()),
+    libraryTracing: libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined }),
     project: {
       guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
       webhooks,

@@ -36,6 +36,7 @@ import type { StoreIndex } from "./store/item-embedder.ts";
 import { createStore } from "./store/store.ts";
 import { EventLog } from "./streaming/event-log.ts";
 import { eventPruneJob } from "./streaming/event-pruner.ts";
+import type { LibraryTracing } from "./streaming/library-tracing.ts";
 import { ThreadFeed } from "./streaming/thread-feed.ts";
 import { forgetRunCheckpoints } from "./threads/forget-run.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
@@ -75,6 +76,8 @@ export type AgentServerOptions = {
   trace?: RunExecutorOptions["trace"];
   /** Links with which feedback on a run is given, by key; without it nobody can ask for them. */
   feedbackUrls?: FeedbackUrls | undefined;
+  /** Where runs are traced by the graph library instead. */
+  libraryTracing?: LibraryTracing | undefined;
   /** What a project's own file asks for; the built-in graphs have none. */
   project?: ProjectOptions;
 };
@@ -206,7 +209,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     guard,
     webhooks,
     defaultTtl,
-    traces: options.trace !== undefined,
+    tracing: options.trace ? {} : options.libraryTracing,
     givesFeedback: options.feedbackUrls !== undefined,
     drainCheckpoints: () => checkpoints.drain(),
     hasCheckpoint: async (threadId, checkpointNs, checkpointId) =>

@@ -153,7 +153,7 @@ export function createTraces(options: TracesOptions): Traces {
       ...shareRoutes({ shares, datasets, read }),
       ...publicRoutes({ shares, datasets, projects, read }),
       ...comparativeExperimentRoutes({ database, datasets, projects }),
-      ...experimentRunRoutes({ datasets, read }),
+      ...experimentRunRoutes({ database, datasets, read }),
       ...annotationQueueRoutes(annotation),
       ...annotationRunRoutes(annotation),
       ...annotationItemRoutes(annotation),

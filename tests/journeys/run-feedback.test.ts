@@ -1,7 +1,13 @@
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { startAgent } from "../support/agent-command.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+const journal = fileURLToPath(new URL("../fixtures/projects/journal/langgraph.json", import.meta.url));
 
 /** From a run to the feedback on its trace. */
 let app: TestApp;
@@ -58,5 +64,66 @@ describe("langsmith_tracer", () => {
       },
       { what: "the project", timeoutMs: 20_000 },
     );
+  });
+
+  const traced = async (project: string) => {
+    const { body } = await app.call<{ id: string }[]>("GET", `/api/v1/sessions?name=${project}`);
+    if (!body[0]) return [];
+    const found = await app.call<{ runs: { reference_example_id: string | null; run_type: string }[] }>(
+      "POST",
+      "/api/v1/runs/query",
+      { body: { session: [body[0].id], is_root: true } },
+    );
+    return found.body.runs.map((run) => run.reference_example_id);
+  };
+  const tracedAs = (project: string, exampleId: string) =>
+    waitUntil(async () => (await traced(project)).includes(exampleId), {
+      what: `a trace in ${project} that refers to the example`,
+      timeoutMs: 20_000,
+    });
+
+  it("names the example that the trace refers to", async () => {
+    const exampleId = randomUUID();
+    await client.runs.wait(null, "echo", {
+      input,
+      _langsmithTracer: { projectName: "on-examples", exampleId },
+    } as object);
+    await tracedAs("on-examples", exampleId);
+  });
+
+  it("does the same on an agent server alone, when its environment traces", { timeout: 60_000 }, async () => {
+    const database = await createTestDatabase();
+    onTestFinished(() => database.drop());
+    const start = async (env: Record<string, string>) => {
+      const needed = { DATABASE_URL: database.url, LG_WEBHOOK_TOKEN: "a-token-for-receivers" };
+      const agent = await startAgent(journal, { ...needed, ...env });
+      onTestFinished(() => agent.process.kill().then(() => undefined));
+      return agent;
+    };
+    const ask = async (url: string, exampleId: string) => {
+      const langsmith_tracer = { project_name: "from-outside", example_id: exampleId };
+      const answer = await fetch(`${url}/runs/wait`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ assistant_id: "journal", input: {}, langsmith_tracer }),
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const untraced = await start({});
+    const refused = await ask(untraced.ready.url, randomUUID());
+    // It would take the runs of the next one.
+    await untraced.process.kill();
+    expect(refused).toMatchObject({
+      status: 422,
+      text: expect.stringContaining("LANGSMITH_TRACING=true"),
+    });
+    const exampleId = randomUUID();
+    const tracing = await start({
+      LANGSMITH_TRACING: "true",
+      LANGSMITH_ENDPOINT: `${await app.listen()}/api/v1`,
+      LANGSMITH_API_KEY: app.apiKey,
+    });
+    expect(await ask(tracing.ready.url, exampleId)).toMatchObject({ status: 200 });
+    await tracedAs("from-outside", exampleId);
   });
 });

@@ -7,16 +7,26 @@ const runBody = (ids: TenantIds) => ({
   input,
   after_seconds: 3_600,
   checkpoint_id: ids.checkpointId,
+  langsmith_tracer: { example_id: ids.exampleId },
 });
 const withoutThread = { checkpoint_id: "a new thread has no checkpoint" };
-const statelessRun = ({ assistantId }: TenantIds) => ({
+const statelessRun = ({ assistantId, exampleId }: TenantIds) => ({
   assistant_id: assistantId,
   input,
   after_seconds: 3_600,
+  langsmith_tracer: { example_id: exampleId },
 });
-const statelessRunOf: ForeignCall = { ...json(statelessRun), without: withoutThread };
+/** What a trace refers to is a note of the caller's; nothing follows it into another workspace. */
+const statelessRunOf: ForeignCall = {
+  ...json(statelessRun),
+  without: withoutThread,
+  free: ["exampleId"],
+};
 /** A checkpoint is one of its thread: another thread's is not found there, and the run says so. */
-const runOf: ForeignCall = { send: (ids) => ({ body: runBody(ids) }), free: ["checkpointId"] };
+const runOf: ForeignCall = {
+  send: (ids) => ({ body: runBody(ids) }),
+  free: ["checkpointId", "exampleId"],
+};
 
 const noComponents = { status: 404, why: "the built-in graphs have no components" };
 
@@ -77,7 +87,7 @@ export const agentCalls: ForeignCalls = {
   "POST /runs": statelessRunOf,
   "POST /runs/stream": statelessRunOf,
   "POST /runs/wait": { ...statelessRunOf, owner: "waits" },
-  "POST /runs/batch": { ...json((ids) => [statelessRun(ids)]), without: withoutThread },
+  "POST /runs/batch": { ...statelessRunOf, ...json((ids) => [statelessRun(ids)]) },
   "POST /runs/cancel": search((ids) => ({ thread_id: ids.threadId, run_ids: [ids.runId] })),
   // A command on a thread that does not exist makes it, so another's id makes one's own.
   "POST /threads/{thread_id}/commands": created((ids) => ({

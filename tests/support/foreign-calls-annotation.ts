@@ -5,6 +5,11 @@ const queues = "/api/v1/annotation-queues";
 const items = "/api/v1/platform/annotation-queues/{queue_id}/items";
 const added_at = "2026-10-05T10:00:00.000000Z";
 const completed = json(() => ({ status: "completed" }));
+const byKey = (ids: TenantIds) => ({
+  run_id: ids.traceRunId,
+  session_id: ids.projectId,
+  source_proposed_example_id: ids.exampleId,
+});
 /** Ids of runs or items that are not in the queue take nothing out of it. */
 const takesOut = (body: (ids: TenantIds) => unknown, turn: number): ForeignCall => ({
   ...json(body),
@@ -33,12 +38,12 @@ export const annotationCalls: ForeignCalls = {
     outcome: "finds nothing",
   },
   [`POST ${queues}/{queue_id}/runs`]: {
-    ...json((ids) => [{ run_id: ids.traceRunId, source_proposed_example_id: ids.exampleId }]),
+    ...json((ids) => [byKey(ids)]),
     // A note of where the proposal came from; nothing follows it.
     free: ["exampleId"],
   },
   [`POST ${queues}/{queue_id}/runs/by-key`]: {
-    ...json((ids) => [{ run_id: ids.traceRunId, source_proposed_example_id: ids.exampleId }]),
+    ...json((ids) => [byKey(ids)]),
     free: ["exampleId"],
   },
   [`GET ${queues}/{queue_id}/run/{index}`]: { send: () => ({ params: { index: "0" } }) },

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type * as Callbacks from "@langchain/core/callbacks/manager";
 import type * as Messages from "@langchain/core/messages";
 import type * as Singletons from "@langchain/core/singletons";
+import type * as Tracer from "@langchain/core/tracers/tracer_langchain";
 import type * as LangGraph from "@langchain/langgraph";
 import type * as PregelModule from "@langchain/langgraph/pregel";
 import type * as Schemas from "@langchain/langgraph/zod/schema";
@@ -40,6 +41,8 @@ export type GraphKit = {
   messages: MessageClasses;
   /** Undefined in versions without state schemas in zod. */
   schemas: SchemaFunctions | undefined;
+  /** Sends traces as the environment says. */
+  LangChainTracer: typeof Tracer.LangChainTracer;
   /** Whether the graph was built with this copy. */
   owns(graph: unknown): boolean;
 };
@@ -73,6 +76,7 @@ type KitModules = {
   messages: typeof Messages;
   singletons: typeof Singletons;
   callbacks: typeof Callbacks;
+  tracer: typeof Tracer;
   schemas: typeof Schemas | undefined;
 };
 
@@ -96,7 +100,7 @@ export async function loadServerKit(): Promise<GraphKit> {
 
 async function loadKit(copies: Copies, origin: GraphKit["origin"], format: ModuleFormat): Promise<GraphKit> {
   const modules = format === "esm" ? await importModules(copies) : requireModules(copies);
-  const { langgraph, pregel, checkpoint, messages, schemas, singletons, callbacks } = modules;
+  const { langgraph, pregel, checkpoint, messages, schemas, singletons, callbacks, tracer } = modules;
   lightenContext(singletons.AsyncLocalStorageProviderSingleton, callbacks.CallbackManager);
   lightenCallbacks(callbacks.CallbackManager);
   return {
@@ -119,6 +123,7 @@ async function loadKit(copies: Copies, origin: GraphKit["origin"], format: Modul
     messagesStateReducer: langgraph.messagesStateReducer,
     messages,
     schemas,
+    LangChainTracer: tracer.LangChainTracer,
     owns: (graph) => graph instanceof pregel.Pregel,
   };
 }
@@ -129,15 +134,18 @@ function looksInterrupted(values: unknown): boolean {
 }
 
 async function importModules(copies: Copies): Promise<KitModules> {
-  const [langgraph, pregel, checkpoint, messages, singletons, callbacks, schemas] = await Promise.all([
-    importRequired(copies.langgraph, "."),
-    importRequired(copies.langgraph, "./pregel"),
-    importRequired(copies.checkpoint, "."),
-    importRequired(copies.core, "./messages"),
-    importRequired(copies.core, "./singletons"),
-    importRequired(copies.core, "./callbacks/manager"),
-    importOptional(copies.langgraph, "./zod/schema"),
-  ]);
+  const [langgraph, pregel, checkpoint, messages, singletons, callbacks, tracer, schemas] = await Promise.all(
+    [
+      importRequired(copies.langgraph, "."),
+      importRequired(copies.langgraph, "./pregel"),
+      importRequired(copies.checkpoint, "."),
+      importRequired(copies.core, "./messages"),
+      importRequired(copies.core, "./singletons"),
+      importRequired(copies.core, "./callbacks/manager"),
+      importRequired(copies.core, "./tracers/tracer_langchain"),
+      importOptional(copies.langgraph, "./zod/schema"),
+    ],
+  );
   return {
     langgraph,
     pregel,
@@ -145,6 +153,7 @@ async function importModules(copies: Copies): Promise<KitModules> {
     messages,
     singletons,
     callbacks,
+    tracer,
     schemas,
   } as unknown as KitModules;
 }
@@ -158,6 +167,7 @@ function requireModules(copies: Copies): KitModules {
     messages: load("@langchain/core/messages"),
     singletons: load("@langchain/core/singletons"),
     callbacks: load("@langchain/core/callbacks/manager"),
+    tracer: load("@langchain/core/tracers/tracer_langchain"),
     schemas: importUrl(copies.langgraph, "./zod/schema")
       ? load("@langchain/langgraph/zod/schema")
       : undefined,

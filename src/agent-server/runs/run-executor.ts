@@ -3,6 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { SaverFactory } from "../checkpoints/saver-factory.ts";
+import type { GraphKit } from "../graphs/graph-kit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { readThreadState, type StateReader } from "../graphs/graph-state.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
@@ -174,17 +175,24 @@ export class RunExecutor {
       saver,
       store: this.#options.stores.forWorkspace(kit, run.workspace_id),
       signal,
-      tracer: this.#tracer(run, told),
+      tracer: this.#tracer(run, kit, told),
       protocol: speaksProtocol(run),
       resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
     };
   }
 
-  #tracer(run: ClaimedRun, metadata: Record<string, unknown>): RunTracer | undefined {
+  #tracer(run: ClaimedRun, kit: GraphKit, metadata: Record<string, unknown>): GraphRun["tracer"] {
     const { trace } = this.#options;
+    const { tracing_project: projectName, tracing_example: exampleId } = run.kwargs;
+    // The library takes it for its own, and makes no other beside it.
+    if (!trace && (projectName || exampleId))
+      return new kit.LangChainTracer({
+        ...(projectName && { projectName }),
+        ...(exampleId && { exampleId }),
+      });
     if (!trace) return undefined;
-    const place = { workspaceId: run.workspace_id, project: run.kwargs.tracing_project ?? run.graph_id };
-    const root = { id: run.run_id, name: run.graph_id, metadata };
+    const place = { workspaceId: run.workspace_id, project: projectName ?? run.graph_id };
+    const root = { id: run.run_id, name: run.graph_id, metadata, exampleId };
     return new RunTracer(root, (span) => trace(place, span));
   }
 

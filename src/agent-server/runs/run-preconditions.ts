@@ -1,11 +1,12 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
+import type { LibraryTracing } from "../streaming/library-tracing.ts";
 import type { CheckpointRef } from "./run.ts";
 import type { RunRequest } from "./run-request.ts";
 
 /** What a server must have for some of what a run may ask for. */
 export type RunPreconditions = {
-  /** Runs are traced by this server itself. */
-  traces: boolean;
+  /** How far a run may say how it is traced; undefined where runs are not traced. */
+  tracing: LibraryTracing | undefined;
   /** There are links for feedback on runs. */
   givesFeedback: boolean;
   hasCheckpoint(threadId: string, checkpointNs: string, checkpointId: string): Promise<boolean>;
@@ -13,8 +14,8 @@ export type RunPreconditions = {
 
 /** A field that could have no effect is refused. */
 export function requireTracing(
-  { givesFeedback, traces }: Pick<RunPreconditions, "traces" | "givesFeedback">,
-  { feedback_keys: keys, tracing_project: project }: RunRequest,
+  { givesFeedback, tracing }: Pick<RunPreconditions, "tracing" | "givesFeedback">,
+  { feedback_keys: keys, tracing_project: project, tracing_example: example }: RunRequest,
 ): void {
   if (keys?.length && !givesFeedback) {
     throw invalidField(
@@ -22,10 +23,17 @@ export function requireTracing(
       "there is no tracing service here that takes feedback: set LANGSMITH_ENDPOINT and LANGSMITH_API_KEY, or leave feedback_keys out",
     );
   }
-  if (project && !traces) {
+  if ((project || example) && !tracing) {
     throw invalidField(
       ["body", "langsmith_tracer"],
-      "this server does not choose the tracing project of a run: set LANGSMITH_PROJECT, or leave langsmith_tracer out",
+      "this server does not trace its runs: start it with LANGSMITH_TRACING=true, LANGSMITH_ENDPOINT and LANGSMITH_API_KEY, or leave langsmith_tracer out",
+    );
+  }
+  const only = tracing?.onlyProject;
+  if (project && only !== undefined && project !== only) {
+    throw invalidField(
+      ["body", "langsmith_tracer", "project_name"],
+      `a deployment is traced to its own project, "${only}": leave project_name out`,
     );
   }
 }

@@ -35,6 +35,8 @@ export type RunRequest = {
   feedback_keys?: string[] | null;
   /** Where the run is traced, instead of the project of its graph. */
   tracing_project?: string | null;
+  /** The example of a dataset that its trace refers to. */
+  tracing_example?: string | null;
   /** The thread goes when the run is over. */
   temporary: boolean;
   protocol?: boolean;
@@ -80,6 +82,7 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
     checkpoint: request.checkpoint,
     ...(request.protocol ? { protocol: true } : {}),
     ...(request.tracing_project ? { tracing_project: request.tracing_project } : {}),
+    ...(request.tracing_example ? { tracing_example: request.tracing_example } : {}),
   };
 }
 

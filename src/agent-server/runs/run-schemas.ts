@@ -62,9 +62,9 @@ const runFields = {
   durability: z.enum(["sync", "async", "exit"]).nullish(),
   checkpoint_during: z.boolean().nullish(),
   langsmith_tracer: z
-    .looseObject({ project_name: z.string().min(1).max(200).nullish() })
+    .looseObject({ project_name: z.string().min(1).max(200).nullish(), example_id: z.guid().nullish() })
     .nullish()
-    .describe("`project_name`: where the run is traced."),
+    .describe("`project_name`: where the run is traced; `example_id`: the example its trace refers to."),
 };
 
 export const runCreateBody = z.looseObject(runFields).meta({ id: "RunCreate" });
@@ -93,6 +93,7 @@ export function toRunRequest(body: RunCreateBody, thread: "given" | "own"): RunR
     durability: body.durability ?? (body.checkpoint_during === false ? "exit" : "async"),
     feedback_keys: body.feedback_keys ?? null,
     tracing_project: body.langsmith_tracer?.project_name ?? null,
+    tracing_example: body.langsmith_tracer?.example_id ?? null,
     temporary: thread === "own" && (body.on_completion ?? "delete") === "delete",
   };
 }

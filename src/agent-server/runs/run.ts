@@ -76,6 +76,7 @@ export type RunKwargs = {
   webhook?: string | null;
   feedback_keys?: string[] | null;
   tracing_project?: string;
+  tracing_example?: string;
   temporary: boolean;
   subgraphs: boolean;
   resumable: boolean;

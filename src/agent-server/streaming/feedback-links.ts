@@ -27,7 +27,23 @@ export function feedbackLinks(environment: Environment) {
         detail: { answer: text.slice(0, 500) },
       });
     }
-    const links = answer.parse(JSON.parse(text));
+    const links = linksIn(text);
+    if (links?.length !== unique.length) {
+      throw new AppError({
+        code: "run.feedback_links_unreadable",
+        kind: "bad_gateway",
+        message: `The tracing service at ${endpoint} was asked for ${unique.length} links for feedback and answered ${links ? `with ${links.length}` : "with something else"}. Check that LANGSMITH_ENDPOINT is the address of its API.`,
+        detail: { answer: text.slice(0, 500) },
+      });
+    }
     return Object.fromEntries(unique.map((key, index) => [key, links[index]!.url]));
   };
+}
+
+function linksIn(text: string): z.output<typeof answer> | undefined {
+  try {
+    return answer.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }

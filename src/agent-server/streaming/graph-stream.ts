@@ -27,7 +27,7 @@ export type GraphRun = {
   protocol: boolean;
   /** Go on from the last checkpoint instead of applying the input again. */
   resume: boolean;
-  tracer?: RunTracer | undefined;
+  tracer?: RunTracer | InstanceType<GraphKit["LangChainTracer"]> | undefined;
 };
 
 /** Runs the graph and yields what it says, in order. */

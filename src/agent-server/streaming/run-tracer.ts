@@ -6,7 +6,13 @@ import { toWire } from "../checkpoints/message-wire.ts";
 export type SpanSink = (span: Record<string, unknown> & { id: string }) => void;
 
 /** The run itself, as its trace tells of it. */
-export type TraceRoot = { id: string; name: string; metadata: Record<string, unknown> };
+export type TraceRoot = {
+  id: string;
+  name: string;
+  metadata: Record<string, unknown>;
+  /** The example of a dataset that it was run on. */
+  exampleId?: string | undefined;
+};
 
 type Span = {
   id: string;
@@ -195,6 +201,7 @@ export class RunTracer extends BaseCallbackHandler {
       id,
       trace_id: this.#root.id,
       ...(span.parentId ? { parent_run_id: span.parentId } : {}),
+      ...(!span.parentId && this.#root.exampleId ? { reference_example_id: this.#root.exampleId } : {}),
       dotted_order: span.dottedOrder,
       name: span.name,
       run_type: span.runType,

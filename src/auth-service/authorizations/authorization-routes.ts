@@ -23,7 +23,13 @@ const authenticateRequest = z
     redirect_uri: z.string().max(2000).nullish().describe("One of the provider's allowed_redirect_uris."),
     is_default: z.boolean().default(true).describe("Make the new account the default one."),
     check_only: z.boolean().default(false).describe("Never start a consent."),
-    use_agent_builder_public_oauth: z.boolean().optional(),
+    use_agent_builder_public_oauth: z
+      .boolean()
+      .refine(
+        (asked) => !asked,
+        "There is no public OAuth app here: leave it out, and name a provider of yours",
+      )
+      .optional(),
   })
   .meta({ id: "AuthAuthenticateRequest" });
 

@@ -173,6 +173,8 @@ describe("several accounts", () => {
     expect((await read()).body.status).toBe("completed");
     app.clock.advance(61_000);
     expect((await read({ check_only: true })).body).toEqual({ status: "token_expired" });
+    expect((await read({ use_agent_builder_public_oauth: true })).status).toBe(422);
+    expect((await read({ use_agent_builder_public_oauth: false, check_only: true })).status).toBe(200);
     expect((await read()).body).toMatchObject({ status: "pending", url: expect.any(String) });
   });
 

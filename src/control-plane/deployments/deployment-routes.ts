@@ -27,7 +27,7 @@ const listQuery = pageQuery.extend({
   name: z.string().optional(),
   name_contains: z.string().optional(),
   status: z.enum(deploymentStatuses).optional(),
-  remote_reconciled: z.stringbool().optional(),
+  remote_reconciled: z.stringbool().optional().describe("Whether a listener starts them."),
   tag_value_ids: notServed("deployments have no tags here"),
   image_version: notServed(
     "deployments are built from source, or started from the image_uri of their revision",
@@ -61,6 +61,7 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
           nameContains: query.name_contains,
           status: query.status,
           deploymentType: query.deployment_type,
+          hasListener: query.remote_reconciled,
           ids: query.deployment_ids,
           slug: query.url === undefined ? undefined : (/\/d\/([^/]+)\/?$/.exec(query.url)?.[1] ?? query.url),
         });

@@ -9,6 +9,7 @@ export type DeploymentFilter = {
   nameContains?: string | undefined;
   status?: string | undefined;
   deploymentType?: string | undefined;
+  hasListener?: boolean | undefined;
   ids?: string[] | undefined;
   slug?: string | undefined;
 };
@@ -85,6 +86,9 @@ export async function listDeployments(
   }
   if (filter.deploymentType !== undefined) {
     conditions.push(raw`source_config->>'deployment_type' = ${filter.deploymentType}`);
+  }
+  if (filter.hasListener !== undefined) {
+    conditions.push(raw`(source_config->>'listener_id' is not null) = ${filter.hasListener}`);
   }
   if (filter.ids !== undefined) conditions.push(raw`id = any(${filter.ids}::uuid[])`);
   if (filter.slug !== undefined) conditions.push(raw`slug = ${filter.slug}`);

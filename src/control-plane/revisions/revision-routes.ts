@@ -52,13 +52,18 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
         params,
         query: pageQuery.extend({
           status: commaSeparated.pipe(z.array(z.enum(revisionStatuses))).optional(),
-          remote_reconciled: z.stringbool().optional(),
+          remote_reconciled: z.stringbool().optional().describe("Whether a listener starts them."),
         }),
         responses: { 200: { description: "A page of revisions", schema: pageOf(revision) } },
         errors: [404],
       },
       async ({ caller, params, query }) => {
-        const filter = { limit: query.limit, offset: query.offset, statuses: query.status };
+        const filter = {
+          limit: query.limit,
+          offset: query.offset,
+          statuses: query.status,
+          hasListener: query.remote_reconciled,
+        };
         const views = await service.list(caller, params.deployment_id, filter);
         return json(200, pageBody(views.map(toRevisionWire), query));
       },

@@ -54,9 +54,16 @@ export function createRevisionService(options: {
     async list(
       caller: Caller,
       deploymentId: string,
-      filter: { limit: number; offset: number; statuses?: string[] | undefined },
+      filter: {
+        limit: number;
+        offset: number;
+        statuses?: string[] | undefined;
+        hasListener?: boolean | undefined;
+      },
     ) {
-      await deployments.load(caller, deploymentId);
+      const { source_config } = await deployments.load(caller, deploymentId);
+      const { hasListener } = filter;
+      if (hasListener !== undefined && hasListener !== (source_config.listener_id !== null)) return [];
       return withEvents(await store.listRevisions(database.sql, deploymentId, filter));
     },
 

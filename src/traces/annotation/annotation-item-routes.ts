@@ -6,6 +6,7 @@ import { readCursor, writeCursor } from "../query/run-query.ts";
 import { time } from "../query/run-query-schemas.ts";
 import { type AnnotationItem, itemView, sections } from "./annotation-queue.ts";
 import type { AddedItem, AnnotationService } from "./annotation-service.ts";
+import { extendRetentionQuery } from "./retention-field.ts";
 
 const tag = "Annotation queues";
 const id = z.guid().transform((text) => text.toLowerCase());
@@ -17,6 +18,7 @@ const newItem = z.looseObject({
   project_id: id.nullish(),
   session_id: id.nullish(),
   thread_id: z.string().min(1).max(1_000).nullish(),
+  start_time: time.nullish().describe("A hint; the run is found without it."),
   source_proposed_example_id: id.nullish(),
 });
 const statusBody = z.looseObject({
@@ -47,6 +49,11 @@ export function annotationItemRoutes(service: AnnotationService): Route[] {
         errors: [404],
       },
       async ({ caller, params, body }) => {
+        if (!body.status && body.override_added_at)
+          throw invalidField(
+            ["body", "override_added_at"],
+            "It goes with a status: send viewed with it, or leave it out",
+          );
         const said = { status: body.status ?? null, overrideAddedAt: body.override_added_at ?? null };
         const is_archived = await service.setStatus(caller, params.item_id, said);
         return json(200, {
@@ -67,6 +74,7 @@ export function annotationItemRoutes(service: AnnotationService): Route[] {
         tag,
         access: writes,
         params,
+        query: extendRetentionQuery,
         body: z.looseObject({ items: z.array(newItem).min(1).max(1_000) }),
         responses: { 200: { description: "The items", schema: z.object({ items: z.array(itemView) }) } },
         errors: [404],
@@ -219,11 +227,20 @@ export function annotationItemRoutes(service: AnnotationService): Route[] {
 
 function toAdded(item: z.output<typeof newItem>, index: number): AddedItem {
   const projectId = item.project_id ?? item.session_id;
-  if (item.run_id && item.item_type !== "THREAD")
-    return { kind: "run", runId: item.run_id, sourceProposedExampleId: item.source_proposed_example_id };
-  if (item.thread_id && projectId && item.item_type !== "RUN")
-    return { kind: "thread", projectId, threadId: item.thread_id };
-  throw invalidField(["body", "items", index], "A run needs run_id, a thread needs thread_id and project_id");
+  const sourceProposedExampleId = item.source_proposed_example_id;
+  if (item.run_id && !item.thread_id && item.item_type !== "THREAD")
+    return { kind: "run", runId: item.run_id, projectId, sourceProposedExampleId };
+  if (item.thread_id && projectId && !item.run_id && item.item_type !== "RUN") {
+    if (!sourceProposedExampleId) return { kind: "thread", projectId, threadId: item.thread_id };
+    throw invalidField(
+      ["body", "items", index, "source_proposed_example_id"],
+      "An example is proposed from a run: leave it out of a thread, or name the run",
+    );
+  }
+  throw invalidField(
+    ["body", "items", index],
+    "A run needs run_id, a thread needs thread_id and project_id; name one of the two",
+  );
 }
 
 function cursorOf(item: AnnotationItem): string {

@@ -6,6 +6,7 @@ import { page } from "../list-query.ts";
 import { queueFields, queueToWire, queueView } from "./annotation-queue.ts";
 import type { QueueChange } from "./annotation-queue-store.ts";
 import type { AnnotationService } from "./annotation-service.ts";
+import { extendRetention } from "./retention-field.ts";
 
 const tag = "Annotation queues";
 const id = z.guid().transform((text) => text.toLowerCase());
@@ -123,7 +124,11 @@ export function annotationQueueRoutes(service: AnnotationService): Route[] {
         summary: "Put the traces of experiments into a queue",
         tag,
         access: writes,
-        body: z.looseObject({ queue_id: id, session_ids: z.array(id).min(1).max(100) }),
+        body: z.looseObject({
+          queue_id: id,
+          session_ids: z.array(id).min(1).max(100),
+          extend_trace_retention: extendRetention.nullish(),
+        }),
         responses: done("Added"),
         errors: [404, 413],
       },

@@ -124,3 +124,62 @@ test("what a queue names must be there: 404, and nothing is kept of the request"
     total_runs: 1,
   });
 });
+
+test("fields that could have no effect are refused with what to do instead", async () => {
+  const { queue, items, runIds, say } = await queueOf(2);
+  const runs = `/annotation-queues/${queue}/runs`;
+  const unknown = randomUUID();
+  const refused: [{ status: number; body: unknown }, number, RegExp][] = [
+    [await call("POST", `${runs}?extend_trace_retention=true`, runIds), 422, /retention_days/],
+    [
+      await call("POST", "/annotation-queues/populate", {
+        queue_id: queue,
+        session_ids: [unknown],
+        extend_trace_retention: true,
+      }),
+      422,
+      /retention_days/,
+    ],
+    [
+      await call("POST", `/annotation-queues/${queue}/export`, { include_annotator_detail: true }),
+      422,
+      /completed_by/,
+    ],
+    [await call("POST", `${runs}/delete`, { run_ids: runIds, delete_all: true }), 422, /not both/],
+    [
+      await call("POST", `${runs}/delete`, { run_ids: runIds, exclude_run_ids: runIds }),
+      422,
+      /goes with delete_all/,
+    ],
+    [await say(items[0]!, { override_added_at: "2030-01-01T00:00:00Z" }), 422, /send viewed with it/],
+    [await call("POST", `${runs}/by-key`, [{ run_id: runIds[0], session_id: unknown }]), 404, /Name its own/],
+    [
+      await call("POST", `/platform/annotation-queues/${queue}/items`, {
+        items: [{ run_id: runIds[0], thread_id: "t", project_id: unknown }],
+      }),
+      422,
+      /name one of the two/,
+    ],
+  ];
+  for (const [{ status, body }, expected, told] of refused) {
+    expect([status, JSON.stringify(body)]).toEqual([expected, expect.stringMatching(told)]);
+  }
+  // What clients send to say nothing is taken.
+  expect((await call("POST", `${runs}?extend_trace_retention=false`, runIds)).status).toBe(200);
+  const exported = await call("POST", `/annotation-queues/${queue}/export`, {
+    include_annotator_detail: false,
+  });
+  expect(exported.status).toBe(200);
+});
+
+test("include_stats and include_extra say whether those fields are answered", async () => {
+  const { queue } = await queueOf(1);
+  const fieldsAt = async (path: string) => {
+    const { body } = await call("GET", `/annotation-queues/${queue}/${path}`);
+    return Object.keys(Array.isArray(body) ? (body[0] as object) : body);
+  };
+  expect(await fieldsAt("runs")).toContain("feedback_stats");
+  expect(await fieldsAt("runs?include_stats=false")).not.toContain("feedback_stats");
+  expect(await fieldsAt("run/0")).toContain("extra");
+  expect(await fieldsAt("run/0?include_extra=false")).not.toContain("extra");
+});

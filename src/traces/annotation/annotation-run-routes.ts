@@ -5,8 +5,15 @@ import { reads, writes } from "../access.ts";
 import { page } from "../list-query.ts";
 import { jsonText } from "../query/run-query-routes.ts";
 import { runView, time } from "../query/run-query-schemas.ts";
-import { type AnnotationItem, itemNotFound, itemView, sectionWord } from "./annotation-queue.ts";
+import {
+  type AnnotationItem,
+  itemNotFound,
+  itemView,
+  type Section,
+  sectionWord,
+} from "./annotation-queue.ts";
 import type { AnnotationService } from "./annotation-service.ts";
+import { extendRetentionQuery } from "./retention-field.ts";
 
 const tag = "Annotation queues";
 const id = z.guid().transform((text) => text.toLowerCase());
@@ -17,7 +24,18 @@ const added = itemView.pick({ id: true, queue_id: true, added_at: true, last_rev
 });
 const size = { 200: { description: "How many", schema: z.object({ size: z.int() }) } };
 const done = (description: string) => ({ 200: { description, schema: z.object({ message: z.string() }) } });
-const byKey = z.looseObject({ run_id: id, source_proposed_example_id: id.nullish() });
+const byKey = z.looseObject({
+  run_id: id,
+  session_id: id.nullish().describe("Its project; another one is 404."),
+  start_time: time.nullish().describe("A hint; the run is found without it."),
+  source_proposed_example_id: id.nullish(),
+});
+const annotatorDetail = z
+  .boolean()
+  .refine(
+    (asked) => !asked,
+    "Who reviewed a run is in completed_by, and who gave which feedback at GET /api/v1/feedback?run=<id>. Leave this out.",
+  );
 const window = { start_time: time.nullish(), end_time: time.nullish() };
 
 /** The runs of a queue, by the older paths. */
@@ -32,6 +50,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         tag,
         access: writes,
         params,
+        query: extendRetentionQuery,
         body: z.array(z.union([id, byKey])).max(1_000),
         responses: { 200: { description: "Where they stand in it", schema: z.array(added) } },
         errors: [404],
@@ -43,6 +62,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
             : {
                 kind: "run" as const,
                 runId: each.run_id,
+                projectId: each.session_id,
                 sourceProposedExampleId: each.source_proposed_example_id,
               },
         );
@@ -60,7 +80,8 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         access: reads,
         params,
         query: z.object({
-          status: sectionWord.optional(),
+          // The others are of one section by their name.
+          ...(path === "size" && { status: sectionWord.optional() }),
           start_time: time.optional(),
           end_time: time.optional(),
         }),
@@ -73,7 +94,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
             ? "archived"
             : path === "total_size"
               ? "all"
-              : (query.status ?? "needs_my_review");
+              : ((query as { status?: Section }).status ?? "needs_my_review");
         const filter = { section, since: query.start_time, until: query.end_time } as const;
         return json(200, { size: await service.count(caller, params.queue_id, filter) });
       },
@@ -93,7 +114,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         query: z.object({
           status: sectionWord.optional(),
           archived: z.stringbool().optional(),
-          include_stats: z.stringbool().optional(),
+          include_stats: z.stringbool().optional().describe("False: without `feedback_stats`."),
           ...page(100),
         }),
         responses: { 200: { description: "A page of runs", schema: z.array(runView) } },
@@ -106,7 +127,9 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
           limit: query.limit,
           offset: query.offset,
         });
-        return jsonText(`[${(await service.writeRuns(caller.workspaceId, items)).join(",")}]`);
+        const without = query.include_stats === false ? ["feedback_stats"] : [];
+        const runs = await service.writeRuns(caller.workspaceId, items, without);
+        return jsonText(`[${runs.join(",")}]`);
       },
     ),
     route(
@@ -118,17 +141,18 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         tag,
         access: reads,
         params: params.extend({ index: z.coerce.number().int().min(0).max(1_000_000) }),
-        query: z.object({ include_extra: z.stringbool().optional() }),
+        query: z.object({ include_extra: z.stringbool().optional().describe("False: without `extra`.") }),
         responses: { 200: { description: "The run", schema: runView } },
         errors: [404],
       },
-      async ({ caller, params }) => {
+      async ({ caller, params, query }) => {
         const filter = { section: "needs_my_review", itemType: "RUN" } as const;
         const items = await service.items(caller, params.queue_id, filter, {
           limit: 1,
           offset: params.index,
         });
-        const [run] = await service.writeRuns(caller.workspaceId, items);
+        const without = query.include_extra === false ? ["extra"] : [];
+        const [run] = await service.writeRuns(caller.workspaceId, items, without);
         if (!run) throw itemNotFound(String(params.index));
         return jsonText(run);
       },
@@ -193,6 +217,16 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
       async ({ caller, params, body }) => {
         if (!body.delete_all && !body.run_ids)
           throw invalidField(["body", "run_ids"], "Name the runs, or send delete_all");
+        if (body.delete_all && body.run_ids?.length)
+          throw invalidField(
+            ["body", "run_ids"],
+            "Send run_ids or delete_all, not both; exclude_run_ids names what stays",
+          );
+        if (!body.delete_all && body.exclude_run_ids?.length)
+          throw invalidField(
+            ["body", "exclude_run_ids"],
+            "It goes with delete_all: leave it out, or send both",
+          );
         const which = body.delete_all ? { allBut: body.exclude_run_ids ?? [] } : { ids: body.run_ids! };
         const gone = await service.removeItems(caller.workspaceId, params.queue_id, which);
         return json(200, { message: `${gone} runs taken out of the queue` });
@@ -210,7 +244,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         tag,
         access: reads,
         params,
-        body: z.looseObject({ ...window, include_annotator_detail: z.boolean().nullish() }),
+        body: z.looseObject({ ...window, include_annotator_detail: annotatorDetail.nullish() }),
         responses: { 200: { description: "The runs, at most 1,000", schema: z.array(runView) } },
         errors: [404],
       },

@@ -4,7 +4,7 @@ import { newId } from "../../platform/ids.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
-import { type RunRow, runNotFound } from "../query/run-query.ts";
+import { notInPlace, type RunRow, runNotFound } from "../query/run-query.ts";
 import { findRuns } from "../query/run-query-store.ts";
 import { columnsOf, readSelect, writeRun } from "../query/run-view.ts";
 import {
@@ -38,7 +38,13 @@ import {
 
 export type Reviewer = { workspaceId: string; userId: string };
 export type AddedItem =
-  | { kind: "run"; runId: string; sourceProposedExampleId?: string | null | undefined }
+  | {
+      kind: "run";
+      runId: string;
+      /** Where the caller believes it is. */
+      projectId?: string | null | undefined;
+      sourceProposedExampleId?: string | null | undefined;
+    }
   | { kind: "thread"; projectId: string; threadId: string };
 
 const maxItems = 10_000;
@@ -109,8 +115,12 @@ export function createAnnotationService(options: {
       await projects.get(workspaceId, projectId);
     const runIds = added.flatMap((item) => (item.kind === "run" ? [item.runId] : []));
     const runs = await runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
-    const missing = runIds.find((id) => !runs.has(id));
-    if (missing) throw runNotFound(missing);
+    for (const item of added) {
+      if (item.kind === "thread") continue;
+      const found = runs.get(item.runId);
+      if (!found) throw runNotFound(item.runId);
+      if (item.projectId && item.projectId !== found.session_id) throw notInPlace(item.runId, "project");
+    }
     const items = added.map((item) => ({
       id: newId(),
       itemType: item.kind === "run" ? ("RUN" as const) : ("THREAD" as const),
@@ -206,8 +216,12 @@ export function createAnnotationService(options: {
       return (await this.count(reviewer, queueId, filter)) > 0;
     },
     /** Runs with where they stand in the queue, as JSON texts; items whose run is gone are left out. */
-    async writeRuns(workspaceId: string, items: readonly AnnotationItem[]): Promise<string[]> {
-      const names = readSelect(null);
+    async writeRuns(
+      workspaceId: string,
+      items: readonly AnnotationItem[],
+      without: readonly string[] = [],
+    ): Promise<string[]> {
+      const names = readSelect(null).filter((name) => !without.includes(name));
       const ids = items.flatMap((item) => (item.run_id === null ? [] : [item.run_id]));
       const runs = await runsOf(workspaceId, ids, names);
       return items.flatMap((item) => {

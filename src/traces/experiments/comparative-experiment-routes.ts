@@ -120,7 +120,7 @@ export function comparativeExperimentRoutes(options: {
       },
       async ({ caller, params }) => {
         if (!(await deleteComparativeExperiment(sql, caller.workspaceId, params.comparative_experiment_id)))
-          throw notFound(params.comparative_experiment_id);
+          throw comparisonNotFound(params.comparative_experiment_id);
         return noContent();
       },
     ),
@@ -139,7 +139,7 @@ function idTaken(): AppError {
   });
 }
 
-function notFound(id: string): AppError {
+export function comparisonNotFound(id: string): AppError {
   return new AppError({
     code: "traces.comparative_experiment_not_found",
     kind: "not_found",

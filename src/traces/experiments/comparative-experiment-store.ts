@@ -71,6 +71,46 @@ export async function listComparativeExperiments(
   return rows;
 }
 
+export async function findComparison(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<{ datasetId: string; experimentIds: string[] } | undefined> {
+  const { rows } = await raw<{ datasetId: string; experimentIds: string[] }>`
+    select reference_dataset_id as "datasetId", experiment_ids::text[] as "experimentIds"
+    from trace_comparative_experiments where id = ${id} and workspace_id = ${workspaceId}
+  `.execute(sql);
+  return rows[0];
+}
+
+/** As `trace_feedback_stats` sums it, without the feedback that was given in other comparisons. */
+export async function sumComparisonFeedback(
+  sql: Sql,
+  workspaceId: string,
+  comparisonId: string,
+  runIds: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await raw<{ run_id: string; stats: string }>`
+    with given as (
+      select run_id, key, score,
+        case when value like '"%' then coalesce(jsonb_or_null(value) #>> '{}', value) end as value_text
+      from trace_feedback
+      where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId}
+        and coalesce(comparative_experiment_id = ${comparisonId}, true)
+    ), said as (
+      select run_id, key, jsonb_object_agg(value_text, n) as named from (
+        select run_id, key, value_text, count(*) as n from given where value_text is not null group by 1, 2, 3
+      ) counted group by run_id, key
+    ), summed as (
+      select run_id, key, count(*) as n, avg(score) as average from given group by run_id, key
+    )
+    select run_id, jsonb_object_agg(key, jsonb_build_object(
+        'n', n, 'avg', average, 'values', coalesce(named, '{}'::jsonb)))::text as stats
+    from summed left join said using (run_id, key) group by run_id
+  `.execute(sql);
+  return new Map(rows.map((row) => [row.run_id, row.stats]));
+}
+
 export async function deleteComparativeExperiment(
   sql: Sql,
   workspaceId: string,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { invalidField } from "../../platform/errors.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
 import type { Example } from "../datasets/dataset.ts";
@@ -12,12 +13,18 @@ import type { RunField, RunRow } from "../query/run-query.ts";
 import { jsonText } from "../query/run-query-routes.ts";
 import { findRuns } from "../query/run-query-store.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "../query/run-v2-view.ts";
-import { columnsOf, readSelect, writeRun } from "../query/run-view.ts";
+import { columnsOf, lightFields, readSelect, writeRun } from "../query/run-view.ts";
+import { comparisonNotFound } from "./comparative-experiment-routes.ts";
+import { findComparison, sumComparisonFeedback } from "./comparative-experiment-store.ts";
 
 const tag = "Datasets";
 const id = z.guid().transform((text) => text.toLowerCase());
 const params = z.object({ dataset_id: id });
 const maxRuns = 10_000;
+const previewSelect = [...lightFields, "feedback_stats", "app_path", "latency"];
+const compared = id
+  .nullish()
+  .describe("A comparison of these experiments: `feedback_stats` leave out what was given in others.");
 const withRuns = z.looseObject({ id: z.guid(), runs: z.array(z.looseObject({ id: z.guid() })) });
 const filters = z.record(z.string(), z.array(z.string())).nullish().describe("By experiment: expressions.");
 
@@ -29,21 +36,44 @@ type Asked = {
   filters?: Record<string, string[]> | null | undefined;
   limit: number;
   offset: number;
+  comparisonId?: string | null | undefined;
   fields: Set<RunField>;
   write(row: RunRow): string;
 };
 
 /** Examples with the runs that experiments made of them. */
 export function experimentRunRoutes({
+  database,
   datasets,
   read,
 }: {
+  database: Database;
   datasets: DatasetService;
   read: BoundedRead;
 }): Route[] {
+  async function requireComparison({ workspaceId, datasetId, experimentIds, comparisonId }: Asked) {
+    if (!comparisonId) return;
+    const found = await findComparison(database.sql, workspaceId, comparisonId);
+    if (!found || found.datasetId !== datasetId) throw comparisonNotFound(comparisonId);
+    const stranger = experimentIds.find((each) => !found.experimentIds.includes(each));
+    if (stranger === undefined) return;
+    throw invalidField(
+      ["body", "comparative_experiment_id"],
+      `Experiment ${stranger} is not part of this comparison: ask for the experiments it compares`,
+    );
+  }
+
+  async function withComparison(rows: RunRow[], { workspaceId, comparisonId, fields }: Asked) {
+    if (!comparisonId || !fields.has("feedback_stats")) return rows;
+    const runIds = rows.map((row) => row.id);
+    const stats = await read((sql) => sumComparisonFeedback(sql, workspaceId, comparisonId, runIds));
+    return rows.map((row) => ({ ...row, feedback_stats: stats.get(row.id) ?? null }));
+  }
+
   async function rowsOf(asked: Asked): Promise<{ written: string[]; count: number }> {
     const { workspaceId, datasetId, limit, offset } = asked;
     await datasets.get(workspaceId, datasetId);
+    await requireComparison(asked);
     const filters = asked.filters && Object.keys(asked.filters).length > 0 ? asked.filters : undefined;
     const runsOf = async (projectId: string, exampleIds: string[] | undefined, fields: Set<RunField>) => {
       const query = {
@@ -54,7 +84,9 @@ export function experimentRunRoutes({
         filter: filterOf(filters?.[projectId]),
       };
       const page = { limit: maxRuns, order: "asc" } as const;
-      return (await read((sql) => findRuns(sql, query, page, fields))).rows;
+      const { rows, next } = await read((sql) => findRuns(sql, query, page, fields));
+      if (next) throw tooManyRuns(projectId);
+      return rows;
     };
     let ids = asked.exampleIds?.length ? asked.exampleIds : undefined;
     if (filters) {
@@ -71,7 +103,7 @@ export function experimentRunRoutes({
     const byExample = new Map<string, string[]>();
     for (const projectId of examples.length > 0 ? asked.experimentIds : []) {
       const fields = new Set([...asked.fields, "reference_example_id" as const]);
-      for (const row of await runsOf(projectId, shown, fields)) {
+      for (const row of await withComparison(await runsOf(projectId, shown, fields), asked)) {
         const of = row.reference_example_id!;
         byExample.set(of, [...(byExample.get(of) ?? []), asked.write(row)]);
       }
@@ -95,7 +127,7 @@ export function experimentRunRoutes({
         body: z.looseObject({
           experiment_ids: z.array(id).min(1).max(100),
           example_ids: z.array(id).max(1_000).nullish(),
-          comparative_experiment_id: id.nullish(),
+          comparative_experiment_id: compared,
           filters,
           selects: z.array(z.string()).nullish(),
           sort: z.looseObject({}).nullish().describe("Not served: 422."),
@@ -112,7 +144,7 @@ export function experimentRunRoutes({
             }),
           },
         },
-        errors: [404],
+        errors: [404, 413],
       },
       async ({ caller, params, body }) => {
         if (body.sort) throw invalidField(["body", "sort"], "Examples are not sorted by feedback here");
@@ -123,6 +155,7 @@ export function experimentRunRoutes({
           workspaceId: caller.workspaceId,
           datasetId: params.dataset_id,
           experimentIds: body.experiment_ids,
+          comparisonId: body.comparative_experiment_id,
           exampleIds: body.example_ids ?? undefined,
           filters: body.filters,
           limit,
@@ -147,21 +180,25 @@ export function experimentRunRoutes({
         params,
         body: z.looseObject({
           session_ids: z.array(id).min(1).max(100),
-          comparative_experiment_id: id.nullish(),
+          comparative_experiment_id: compared,
           filters,
           limit: z.int().min(1).max(100).nullish(),
           offset: z.int().min(0).nullish(),
-          preview: z.boolean().nullish(),
+          preview: z
+            .boolean()
+            .nullish()
+            .describe("The beginnings of inputs, outputs and errors instead of the whole of them."),
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(withRuns) } },
-        errors: [404],
+        errors: [404, 413],
       },
       async ({ caller, params, body }) => {
-        const names = readSelect(null);
+        const names = body.preview ? previewSelect : readSelect(null);
         const { written } = await rowsOf({
           workspaceId: caller.workspaceId,
           datasetId: params.dataset_id,
           experimentIds: body.session_ids,
+          comparisonId: body.comparative_experiment_id,
           filters: body.filters,
           limit: body.limit ?? 20,
           offset: body.offset ?? 0,
@@ -172,6 +209,15 @@ export function experimentRunRoutes({
       },
     ),
   ];
+}
+
+/** Half of what an experiment made of an example must not look like the whole. */
+function tooManyRuns(projectId: string): AppError {
+  return new AppError({
+    code: "traces.experiment_runs_too_large",
+    kind: "too_large",
+    message: `The runs of experiment ${projectId} on these examples do not fit into one answer. Ask for fewer examples at once, fewer fields or previews, or a narrower filter.`,
+  });
 }
 
 function writeExample(example: Example, runs: readonly string[] = []): string {

@@ -91,3 +91,25 @@ test("422 for feedback on nothing, without a key, with a score that is none", as
     expect((await call("POST", path, body)).status).toBe(422);
   }
 });
+
+test("what clients call by another name, or say beside the score, is kept; an agent's feedback is refused", async () => {
+  const run_id = randomUUID();
+  const feedbackConfig = { type: "continuous", min: 0, max: 1 };
+  const made = await call("POST", path, {
+    run_id,
+    key: "k",
+    feedbackConfig,
+    error: true,
+    extra: { by: "evaluator" },
+    extend_trace_retention: true,
+  });
+  expect(made).toMatchObject({
+    status: 200,
+    body: { feedback_config: feedbackConfig, extra: { by: "evaluator", error: true } },
+  });
+  const refused = await call("POST", path, { run_id, key: "k", agent_id: "helper" });
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    422,
+    expect.stringContaining("name the project with session_id"),
+  ]);
+});

@@ -16,6 +16,8 @@ export function readFeedback(
     throw new RefusedPart("key must be text: what the feedback is about.");
   const runId = idIn(record, "run_id");
   const projectId = idIn(record, "session_id");
+  if (record.agent_id !== undefined && record.agent_id !== null)
+    throw new RefusedPart("agent_id is not served here: name the project with session_id instead.");
   if (runId === null && projectId === null)
     throw new RefusedPart("run_id (or session_id) is missing: what the feedback is on.");
   return {
@@ -30,13 +32,20 @@ export function readFeedback(
     comment: readComment(record.comment),
     correction: jsonText(record.correction),
     feedback_source: record.feedback_source ?? null,
-    feedback_config: record.feedback_config ?? null,
+    // The JavaScript client writes its name as it is written there.
+    feedback_config: record.feedback_config ?? record.feedbackConfig ?? null,
     comparative_experiment_id: idIn(record, "comparative_experiment_id"),
     feedback_group_id: idIn(record, "feedback_group_id"),
-    extra: record.extra ?? null,
+    extra: extraOf(record),
     created_at: readTime(record.created_at) ?? context.receivedAt,
     modified_at: readTime(record.modified_at) ?? context.receivedAt,
   };
+}
+
+/** An evaluator that failed says so beside its key; it is kept with what else is told of it. */
+function extraOf({ extra, error }: Record<string, unknown>): unknown {
+  if (error !== true) return extra ?? null;
+  return { ...(typeof extra === "object" ? extra : { extra }), error };
 }
 
 /** A yes or no counts as one or zero. */

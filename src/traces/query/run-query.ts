@@ -68,6 +68,24 @@ export function readCursor(text: string, loc: (string | number)[]): Cursor {
   return { startTime: found[1]!, id: found[2]! };
 }
 
+/** A run that is there, though not where the caller said. */
+export function notInPlace(runId: string, place: "project" | "trace"): AppError {
+  return new AppError({
+    code: "run.not_found",
+    kind: "not_found",
+    message: `Run ${runId} is not in the ${place} that was named with it. Name its own, or leave it out.`,
+  });
+}
+
+/** An answer without pages: half a trace must not look like a whole one. */
+export function traceTooLarge(traceId: string, instead: string): AppError {
+  return new AppError({
+    code: "trace.too_large",
+    kind: "too_large",
+    message: `Trace ${traceId} does not fit into one answer. Select fewer fields, or ${instead}.`,
+  });
+}
+
 export function runNotFound(runId: string): AppError {
   return new AppError({
     code: "run.not_found",

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import { AppError, invalidField } from "../../platform/errors.ts";
+import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import type { BoundedRead } from "./bounded-read.ts";
-import { type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
+import { type RunQuery, readCursor, runNotFound, traceTooLarge, writeCursor } from "./run-query.ts";
 import { jsonText } from "./run-query-routes.ts";
 import { time } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
@@ -97,7 +97,11 @@ export function runV2Routes(options: {
         tag,
         access: reads,
         params: z.object({ run_id: id }),
-        query: z.object({ project_id: id.optional(), selects, start_time: time.optional() }),
+        query: z.object({
+          project_id: id.optional(),
+          selects,
+          start_time: time.optional().describe("A hint; the run is found without it."),
+        }),
         responses: { 200: { description: "The run.", schema: runV2 } },
         errors: [404],
       },
@@ -146,20 +150,12 @@ export function runV2Routes(options: {
           filter: asked.filter ? parseFilter(asked.filter, ["query", "filter"]) : undefined,
         };
         const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, v2ColumnsOf(names)));
-        if (next) throw traceTooLarge(params.trace_id);
+        if (next)
+          throw traceTooLarge(params.trace_id, "page through it with POST /api/v2/runs/query and trace_id");
         return jsonText(`{"items":${writeV2Runs(rows, names)}}`);
       },
     ),
   ];
-}
-
-/** This answer has no pages, and half a trace must not look like a whole one. */
-function traceTooLarge(traceId: string): AppError {
-  return new AppError({
-    code: "trace.too_large",
-    kind: "too_large",
-    message: `Trace ${traceId} does not fit into one answer. Select fewer fields, or page through it with POST /api/v2/runs/query and trace_id.`,
-  });
 }
 
 function readV2Query(workspaceId: string, body: z.output<typeof queryBody>, now: Date): RunQuery {

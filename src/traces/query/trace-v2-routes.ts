@@ -99,7 +99,7 @@ export function traceV2Routes(options: {
         query: z.object({
           project_id: id.optional(),
           trace_id: id.optional(),
-          start_time: time.optional(),
+          start_time: time.optional().describe("A hint; the run is found without it."),
         }),
         responses: { 200: { description: "The address.", schema: z.object({ url: z.string() }) } },
         errors: [404],

@@ -8,7 +8,7 @@ import { example, toWire as exampleToWire } from "../datasets/example-routes.ts"
 import { page } from "../list-query.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
-import { runNotFound } from "../query/run-query.ts";
+import { runNotFound, traceTooLarge } from "../query/run-query.ts";
 import { jsonText } from "../query/run-query-routes.ts";
 import { runView } from "../query/run-query-schemas.ts";
 import { findTrace } from "../query/run-query-store.ts";
@@ -41,7 +41,7 @@ export function publicRoutes(options: {
       ids: only?.length ? only : undefined,
     };
     const found = await read((sql) => findTrace(sql, query, maxTrace, fields));
-    if (found.next) throw tooLarge();
+    if (found.next) throw traceTooLarge(share.target_id, "name the runs you want by id");
     if (found.rows.length === 0 && !query.ids) throw notShared();
     return { ...found, traceId: share.target_id };
   }
@@ -181,7 +181,10 @@ export function publicRoutes(options: {
         tag,
         access: open,
         params: params.extend({ run_id: id }),
-        query: z.object({ selects: queryList(z.string()).optional(), start_time: z.string().optional() }),
+        query: z.object({
+          selects: queryList(z.string()).optional(),
+          start_time: z.string().optional().describe("A hint; the run is found without it."),
+        }),
         responses: { 200: { description: "The run", schema: runV2 } },
         errors: [404],
       },
@@ -301,12 +304,4 @@ export function publicRoutes(options: {
       ),
     ),
   ];
-}
-
-function tooLarge(): AppError {
-  return new AppError({
-    code: "trace.too_large",
-    kind: "too_large",
-    message: "This trace does not fit into one answer. Name the runs you want by id, or select fewer fields.",
-  });
 }

@@ -4,7 +4,7 @@ import { json, noContent, type Route, route } from "../../platform/http/route.ts
 import { reads, writes } from "../access.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
-import { type RunField, runNotFound } from "../query/run-query.ts";
+import { notInPlace, type RunField, runNotFound } from "../query/run-query.ts";
 import { findRuns } from "../query/run-query-store.ts";
 import type { ShareService } from "./share-service.ts";
 
@@ -38,8 +38,8 @@ export function shareRoutes(options: {
   async function traceOf(workspaceId: string, runId: string, named: Named = {}): Promise<string> {
     const run = await find(workspaceId, runId);
     if (!run?.trace_id) throw runNotFound(runId);
-    if (named.session_id && named.session_id !== run.session_id) throw notThere(runId, "project");
-    if (named.trace_id && named.trace_id !== run.trace_id) throw notThere(runId, "trace");
+    if (named.session_id && named.session_id !== run.session_id) throw notInPlace(runId, "project");
+    if (named.trace_id && named.trace_id !== run.trace_id) throw notInPlace(runId, "trace");
     return run.trace_id;
   }
 
@@ -141,7 +141,7 @@ export function shareRoutes(options: {
         if (body?.session_id) {
           // One that is gone is in no project any more.
           const run = await find(caller.workspaceId, params.run_id);
-          if (run && run.session_id !== body.session_id) throw notThere(params.run_id, "project");
+          if (run && run.session_id !== body.session_id) throw notInPlace(params.run_id, "project");
         }
         await shares.unshare(caller.workspaceId, "trace", params.run_id);
         return noContent();
@@ -207,14 +207,6 @@ export function shareRoutes(options: {
       },
     ),
   ];
-}
-
-function notThere(runId: string, place: "project" | "trace"): AppError {
-  return new AppError({
-    code: "traces.run_not_found",
-    kind: "not_found",
-    message: `Run ${runId} is not in the ${place} that was named with it. Name its own, or leave it out.`,
-  });
 }
 
 function datasetNotShared(id: string): AppError {

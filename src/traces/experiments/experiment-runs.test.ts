@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTracesApp, samplePost, type TracesApp } from "../../../tests/support/traces-app.ts";
+
+let subject: TracesApp;
+beforeAll(async () => {
+  subject = await createTracesApp();
+});
+afterAll(() => subject.stop());
+
+type Answer = { status: number; body: unknown };
+const call = (method: string, path: string, body?: unknown) =>
+  subject.app.call(method, path, body === undefined ? {} : { body }) as Promise<Answer>;
+const made = async (path: string, body: unknown) => (await call("POST", path, body)).body as { id: string };
+
+/** Two experiments on one example, and two comparisons of them. */
+async function compared() {
+  const dataset = await made("/api/v1/datasets", { name: randomUUID() });
+  const example = await made("/api/v1/examples", { dataset_id: dataset.id, inputs: { q: 1 } });
+  const experiments: { id: string; run: string }[] = [];
+  for (const name of [randomUUID(), randomUUID()]) {
+    const { id } = await made("/api/v1/sessions", { name, reference_dataset_id: dataset.id });
+    const post = samplePost({
+      session_name: name,
+      reference_example_id: example.id,
+      inputs: { long: "x".repeat(2_000) },
+      outputs: { answer: "y".repeat(2_000) },
+    });
+    await call("POST", "/api/v1/runs", post);
+    experiments.push({ id, run: post.id });
+  }
+  const experiment_ids = experiments.map(({ id }) => id);
+  const [one, other] = [
+    await made("/api/v1/datasets/comparative", { name: "one", experiment_ids }),
+    await made("/api/v1/datasets/comparative", { name: "other", experiment_ids }),
+  ];
+  return { datasetId: dataset.id, experiments, experiment_ids, one, other };
+}
+
+type Shown = { runs: { id: string; inputs?: unknown; inputs_preview?: string; feedback_stats: object }[] };
+
+test("previews are the beginnings of what a run holds", async () => {
+  const { datasetId, experiment_ids } = await compared();
+  const asked = { session_ids: experiment_ids, preview: true };
+  const [shown] = (await call("POST", `/api/v1/datasets/${datasetId}/runs`, asked)).body as Shown[];
+  expect(shown!.runs).toHaveLength(2);
+  for (const run of shown!.runs) {
+    expect(run).not.toHaveProperty("inputs");
+    expect(run).not.toHaveProperty("outputs");
+    expect(run.inputs_preview).toMatch(/^\{"long":\s?"x{100,241}$/);
+    expect(run).toMatchObject({ outputs_preview: expect.stringContaining("yyy"), name: "root" });
+  }
+  const whole = await call("POST", `/api/v1/datasets/${datasetId}/runs`, { session_ids: experiment_ids });
+  expect((whole.body as Shown[])[0]!.runs[0]!.inputs).toEqual({ long: "x".repeat(2_000) });
+});
+
+test("a comparison leaves out the feedback that was given in others", async () => {
+  const { datasetId, experiments, experiment_ids, one, other } = await compared();
+  const run_id = experiments[0]!.run;
+  for (const [score, comparison] of [
+    [1, one.id],
+    [0, other.id],
+  ] as const)
+    await call("POST", "/api/v1/feedback", {
+      run_id,
+      key: "better",
+      score,
+      comparative_experiment_id: comparison,
+    });
+  await call("POST", "/api/v1/feedback", { run_id, key: "tone", value: "calm" });
+  const statsIn = async (comparison: string | undefined) => {
+    const asked = {
+      experiment_ids,
+      comparative_experiment_id: comparison,
+      selects: ["ID", "FEEDBACK_STATS"],
+    };
+    const answer = await call("POST", `/api/v2/datasets/${datasetId}/experiment-runs`, asked);
+    const { items } = answer.body as { items: Shown[] };
+    return items[0]!.runs.find((run) => run.id === run_id)!.feedback_stats;
+  };
+  const tone = { n: 1, avg: null, values: { calm: 1 } };
+  expect(await statsIn(undefined)).toEqual({ better: { n: 2, avg: 0.5, values: {} }, tone });
+  expect(await statsIn(one.id)).toEqual({ better: { n: 1, avg: 1, values: {} }, tone });
+  expect(await statsIn(other.id)).toEqual({ better: { n: 1, avg: 0, values: {} }, tone });
+});
+
+test("404 for a comparison that is not of this dataset, 422 for experiments it does not compare", async () => {
+  const [mine, others] = [await compared(), await compared()];
+  const ask = (comparison: string, session_ids: string[]) =>
+    call("POST", `/api/v1/datasets/${mine.datasetId}/runs`, {
+      session_ids,
+      comparative_experiment_id: comparison,
+    });
+  expect((await ask(randomUUID(), mine.experiment_ids)).status).toBe(404);
+  expect((await ask(others.one.id, mine.experiment_ids)).status).toBe(404);
+  const stranger = await ask(mine.one.id, others.experiment_ids);
+  expect([stranger.status, JSON.stringify(stranger.body)]).toEqual([
+    422,
+    expect.stringContaining("is not part of this comparison"),
+  ]);
+});
