@@ -106,28 +106,6 @@ describe("200", () => {
     expect((await list("status=READY")).resources).toEqual([]);
   });
 
-  it("lists what a listener starts, or what is started here", async () => {
-    const listener = await plane.call<{ id: string }>("POST", "/v2/listeners", {
-      ...{ compute_type: "k8s", compute_id: "another-cluster", compute_config: {} },
-    });
-    const source_config = { repo_url: "http://127.0.0.1:9/x.git", listener_id: listener.body.id };
-    const { body: remote } = await post(unreachable("reconciled-remote", { source_config }));
-    const { body: local } = await post(unreachable("reconciled-local"));
-    const ids = async (path: string) =>
-      (await plane.call<{ resources: { id: string }[] }>("GET", path)).body.resources.map(({ id }) => id);
-    const found = (asked: string) =>
-      ids(`/v2/deployments?name_contains=reconciled&remote_reconciled=${asked}`);
-    expect([await found("true"), await found("false")]).toEqual([[remote.id], [local.id]]);
-    for (const { id, isRemote } of [
-      { id: remote.id, isRemote: true },
-      { id: local.id, isRemote: false },
-    ]) {
-      const revisions = (asked: boolean) => ids(`/v2/deployments/${id}/revisions?remote_reconciled=${asked}`);
-      expect([(await revisions(isRemote)).length, await revisions(!isRemote)]).toEqual([1, []]);
-    }
-    await plane.call("DELETE", `/v2/listeners/${listener.body.id}`);
-  });
-
   it("changes what needs no revision without one, and secrets with one", async () => {
     const { body } = await post(unreachable("changes"));
     const path = `/v2/deployments/${body.id}`;
