@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { invalidParams } from "../json-rpc/json-rpc.ts";
-
-const record = z.record(z.string(), z.unknown());
+import { invalidParams, isObject } from "../json-rpc/json-rpc.ts";
+import { taskStates } from "./a2a-task.ts";
 
 const filePart = z.looseObject({
   kind: z.literal("file"),
@@ -17,17 +16,20 @@ const filePart = z.looseObject({
 
 const part = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("text"), text: z.string() }),
-  z.looseObject({ kind: z.literal("data"), data: record }),
+  z.looseObject({ kind: z.literal("data"), data: z.unknown() }),
   filePart,
 ]);
 export type A2aPart = z.output<typeof part>;
+
+export const contextId = z.uuid("must be a uuid: it names a thread");
+export const taskId = z.uuid("must be a uuid: it names a run");
 
 export const a2aMessage = z.looseObject({
   kind: z.literal("message").nullish(),
   role: z.enum(["user", "agent"]),
   messageId: z.string().nullish(),
-  contextId: z.uuid("must be a uuid: it names a thread").nullish(),
-  taskId: z.uuid("must be a uuid: it names a run").nullish(),
+  contextId: contextId.nullish(),
+  taskId: taskId.nullish(),
   parts: z.array(part).min(1),
 });
 export type A2aMessage = z.output<typeof a2aMessage>;
@@ -37,7 +39,11 @@ const historyLength = z.int().min(0).max(10);
 export const sendParams = z.looseObject({
   message: a2aMessage,
   configuration: z
-    .looseObject({ blocking: z.boolean().nullish(), historyLength: historyLength.nullish() })
+    .looseObject({
+      blocking: z.boolean().nullish(),
+      historyLength: historyLength.nullish(),
+      pushNotificationConfig: z.unknown().optional(),
+    })
     .nullish(),
 });
 export type SendParams = z.output<typeof sendParams>;
@@ -48,6 +54,17 @@ export const taskParams = z.looseObject({
   historyLength: historyLength.nullish(),
 });
 export type TaskParams = z.output<typeof taskParams>;
+
+export const listParams = z.object({
+  contextId: contextId.nullable(),
+  state: z.enum(taskStates).nullable(),
+  pageSize: z.int(),
+  pageToken: z.string().nullable(),
+  historyLength: z.int().min(0),
+  updatedAfter: z.string().nullable(),
+  includeArtifacts: z.boolean(),
+});
+export type ListParams = z.output<typeof listParams>;
 
 /** The input of a run: data parts are its fields, text and files a message in `messages`. */
 export function toRunInput(message: A2aMessage, takesMessages: boolean): Record<string, unknown> {
@@ -67,7 +84,9 @@ export function toRunInput(message: A2aMessage, takesMessages: boolean): Record<
 /** What an interrupted run goes on with: the data when there is some, otherwise the text. */
 export function toResumeValue(message: A2aMessage): unknown {
   const text = textOf(message.parts);
-  if (!message.parts.some((each) => each.kind === "data")) return text;
+  const given = message.parts.flatMap((each) => (each.kind === "data" ? [each.data] : []));
+  if (given.length === 0) return text;
+  if (given.length === 1 && text === "") return given[0];
   const data = dataOf(message.parts);
   return text === "" ? data : { text, ...data };
 }
@@ -77,7 +96,10 @@ function textOf(parts: readonly A2aPart[]): string {
 }
 
 function dataOf(parts: readonly A2aPart[]): Record<string, unknown> {
-  return Object.assign({}, ...parts.map((each) => (each.kind === "data" ? each.data : {})));
+  const given = parts.flatMap((each) => (each.kind === "data" ? [each.data] : []));
+  if (!given.every(isObject))
+    throw invalidParams("Invalid params: a data part holds fields: it must be an object.");
+  return Object.assign({}, ...given);
 }
 
 /** Plain text where that is all there is; undefined when there is neither text nor file. */

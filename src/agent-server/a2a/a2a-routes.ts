@@ -1,31 +1,30 @@
 import { z } from "zod";
+import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import {
   methodNotFound,
   type RpcRequest,
+  type RpcResponse,
   readMessage,
   readParams,
   rpcCodes,
   rpcResponse,
+  rpcResult,
 } from "../json-rpc/json-rpc.ts";
-import {
-  accepts,
-  allows,
-  answerRequest,
-  describeFailure,
-  readRpcBody,
-  refuse,
-} from "../json-rpc/rpc-exchange.ts";
+import { accepts, allows, describeFailure, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
 import type { Run } from "../runs/run.ts";
 import type { RunAnswers } from "../runs/run-responses.ts";
 import type { RunService } from "../runs/run-service.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
-import { sendParams, taskParams } from "./a2a-message.ts";
+import { chooseDialect, type Dialect, type Operation, versionHeader } from "./a2a-dialect.ts";
+import type { SendParams } from "./a2a-message.ts";
 import type { A2aCaller, A2aService } from "./a2a-service.ts";
 import { taskFrames } from "./a2a-stream.ts";
-import { toTask } from "./a2a-task.ts";
+import { isTerminal, taskStateOf, toTask } from "./a2a-task.ts";
+import { a2aV1 } from "./a2a-v1.ts";
+import { a2aV03 } from "./a2a-v03.ts";
 
 export type A2aRoutesOptions = {
   a2a: A2aService;
@@ -35,8 +34,9 @@ export type A2aRoutesOptions = {
 } & Pick<RunAnswers, "callerOf">;
 
 const tag = "A2A";
-const streaming = ["message/stream", "tasks/resubscribe"];
-const methods = ["message/send", "message/stream", "tasks/get", "tasks/cancel", "tasks/resubscribe"];
+/** The first is spoken with who does not say. */
+const dialects = [a2aV03, a2aV1] as const;
+const methods = dialects.flatMap((dialect) => Object.keys(dialect.methods));
 const card = z.looseObject({ protocolVersion: z.string(), name: z.string(), url: z.string() });
 
 /** Assistants as agents of the Agent2Agent protocol. */
@@ -63,7 +63,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         path: "/a2a/{assistant_id}",
         operationId: "postA2a",
         summary: "Agent2Agent: one JSON-RPC request to an assistant",
-        description: `${methods.join(", ")}. The streaming ones answer with server-sent events of JSON-RPC answers.`,
+        description: `Versions 0.3 and 1.0, as ${versionHeader} says; 0.3 without it. ${methods.join(", ")}. The streaming ones answer with server-sent events of JSON-RPC answers.`,
         tag,
         access: { kind: "agent", role: "editor", scope: "runs" },
         params: z.object({ assistant_id: z.string().min(1) }),
@@ -84,44 +84,105 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         if (message.kind !== "request") return refuse("Every request needs an `id`: it is answered.");
         const { request } = message;
         const from: A2aCaller = { caller, assistant, origin: options.callerOf(caller, headers) };
-        if (streaming.includes(request.method)) {
+        const asked = readVersion(c.req.raw, request, options.logger);
+        if ("refusal" in asked) return asked.refusal;
+        const { dialect } = asked;
+        const operation = dialect.methods[request.method];
+        if (operation === "stream" || operation === "subscribe") {
           if (!accepts(headers, "text/event-stream")) {
             return refuse(`${request.method} answers with a stream: Accept must name text/event-stream.`);
           }
-          return streamTask(options, from, request, c.get("shutdown"));
+          return streamTask(options, from, { dialect, operation, request }, c.get("shutdown"));
         }
         if (!allows(headers, "application/json")) {
           return refuse(`${request.method} answers with JSON: Accept must allow application/json.`);
         }
-        return json(
-          200,
-          await answerRequest(request, options.logger, (each) => handle(a2a, from, each, signal)),
-        );
+        return json(200, await answer(options, from, { dialect, operation, request }, signal));
       },
     ),
   ];
 }
 
+type Asked = { dialect: Dialect; operation: Operation | undefined; request: RpcRequest };
+
+/** A version that is not spoken is an answer like any other. */
+function readVersion(
+  { headers, url }: Request,
+  { id, method }: RpcRequest,
+  logger: Logger,
+): { dialect: Dialect } | { refusal: Response } {
+  try {
+    const version = headers.get(versionHeader) ?? new URL(url).searchParams.get(versionHeader);
+    return { dialect: chooseDialect(dialects, version, method) };
+  } catch (error) {
+    const failure = a2aV1.error(describeFailure(error, logger, method), error);
+    return { refusal: json(200, { jsonrpc: "2.0", id, error: failure }) };
+  }
+}
+
+async function answer(
+  { a2a, logger }: A2aRoutesOptions,
+  from: A2aCaller,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<RpcResponse> {
+  const { dialect, request } = asked;
+  try {
+    return rpcResult(request.id, await handle(a2a, from, asked, signal));
+  } catch (error) {
+    const failure = describeFailure(error, logger, request.method);
+    return { jsonrpc: "2.0", id: request.id, error: dialect.error(failure, error) };
+  }
+}
+
 async function handle(
   a2a: A2aService,
   from: A2aCaller,
-  { method, params }: RpcRequest,
+  { dialect, operation, request }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  switch (method) {
-    case "message/send": {
-      const send = readParams(sendParams, params);
+  const { method, params } = request;
+  switch (operation) {
+    case "send": {
+      const send = readSend(dialect, params);
       const started = await a2a.start(from, send, ["values"]);
       if (send.configuration?.blocking !== false) await a2a.finish(started, signal);
-      return toTask(await a2a.find(from, started.taskId), send.configuration?.historyLength ?? 0);
+      const found = await a2a.find(from, started.taskId);
+      return dialect.sent(toTask(found, send.configuration?.historyLength ?? 0));
     }
-    case "tasks/get":
-      return a2a.task(from, readParams(taskParams, params));
-    case "tasks/cancel":
-      return a2a.cancel(from, readParams(taskParams, params), signal);
+    case "get":
+      return dialect.task(await a2a.task(from, readParams(dialect.taskParams, params)));
+    case "list": {
+      const { tasks, ...page } = await a2a.list(from, readParams(dialect.listParams, params));
+      return { tasks: tasks.map(dialect.task), ...page };
+    }
+    case "cancel":
+      return dialect.task(await a2a.cancel(from, readParams(dialect.taskParams, params), signal));
+    case "push":
+      throw pushNotSupported();
+    case "extendedCard":
+      throw unsupported("This agent has one card for everybody.");
     default:
-      throw methodNotFound(method, methods);
+      throw methodNotFound(method, Object.keys(dialect.methods));
   }
+}
+
+function readSend(dialect: Dialect, params: unknown): SendParams {
+  const send = readParams(dialect.sendParams, params);
+  if (send.configuration?.pushNotificationConfig) throw pushNotSupported();
+  return send;
+}
+
+function pushNotSupported(): AppError {
+  return new AppError({
+    code: "a2a.push_not_supported",
+    kind: "invalid",
+    message: "This agent sends no push notifications. Stream the task, or ask for it again.",
+  });
+}
+
+function unsupported(message: string): AppError {
+  return new AppError({ code: "a2a.unsupported", kind: "invalid", message });
 }
 
 type Followed = { taskId: string; run: Run; afterSeq: number };
@@ -130,17 +191,17 @@ type Followed = { taskId: string; run: Run; afterSeq: number };
 async function streamTask(
   options: A2aRoutesOptions,
   from: A2aCaller,
-  request: RpcRequest,
+  { dialect, operation, request }: Asked,
   shutdown: AbortSignal,
 ): Promise<Response> {
   const { a2a, runs, feed, logger } = options;
   let followed: Followed;
   try {
-    followed = await (request.method === "message/stream"
-      ? begin(a2a, from, request)
-      : rejoin(options, from, request));
+    followed = await (operation === "stream"
+      ? begin(a2a, from, readSend(dialect, request.params))
+      : rejoin(options, from, dialect, request));
   } catch (error) {
-    const failure = describeFailure(error, logger, request.method);
+    const failure = dialect.error(describeFailure(error, logger, request.method), error);
     return json(200, { jsonrpc: "2.0", id: request.id, error: failure });
   }
   const { taskId, run } = followed;
@@ -149,6 +210,7 @@ async function streamTask(
       taskFrames(
         {
           ...followed,
+          dialect,
           rpcId: request.id,
           feed,
           logger,
@@ -161,8 +223,8 @@ async function streamTask(
   );
 }
 
-async function begin(a2a: A2aService, from: A2aCaller, { params }: RpcRequest): Promise<Followed> {
-  const { taskId, created } = await a2a.start(from, readParams(sendParams, params), ["messages-tuple"]);
+async function begin(a2a: A2aService, from: A2aCaller, send: SendParams): Promise<Followed> {
+  const { taskId, created } = await a2a.start(from, send, ["messages-tuple"]);
   return { taskId, run: created.run, afterSeq: created.afterSeq };
 }
 
@@ -170,9 +232,17 @@ async function begin(a2a: A2aService, from: A2aCaller, { params }: RpcRequest): 
 async function rejoin(
   { a2a, runs }: A2aRoutesOptions,
   from: A2aCaller,
+  dialect: Dialect,
   { params }: RpcRequest,
 ): Promise<Followed> {
-  const { id, contextId } = readParams(taskParams, params);
-  const { taskId, run } = await a2a.find(from, id, contextId);
+  const { id, contextId } = readParams(dialect.taskParams, params);
+  const found = await a2a.find(from, id, contextId);
+  const state = taskStateOf(found);
+  if (!dialect.tellsPastTasks && isTerminal(state)) {
+    throw unsupported(
+      `Task ${found.taskId} is ${state}: there is nothing to subscribe to. Ask for the task.`,
+    );
+  }
+  const { taskId, run } = found;
   return { taskId, run: await runs.find(from.caller.workspaceId, run.run_id), afterSeq: 0 };
 }

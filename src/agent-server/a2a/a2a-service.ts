@@ -6,7 +6,6 @@ import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Assistant } from "../assistants/assistant.ts";
 import type { AssistantService } from "../assistants/assistant-service.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { invalidParams } from "../json-rpc/json-rpc.ts";
 import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
 import { isActive, type Run, type StreamMode } from "../runs/run.ts";
 import type { RunRequest } from "../runs/run-request.ts";
@@ -15,12 +14,13 @@ import type { CreatedRun, RunService } from "../runs/run-service.ts";
 import type { StateService } from "../threads/state-service.ts";
 import {
   type A2aMessage,
+  type ListParams,
   type SendParams,
   type TaskParams,
   toResumeValue,
   toRunInput,
 } from "./a2a-message.ts";
-import { findTaskRun, taskKey } from "./a2a-store.ts";
+import { findTaskRun, listTaskRuns, taskKey, taskMark } from "./a2a-store.ts";
 import { type Task, type TaskRun, taskStateOf, toTask } from "./a2a-task.ts";
 import { toAgentCard } from "./agent-card.ts";
 
@@ -43,6 +43,8 @@ export type A2aCaller = {
 };
 
 export type StartedTask = { taskId: string; created: CreatedRun };
+
+export type TaskList = { tasks: Task[]; nextPageToken: string; pageSize: number; totalSize: number };
 
 const defaultHistory = 10;
 
@@ -76,7 +78,8 @@ export class A2aService {
     if (message.taskId) return this.#resume(from, message.taskId, message, modes);
     const input = toRunInput(message, await this.#takesMessages(graph_id));
     const threadId = message.contextId?.toLowerCase() ?? newId();
-    const body = { assistant_id, input, stream_mode: modes, if_not_exists: "create" };
+    const metadata = { [taskMark]: true };
+    const body = { assistant_id, input, metadata, stream_mode: modes, if_not_exists: "create" };
     const created = await this.#create(from, threadId, body);
     return { taskId: created.run.run_id, created };
   }
@@ -88,7 +91,7 @@ export class A2aService {
       const created = await this.#create(from, run.thread_id, {
         assistant_id: from.assistant.assistant_id,
         command: { resume: toResumeValue(message) },
-        metadata: { [taskKey]: taskId },
+        metadata: { [taskMark]: true, [taskKey]: taskId },
         multitask_strategy: "reject",
         stream_mode: modes,
       });
@@ -105,6 +108,26 @@ export class A2aService {
   async task(from: A2aCaller, params: TaskParams): Promise<Task> {
     const found = await this.find(from, params.id, params.contextId);
     return toTask(found, params.historyLength ?? defaultHistory);
+  }
+
+  /** Tasks of the assistant that other agents began, those something last happened to first. */
+  async list(from: A2aCaller, params: ListParams): Promise<TaskList> {
+    const { database, permits } = this.#options;
+    const { workspaceId } = from.caller;
+    const condition = await permits.threadCondition(from.caller);
+    const page = await listTaskRuns(database.sql, {
+      workspaceId,
+      assistantId: from.assistant.assistant_id,
+      threadCondition: condition,
+      ...params,
+    });
+    const tasks: Task[] = [];
+    for (const taskId of page.taskIds) {
+      const found = await this.find(from, taskId);
+      const { artifacts, ...task } = toTask(found, params.historyLength);
+      tasks.push(params.includeArtifacts ? { ...task, artifacts: artifacts ?? [] } : task);
+    }
+    return { tasks, nextPageToken: page.next, pageSize: params.pageSize, totalSize: page.total };
   }
 
   async cancel(from: A2aCaller, params: TaskParams, signal: AbortSignal): Promise<Task> {
@@ -151,9 +174,11 @@ export class A2aService {
     const found = await this.find(from, taskId, contextId);
     const state = taskStateOf(found);
     if (state === "input-required") return found;
-    throw invalidParams(
-      `Task ${found.taskId} is ${state} and takes no message. Leave out taskId to begin another task in its context.`,
-    );
+    throw new AppError({
+      code: "a2a.task_takes_no_message",
+      kind: "invalid",
+      message: `Task ${found.taskId} is ${state} and takes no message. Leave out taskId to begin another task in its context.`,
+    });
   }
 
   #create(from: A2aCaller, threadId: string, body: Record<string, unknown>): Promise<CreatedRun> {

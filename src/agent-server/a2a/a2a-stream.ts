@@ -5,6 +5,7 @@ import { describeFailure } from "../json-rpc/rpc-exchange.ts";
 import { isActive, type Run } from "../runs/run.ts";
 import { runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
+import type { Dialect } from "./a2a-dialect.ts";
 import {
   agentMessage,
   type TaskRun,
@@ -12,14 +13,16 @@ import {
   textOfContent,
   toArtifact,
   toStatus,
+  toTask,
 } from "./a2a-task.ts";
 
 export type TaskStreamOptions = {
+  dialect: Dialect;
   /** The request that every event answers. */
   rpcId: RpcId;
   taskId: string;
   run: Run;
-  /** Events of the run come after this number. */
+  /** Events of the run come after this place in its thread's log. */
   afterSeq: number;
   feed: ThreadFeed;
   logger: Logger;
@@ -39,8 +42,9 @@ export async function* taskFrames(
     data: JSON.stringify(rpcResult(options.rpcId, result)),
   });
   const ids = { taskId, contextId: run.thread_id };
+  const { dialect } = options;
   const status = (value: TaskStatus, final: boolean) =>
-    frame({ kind: "status-update", ...ids, status: value, final });
+    frame(dialect.status({ ...ids, status: value, final }));
   const source = {
     feed,
     threadId: run.thread_id,
@@ -53,7 +57,8 @@ export async function* taskFrames(
   };
   try {
     if (isActive(run.status)) {
-      yield [status(toStatus({ taskId, run, isNewest: true, values: {}, interrupts: [] }), false)];
+      const begun: TaskRun = { taskId, run, isNewest: true, values: {}, interrupts: [] };
+      yield [dialect.startsWithTask ? frame(dialect.sent(toTask(begun, 0))) : status(toStatus(begun), false)];
       for await (const page of runFrames(source)) {
         const said = page.flatMap((each) => (each instanceof Uint8Array ? [] : spokenIn(each)));
         if (said.length === 0) continue;
@@ -66,13 +71,11 @@ export async function* taskFrames(
     if (signal.aborted) return;
     const ended = await options.find();
     const artifact = toArtifact(ended);
-    const made = artifact
-      ? [frame({ kind: "artifact-update", ...ids, artifact, append: false, lastChunk: true })]
-      : [];
+    const made = artifact ? [frame(dialect.artifact({ ...ids, artifact }))] : [];
     yield [...made, status(toStatus(ended), true)];
   } catch (error) {
     const failure = describeFailure(error, options.logger, "message/stream");
-    const answer = { jsonrpc: "2.0", id: options.rpcId, error: failure };
+    const answer = { jsonrpc: "2.0", id: options.rpcId, error: dialect.error(failure, error) };
     yield [{ event: "message", data: JSON.stringify(answer) }];
   }
 }

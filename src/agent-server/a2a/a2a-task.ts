@@ -12,6 +12,11 @@ export const taskStates = [
 ] as const;
 export type TaskState = (typeof taskStates)[number];
 
+/** Nothing can happen to it any more. */
+export function isTerminal(state: TaskState): boolean {
+  return state !== "submitted" && state !== "working" && state !== "input-required";
+}
+
 export type Part = { kind: "text"; text: string } | { kind: "data"; data: Record<string, unknown> };
 export type Message = {
   kind: "message";

@@ -17,8 +17,19 @@ export function toAgentCard(
     description,
     url: details.url,
     preferredTransport: "JSONRPC",
+    // Clients of 1.0 look here, those of 0.3 above; each passes over what is the other's.
+    supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
+      url: details.url,
+      protocolBinding: "JSONRPC",
+      protocolVersion,
+    })),
     version: String(assistant.version),
-    capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false },
+    capabilities: {
+      streaming: true,
+      pushNotifications: false,
+      stateTransitionHistory: false,
+      extendedAgentCard: false,
+    },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
     skills: [
@@ -31,7 +42,14 @@ export function toAgentCard(
         outputModes,
       },
     ],
-    securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-Api-Key" } },
+    securitySchemes: {
+      apiKey: {
+        type: "apiKey",
+        in: "header",
+        name: "X-Api-Key",
+        apiKeySecurityScheme: { location: "header", name: "X-Api-Key" },
+      },
+    },
     supportsAuthenticatedExtendedCard: false,
   };
 }

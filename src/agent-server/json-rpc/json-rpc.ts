@@ -92,6 +92,9 @@ const codesByError: Readonly<Record<string, number>> = {
   "rpc.method_not_found": rpcCodes.methodNotFound,
   "a2a.task_not_found": -32001,
   "a2a.task_not_cancelable": -32002,
+  "a2a.push_not_supported": -32003,
+  "a2a.unsupported": -32004,
+  "a2a.version_not_supported": -32009,
 };
 
 /** Undefined for what the caller must not see. */

@@ -28,6 +28,12 @@ export class RpcPermits {
     return metadataCondition(await this.#options.guard?.check(caller, "assistants", "search", value));
   }
 
+  /** The same for threads. */
+  async threadCondition(caller: Caller): Promise<RawBuilder<unknown> | undefined> {
+    const value = { metadata: {}, limit: 1000, offset: 0 };
+    return metadataCondition(await this.#options.guard?.check(caller, "threads", "search", value));
+  }
+
   async readAssistant(caller: Caller, assistantId: string): Promise<void> {
     const filter = await this.#options.guard?.check(caller, "assistants", "read", {
       assistant_id: assistantId,

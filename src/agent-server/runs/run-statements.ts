@@ -240,7 +240,8 @@ export const finishRuns: Statement = {
         $15::bigint[]) as last(run_id, seq, family, name, namespace, data, number)
     ), done as (
       update runs r set status = q.status, error_json = q.error_json, ended_at = now(), updated_at = now(),
-        lease_owner = null, lease_expires_at = null, cancel_action = null
+        lease_owner = null, lease_expires_at = null,
+        cancel_action = case when q.status = 'interrupted' then r.cancel_action end
       from q where r.run_id = q.run_id and r.attempt = q.attempt and coalesce(r.status) = 'running'
       returning r.run_id, r.thread_id
     ), waiting as (
