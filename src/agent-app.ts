@@ -5,6 +5,7 @@ import { createProjectAuthenticator } from "./agent-server/auth/project-authenti
 import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
 import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
+import { createTypeSchemas } from "./agent-server/graphs/type-schemas.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
 import { withProjectApp } from "./agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
@@ -209,8 +210,12 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
       sweepLimit: ttl?.sweep_limit ?? undefined,
       storeIndex,
       storeTtl: readStoreTtl(file),
+<<<<<<< HEAD
       ui: uiOf(project, logger),
       mountPrefix: prefix,
+=======
+      typeSchemas: createTypeSchemas(project.config.directory),
+>>>>>>> 976d08a (Tell the config of annotated graphs from their types, when first asked for and within a limit)
     },
   });
   const recurring = [pruneJob({ database, clock }), ...agentServer.recurring];

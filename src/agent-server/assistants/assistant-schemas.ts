@@ -100,7 +100,13 @@ const schemaShape = {
   context_schema: jsonObject.nullable(),
 };
 export const subgraphSchemas = z.record(z.string(), z.object(schemaShape).meta({ id: "SubgraphSchemas" }));
-export const graphSchemas = z.object({ graph_id: z.string(), ...schemaShape }).meta({ id: "GraphSchemas" });
+export const graphSchemas = z
+  .object({
+    graph_id: z.string(),
+    ...schemaShape,
+    problem: z.string().optional().describe("Why the types of the source are not in the schemas."),
+  })
+  .meta({ id: "GraphSchemas" });
 
 export const graphDrawing = z
   .object({

@@ -6,7 +6,7 @@ import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/graph
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import type { GraphSchemas } from "../graphs/graph-schemas.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
-import type { SchemaCatalog } from "../graphs/schema-catalog.ts";
+import type { CatalogSchemas, SchemaCatalog } from "../graphs/schema-catalog.ts";
 import type { RunService } from "../runs/run-service.ts";
 import {
   type Assistant,
@@ -36,7 +36,7 @@ import {
 export type AssistantServiceOptions = {
   database: Database;
   graphs: GraphRegistry;
-  schemas: Pick<SchemaCatalog, "get">;
+  schemas: Pick<SchemaCatalog, "get" | "atRunTime">;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
   runs: Pick<RunService, "cancelMany" | "waitForEnd">;
@@ -168,16 +168,21 @@ export class AssistantService {
     return drawGraph(graph, xray);
   }
 
-  /** From the catalogue, which works a graph's schemas out once. */
-  async schemas(workspaceId: string, id: string): Promise<{ graph_id: string } & GraphSchemas> {
+  /** From the catalogue, which works a graph's schemas out once; with the types of its source. */
+  async schemas(workspaceId: string, id: string): Promise<{ graph_id: string } & CatalogSchemas> {
     const { graph_id } = await this.get(workspaceId, id);
-    return { graph_id, ...(await this.schemasOfGraph(graph_id)) };
+    return { graph_id, ...(await this.#fromCatalog(graph_id, "get")) };
   }
 
-  async schemasOfGraph(graphId: string): Promise<GraphSchemas> {
+  /** What the running graph tells, at hand at once. */
+  schemasOfGraph(graphId: string): Promise<GraphSchemas> {
+    return this.#fromCatalog(graphId, "atRunTime");
+  }
+
+  async #fromCatalog(graphId: string, how: "get" | "atRunTime"): Promise<CatalogSchemas> {
     // Fails here, with a sentence, when the graph is unknown or could not be loaded.
     this.#options.graphs.get(graphId);
-    const schemas = await this.#options.schemas.get(graphId);
+    const schemas = await this.#options.schemas[how](graphId);
     if (!schemas) throw new Error(`The schema catalogue does not know graph ${graphId}.`);
     return schemas;
   }

@@ -14,7 +14,7 @@ export type AssistantsOptions = Omit<AssistantServiceOptions, "schemas"> & {
 export type Assistants = {
   service: AssistantService;
   routes: Route[];
-  /** Works out the schemas of all graphs, so that no request has to wait for it. Never rejects. */
+  /** Reads the schemas the running graphs tell, so that no request has to wait for them. Never rejects. */
   warm(): Promise<void>;
 };
 

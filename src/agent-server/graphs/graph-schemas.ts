@@ -115,10 +115,13 @@ function isZodObject(value: unknown): value is ZodObjectLike {
   return "shape" in value && "pick" in value && typeof value.pick === "function";
 }
 
-/** Whether some state field has a name but no full type. */
-export function hasUntypedFields(schemas: GraphSchemas): boolean {
+/**
+ * Whether the running graph tells all there is to tell: a type for every field of the state, and a config. A config
+ * declared with annotations leaves no trace in it.
+ */
+export function isFullyTyped(schemas: GraphSchemas): boolean {
   const properties = schemas.state_schema?.properties as Record<string, JsonSchema> | undefined;
-  return Object.values(properties ?? {}).some(isUntyped);
+  return schemas.config_schema !== null && !Object.values(properties ?? {}).some(isUntyped);
 }
 
 function isUntyped(field: JsonSchema): boolean {

@@ -1,13 +1,21 @@
-import { type GraphSchemas, hasUntypedFields, readGraphSchemas } from "./graph-schemas.ts";
+import { type GraphSchemas, isFullyTyped, readGraphSchemas } from "./graph-schemas.ts";
 import type { LoadedGraph } from "./loaded-graph.ts";
 
-/** Better schemas from the source's types, where the running graph cannot tell; undefined when there are none. */
+/**
+ * Better schemas from the source's types, where the running graph cannot tell; undefined when there are none. Rejects,
+ * with the reason, when they could not be read.
+ */
 export type TypeSchemas = (graph: LoadedGraph, atRunTime: GraphSchemas) => Promise<GraphSchemas | undefined>;
 
+/** `problem`: why the types are missing in them. */
+export type CatalogSchemas = GraphSchemas & { problem?: string };
+
 export type SchemaCatalog = {
-  /** The schemas of a graph; worked out once, by `warm` or by whoever asks first. */
-  get(graphId: string): Promise<GraphSchemas | undefined>;
-  /** Works out all of them, one after the other; called after the start so that no request waits for it. */
+  /** The schemas of a graph, with its types; worked out by whoever asks first. */
+  get(graphId: string): Promise<CatalogSchemas | undefined>;
+  /** What the running graph itself tells: at hand at once, with names rather than types where it has annotations. */
+  atRunTime(graphId: string): Promise<GraphSchemas | undefined>;
+  /** Reads what the running graphs tell, one after the other; called after the start so that no request waits for it. */
   warm(): Promise<void>;
 };
 
@@ -16,6 +24,8 @@ export type SchemaCatalogOptions = {
   typeSchemas?: TypeSchemas;
   /** Told when schemas could not be read; what is known without is kept. */
   onProblem(graphId: string, error: unknown): void;
+  /** After this long types that could not be read are tried again. */
+  retryMs?: number;
 };
 
 const unknownSchemas: GraphSchemas = {
@@ -25,39 +35,58 @@ const unknownSchemas: GraphSchemas = {
   config_schema: null,
   context_schema: null,
 };
+const defaultRetryMs = 60_000;
 
-export function createSchemaCatalog({ graphs, typeSchemas, onProblem }: SchemaCatalogOptions): SchemaCatalog {
-  const known = new Map<string, Promise<GraphSchemas>>();
+export function createSchemaCatalog(options: SchemaCatalogOptions): SchemaCatalog {
+  const { graphs, typeSchemas, onProblem, retryMs = defaultRetryMs } = options;
+  const running = new Map<string, Promise<GraphSchemas>>();
+  const typed = new Map<string, Promise<CatalogSchemas>>();
 
-  async function read(graph: LoadedGraph): Promise<GraphSchemas> {
-    const atRunTime = await orElse(graph, unknownSchemas, async () =>
-      readGraphSchemas(await graph.resolve({}, "assistants.read"), graph.kit),
-    );
-    if (typeSchemas === undefined || !hasUntypedFields(atRunTime)) return atRunTime;
-    return orElse(graph, atRunTime, async () => (await typeSchemas(graph, atRunTime)) ?? atRunTime);
-  }
-
-  async function orElse(graph: LoadedGraph, fallback: GraphSchemas, attempt: () => Promise<GraphSchemas>) {
+  async function readRunning(graph: LoadedGraph): Promise<GraphSchemas> {
     try {
-      return await attempt();
+      return readGraphSchemas(await graph.resolve({}, "assistants.read"), graph.kit);
     } catch (error) {
       onProblem(graph.graphId, error);
-      return fallback;
+      return unknownSchemas;
     }
   }
 
-  async function get(graphId: string): Promise<GraphSchemas | undefined> {
-    const graph = graphs.get(graphId);
-    if (graph === undefined) return undefined;
-    const started = known.get(graphId) ?? read(graph);
-    known.set(graphId, started);
-    return started;
+  async function readTyped(graph: LoadedGraph): Promise<CatalogSchemas> {
+    const known = await once(running, graph, readRunning);
+    if (typeSchemas === undefined || isFullyTyped(known)) return known;
+    try {
+      return (await typeSchemas(graph, known)) ?? known;
+    } catch (error) {
+      onProblem(graph.graphId, error);
+      setTimeout(() => typed.delete(graph.graphId), retryMs).unref();
+      return { ...known, problem: error instanceof Error ? error.message : String(error) };
+    }
   }
 
   return {
-    get,
+    async get(graphId) {
+      const graph = graphs.get(graphId);
+      return graph && once(typed, graph, readTyped);
+    },
+    async atRunTime(graphId) {
+      const graph = graphs.get(graphId);
+      return graph && once(running, graph, readRunning);
+    },
     async warm() {
-      for (const graphId of graphs.keys()) await get(graphId);
+      for (const graph of graphs.values()) await once(running, graph, readRunning);
     },
   };
+}
+
+function once<T>(
+  begun: Map<string, Promise<T>>,
+  graph: LoadedGraph,
+  read: (graph: LoadedGraph) => Promise<T>,
+): Promise<T> {
+  let reading = begun.get(graph.graphId);
+  if (!reading) {
+    reading = read(graph);
+    begun.set(graph.graphId, reading);
+  }
+  return reading;
 }

@@ -3,6 +3,7 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type * as Compiler from "typescript/unstable/async";
 import type { JsonSchema } from "./channel-schemas.ts";
+import { withCompiler } from "./compiler-process.ts";
 import { type GraphSchemas, tidySchema } from "./graph-schemas.ts";
 import { findInstalledPackage, importUrl } from "./installed-package.ts";
 import { importModule } from "./native-import.ts";
@@ -11,25 +12,37 @@ import { type TypeReader, typeToSchema } from "./type-to-schema.ts";
 import { findTsconfig } from "./user-module.ts";
 
 const typed = new Set([".ts", ".mts", ".cts", ".tsx"]);
-const slowMs = 60_000;
+const defaultLimitMs = 60_000;
 
 /**
- * Schemas from the types in the source, for state declared with annotations. The compiler is TypeScript 7 or later
- * (the project's own, else the server's) and runs as a process of its own, so the server's event loop stays free.
- * Without such a compiler there are none.
+ * Schemas from the types in the source, for state and config declared with annotations. The compiler is TypeScript 7 or
+ * later (the project's own, else the server's) and runs as a process of its own, so the server's event loop stays free;
+ * one at a time, because each reads all that a graph imports.
  */
-export function createTypeSchemas(projectDirectory: string): TypeSchemas {
+export function createTypeSchemas(
+  projectDirectory: string,
+  { limitMs = defaultLimitMs }: { limitMs?: number } = {},
+): TypeSchemas {
+  let line: Promise<unknown> = Promise.resolve();
   return async (graph, atRunTime) => {
-    if (graph.file === undefined || !typed.has(extname(graph.file))) return undefined;
-    const url = compilerUrl(projectDirectory);
-    if (url === undefined) return undefined;
-    const compiler = (await importModule(url)) as unknown as typeof Compiler;
-    return readInCompiler(
-      compiler,
-      { file: graph.file, exportName: graph.exportName, atRunTime },
-      projectDirectory,
-    );
+    const { file, exportName } = graph;
+    if (file === undefined || !typed.has(extname(file))) return undefined;
+    const read = async () => {
+      const compiler = await loadCompiler(projectDirectory);
+      return readInCompiler(compiler, { file, exportName, atRunTime }, { projectDirectory, limitMs });
+    };
+    const reading = line.then(read, read);
+    line = reading.catch(() => undefined);
+    return reading;
   };
+}
+
+async function loadCompiler(projectDirectory: string): Promise<typeof Compiler> {
+  const url = compilerUrl(projectDirectory);
+  if (url === undefined) {
+    throw new Error("The types of the graph were not read: TypeScript 7 or later is not installed.");
+  }
+  return (await importModule(url)) as unknown as typeof Compiler;
 }
 
 function compilerUrl(projectDirectory: string): string | undefined {
@@ -46,7 +59,7 @@ type Subject = { file: string; exportName: string; atRunTime: GraphSchemas };
 async function readInCompiler(
   compiler: typeof Compiler,
   { file, exportName, atRunTime }: Subject,
-  projectDirectory: string,
+  { projectDirectory, limitMs }: { projectDirectory: string; limitMs: number },
 ): Promise<GraphSchemas | undefined> {
   const tsconfig = findTsconfig(file, projectDirectory);
   const project = join(tsconfig ? dirname(tsconfig) : projectDirectory, "tsconfig.graph-types.json");
@@ -58,19 +71,25 @@ async function readInCompiler(
       fileExists: (path) => (path === project ? true : undefined),
     },
   });
-  // Closing the compiler makes whatever still waits for it fail.
-  const timer = setTimeout(() => void api.close(), slowMs);
   try {
-    const snapshot = await api.updateSnapshot({ openProjects: [project] });
-    const opened = snapshot.getProject(project);
-    if (opened === undefined) return undefined;
-    const reader = { checker: opened.checker, optionalFlag: compiler.SymbolFlags.Optional };
-    const graphType = await findGraphType(reader.checker, opened, file, exportName);
-    return graphType && (await readSchemas(reader, graphType, atRunTime));
-  } finally {
-    clearTimeout(timer);
-    await api.close();
+    return await withCompiler(api, limitMs, async (signal) => {
+      const snapshot = await api.updateSnapshot({ openProjects: [project] });
+      signal.throwIfAborted();
+      const opened = snapshot.getProject(project);
+      if (opened === undefined) throw new Error("the compiler found no project");
+      const reader = { checker: opened.checker, optionalFlag: compiler.SymbolFlags.Optional };
+      const graphType = await findGraphType(reader.checker, opened, file, exportName);
+      return graphType && (await readSchemas(reader, graphType, atRunTime));
+    });
+  } catch (error) {
+    throw new Error(`The types of ${exportName} in ${file} were not read: ${reasonOf(error)}.`, {
+      cause: error,
+    });
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
 }
 
 /** Only what the graph imports is looked at, with the project's own settings where it has some. */
@@ -124,8 +143,7 @@ async function readSchemas(
   atRunTime: GraphSchemas,
 ): Promise<GraphSchemas | undefined> {
   const read = async (name: string, known: JsonSchema | null) => {
-    const property = await reader.checker.getPropertyOfType(graphType, name);
-    const type = property && (await reader.checker.getTypeOfSymbol(property));
+    const type = await typeOfProperty(reader.checker, graphType, name);
     const schema = type && (await typeToSchema(reader, type));
     return schema?.type === "object" ? tidySchema(keepMessages(schema, known)) : known;
   };
@@ -133,9 +151,35 @@ async function readSchemas(
     input_schema: await read("~InputType", atRunTime.input_schema),
     output_schema: await read("~OutputType", atRunTime.output_schema),
     state_schema: await read("~RunOutput", atRunTime.state_schema),
-    config_schema: atRunTime.config_schema,
-    context_schema: atRunTime.context_schema,
+    ...(await readConfig(reader, graphType, atRunTime)),
   };
+}
+
+/** The second argument of `invoke` has the declared config as its `context`; without one that may be anything. */
+async function readConfig(
+  reader: TypeReader,
+  graphType: Compiler.Type,
+  { config_schema, context_schema }: GraphSchemas,
+): Promise<Pick<GraphSchemas, "config_schema" | "context_schema">> {
+  const known = { config_schema, context_schema };
+  if (config_schema !== null) return known;
+  const { checker } = reader;
+  const invoke = await typeOfProperty(checker, graphType, "invoke");
+  const [signature] = invoke ? await checker.getSignaturesOfType(invoke, 0) : [];
+  const options = (await signature?.getParameters())?.[1];
+  const optionsType = options && (await checker.getTypeOfSymbol(options));
+  const given = optionsType && (await checker.getNonNullableType(optionsType));
+  const context = given && (await typeOfProperty(checker, given, "context"));
+  const type = context && (await checker.getNonNullableType(context));
+  const schema = type && (await typeToSchema(reader, type));
+  if (schema?.type !== "object" || Object.keys(schema.properties as object).length === 0) return known;
+  const config = tidySchema(schema);
+  return { config_schema: config, context_schema: config };
+}
+
+async function typeOfProperty(checker: Compiler.Checker, type: Compiler.Type, name: string) {
+  const property = await checker.getPropertyOfType(type, name);
+  return property && checker.getTypeOfSymbol(property);
 }
 
 /** The reducer knows messages for certain; their type may be anything. */
