@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 /** What a project's own code finds in the server it runs in, and what the server makes of a project that is not right. */
 const inward = fileURLToPath(new URL("../fixtures/projects/inward/langgraph.json", import.meta.url));
+const guarded = fileURLToPath(new URL("../fixtures/projects/guarded/langgraph.json", import.meta.url));
 const secret = "a-secret-only-the-gateway-says";
 const logged = { TREADLE_LOG_LEVEL: "info" };
 
@@ -134,6 +136,60 @@ describe("messages of a subgraph", () => {
     expect([...names].some((name) => name.startsWith("messages|inner:id"))).toBe(true);
     expect([...names].filter((name) => /^messages\/.*\|/.test(name))).toEqual([]);
     expect(task).toMatchObject({ name: "inner" });
+  });
+});
+
+describe("a webhook to a route behind the server's key", () => {
+  const key = "a-key-of-16-characters-or-more";
+  const config = JSON.parse(readFileSync(guarded, "utf8")) as object;
+  type Received = { run_id: string }[];
+
+  async function begin(
+    webhooks: object | undefined,
+    use: (agent: RunningAgent, runId: string) => Promise<void>,
+  ) {
+    // Beside the project's files, whose paths are relative.
+    const configPath = join(dirname(guarded), `langgraph.${webhooks ? "told" : "untold"}.json`);
+    await writeFile(configPath, JSON.stringify({ ...config, ...(webhooks ? { webhooks } : {}) }));
+    // Servers on one database share their work.
+    const apart = await createTestDatabase();
+    try {
+      const env = { DATABASE_URL: apart.url, TREADLE_API_KEY: key, LG_WEBHOOK_KEY: key, ...logged };
+      const keyed = await startAgent(configPath, env);
+      try {
+        const inside = clientOf(keyed, { "x-api-key": key });
+        const { runs } = (await inside.runs.wait(null, "begins", { input: {} })) as { runs: string[] };
+        await use(keyed, runs[0]!);
+      } finally {
+        await keyed.process.stop();
+      }
+    } finally {
+      await apart.drop();
+      await rm(configPath, { force: true });
+    }
+  }
+  const receivedBy = async ({ ready }: RunningAgent) =>
+    (await (await fetch(`${ready.url}/received`, { headers: { "x-api-key": key } })).json()) as Received;
+
+  test("is no request of the project, although the project's own code began the run: it needs the key", async () => {
+    await begin(undefined, async (keyed, runId) => {
+      await keyed.process.waitForLine(new RegExp(`${runId}.* was answered with 401`), 20_000);
+      expect(await receivedBy(keyed)).toEqual([]);
+    });
+  });
+
+  test("gets in with the key that the project's file gives it", async () => {
+    const webhooks = { headers: { "x-api-key": ["$", "{{ env.LG_WEBHOOK_KEY }}"].join("") } };
+    await begin(webhooks, async (keyed, runId) => {
+      const received = await waitUntil(
+        async () => {
+          const all = await receivedBy(keyed);
+          return all.length > 0 ? all : undefined;
+        },
+        { what: "the webhook", timeoutMs: 20_000, evidence: () => keyed.process.output() },
+      );
+      expect(received).toMatchObject([{ run_id: runId, status: "success" }]);
+    });
   });
 });
 
