@@ -210,12 +210,9 @@ function compose({ config, project, storeIndex, database, clock, logger, publicU
       sweepLimit: ttl?.sweep_limit ?? undefined,
       storeIndex,
       storeTtl: readStoreTtl(file),
-<<<<<<< HEAD
       ui: uiOf(project, logger),
       mountPrefix: prefix,
-=======
       typeSchemas: createTypeSchemas(project.config.directory),
->>>>>>> 976d08a (Tell the config of annotated graphs from their types, when first asked for and within a limit)
     },
   });
   const recurring = [pruneJob({ database, clock }), ...agentServer.recurring];
