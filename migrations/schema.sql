@@ -755,6 +755,21 @@ create table organizations (
   constraint organizations_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'plus'::text, 'enterprise'::text])))
 );
 
+create table page_codes (
+  hash text not null,
+  workspace_id uuid not null,
+  session_id uuid not null,
+  deployment_id uuid not null,
+  origin text not null,
+  state_hash text not null,
+  expires_at timestamp with time zone not null,
+  constraint page_codes_pkey PRIMARY KEY (hash),
+  constraint page_codes_session_id_fkey FOREIGN KEY (session_id) REFERENCES console_sessions(id) ON DELETE CASCADE,
+  constraint page_codes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX page_codes_end ON public.page_codes USING btree (expires_at);
+CREATE INDEX page_codes_session ON public.page_codes USING btree (session_id);
+
 create table revision_events (
   id bigint generated always as identity not null,
   revision_id uuid not null,

@@ -25,6 +25,8 @@ export type KeyAuthenticator = Authenticator & {
   start(): Promise<void>;
   /** Recognise nobody from memory: something about keys, members or workspaces changed. */
   forget(): void;
+  /** For those who recognise people in other ways. */
+  keys: KeyCallers;
   stop(): Promise<void>;
 };
 
@@ -73,6 +75,7 @@ export function createAuthenticator(options: {
       unlisten ??= await database.listen(identityChannel, forget, forget);
     },
     forget,
+    keys,
     async stop() {
       await unlisten?.();
       unlisten = undefined;

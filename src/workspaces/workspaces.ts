@@ -27,6 +27,7 @@ import { defaultSessionLimits, type SessionLimits } from "./sessions/console-ses
 import { consoleSessionRoutes } from "./sessions/console-session-routes.ts";
 import { createConsoleSessions } from "./sessions/console-session-service.ts";
 import { createDeploymentTokens, type DeploymentTokens } from "./sessions/deployment-token-service.ts";
+import { createPagePasses, type PagePasses } from "./sessions/page-pass-service.ts";
 import { createSessionAuthenticator } from "./sessions/session-authenticator.ts";
 import type { OidcConfig } from "./sign-in/oidc-config.ts";
 import { createSignIn } from "./sign-in/sign-in.ts";
@@ -46,6 +47,8 @@ export type Workspaces = {
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
   platformKeys: PlatformKeys;
   deploymentTokens: DeploymentTokens;
+  /** How people who are signed in to the console enter the pages of deployments. */
+  pagePasses: PagePasses;
   /** A link that signs the administrator in to the console, once. */
   makeSignInLink(url: string): Promise<string>;
   recurring: RecurringJob[];
@@ -102,18 +105,19 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   });
   const deploymentTokens = createDeploymentTokens({ clock, signingKeys });
   const publicUrl = () => options.publicUrl?.();
+  const people = createSessionAuthenticator({
+    database,
+    sessions: consoleSessions,
+    tokens: deploymentTokens,
+    publicUrl,
+  });
   const authenticator = createAuthenticator({
     database,
     clock,
     logger,
     hasher,
     sessions,
-    people: createSessionAuthenticator({
-      database,
-      sessions: consoleSessions,
-      tokens: deploymentTokens,
-      publicUrl,
-    }),
+    people,
     onForget: consoleSessions.forget,
     loopbackCaller: () =>
       bootstrapped && {
@@ -127,6 +131,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       },
   });
   const changes = createIdentityChanges({ database, forget: authenticator.forget });
+  const pagePasses = createPagePasses({
+    ...{ database, clock, hasher, people },
+    sessions: consoleSessions,
+    tokens: deploymentTokens,
+    keys: authenticator.keys,
+  });
   const members = createMemberService({
     database,
     clock,
@@ -168,6 +178,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     authenticator,
     audit,
     deploymentTokens,
+    pagePasses,
     makeSignInLink: signIn.makeLink,
     recurring: [
       every({
@@ -178,6 +189,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         async handler() {
           await consoleSessions.prune();
           await signIn.prune();
+          await pagePasses.prune();
         },
       }),
       every({

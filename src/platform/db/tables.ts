@@ -548,6 +548,16 @@ export interface OrganizationsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface PageCodesTable {
+  hash: string;
+  workspace_id: string;
+  session_id: string;
+  deployment_id: string;
+  origin: string;
+  state_hash: string;
+  expires_at: Timestamp;
+}
+
 export interface RevisionEventsTable {
   id: GeneratedAlways<number>;
   revision_id: string;
@@ -1021,6 +1031,7 @@ export interface Tables {
   listeners: ListenersTable;
   memberships: MembershipsTable;
   organizations: OrganizationsTable;
+  page_codes: PageCodesTable;
   revision_events: RevisionEventsTable;
   revisions: RevisionsTable;
   runs: RunsTable;

@@ -20,6 +20,7 @@ export const auditActions = {
   "deployment.changed": "Changed a deployment",
   "deployment.secrets_changed": "Set the secrets of a deployment",
   "deployment.deleted": "Deleted a deployment",
+  "deployment.page_opened": "Opened the pages of a deployment",
   "deployment.token_created": "Made a token for a deployment",
   "deployment.upload_url_created": "Made an address to upload a project to",
   "revision.created": "Created a revision",

@@ -30,6 +30,8 @@ export type AuditOutcome = "done" | "refused" | "failed";
 export type AuditNote = {
   person?: { organizationId: string; workspaceId: string | null; userId: string; sessionId: string };
   apiKeyId?: string | null;
+  /** Who acts in the workspace that it is about, where the request itself acted in another. */
+  caller?: Caller;
   details?: Record<string, string>;
   /** Where the status does not say it: an answer that sends a browser on. */
   refused?: string;

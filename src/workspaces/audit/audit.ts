@@ -74,7 +74,8 @@ export const nobody: Actor = {
 };
 
 function actorOf({ caller, note }: AuditEntry): Actor {
-  if (caller) return actorOfCaller(caller);
+  const acting = note?.caller ?? caller;
+  if (acting) return actorOfCaller(acting);
   if (!note?.person) return nobody;
   return {
     workspace_id: note.person.workspaceId,

@@ -16,7 +16,11 @@ import {
 
 export type DeploymentTokens = {
   /** A token with the caller's rights for this one deployment, which must be of the caller's workspace. */
-  issue(caller: Caller, deploymentId: string): Promise<{ token: string; expiresAt: Date }>;
+  issue(
+    caller: Caller,
+    deploymentId: string,
+    page?: { origin: string; lifetimeMs: number },
+  ): Promise<{ token: string; expiresAt: Date }>;
   /** Proves signature and age; whether what it was made with still stands is for the caller to check. */
   verify(token: string): Promise<DeploymentTokenClaims>;
 };
@@ -27,7 +31,7 @@ export function createDeploymentTokens(options: {
 }): DeploymentTokens {
   const { clock, signingKeys } = options;
   return {
-    async issue(caller, deploymentId) {
+    async issue(caller, deploymentId, page) {
       const { sessionId, apiKeyId } = caller;
       if (sessionId === undefined && apiKeyId === undefined) {
         throw new AppError({
@@ -37,7 +41,7 @@ export function createDeploymentTokens(options: {
         });
       }
       const now = clock.now();
-      const expiresAt = new Date(now.getTime() + deploymentTokenLifetimeMs);
+      const expiresAt = new Date(now.getTime() + (page?.lifetimeMs ?? deploymentTokenLifetimeMs));
       const signer = await signingKeys.current();
       const claims: DeploymentTokenClaims = {
         sub: caller.userId,
@@ -46,6 +50,7 @@ export function createDeploymentTokens(options: {
         deployment_id: deploymentId,
         role: caller.role,
         ...(sessionId === undefined ? { key_id: apiKeyId } : { session_id: sessionId }),
+        ...(page === undefined ? {} : { page_origin: page.origin }),
       };
       const jwt = await new SignJWT(claims)
         .setProtectedHeader({ alg: signingAlgorithm, kid: signer.id, typ: "JWT" })

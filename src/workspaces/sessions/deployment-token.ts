@@ -16,6 +16,8 @@ export const deploymentTokenClaims = z.object({
   /** What it was made with: it ends with that. One of the two. */
   session_id: z.guid().optional(),
   key_id: z.guid().optional(),
+  /** Set where a browser keeps it as a cookie: it then counts as that cookie, at that origin, and nowhere else. */
+  page_origin: z.string().optional(),
 });
 export type DeploymentTokenClaims = z.infer<typeof deploymentTokenClaims>;
 

@@ -22,7 +22,15 @@ export type KeyCallers = {
 export type SessionAuthenticator = {
   /** Null: no cookie, or not a request of this server's own pages. */
   byCookie(headers: Headers, request: Request, keys: KeyCallers): Promise<Caller | null>;
-  byDeploymentToken(token: string, tenant: string | null, keys: KeyCallers): Promise<Caller>;
+  /** `pageOrigin`: where it came as the cookie of a deployment's page; else it came in a header. */
+  byDeploymentToken(
+    token: string,
+    tenant: string | null,
+    keys: KeyCallers,
+    pageOrigin?: string,
+  ): Promise<Caller>;
+  /** The person of a live session in that workspace. */
+  bySession(session: ConsoleSession, workspaceId: string, keys: KeyCallers): Promise<Caller>;
 };
 
 /** Recognises people by the console's cookie, and the tokens the console sends to deployments. */
@@ -35,6 +43,8 @@ export function createSessionAuthenticator(options: {
   const { database, sessions, tokens, publicUrl } = options;
 
   return {
+    bySession: callerOf,
+
     async byCookie(headers, request, keys) {
       const url = publicUrl();
       const secret = readSessionCookie(headers, { https: url?.startsWith("https:") === true });
@@ -44,8 +54,11 @@ export function createSessionAuthenticator(options: {
       return callerOf(await sessions.recognise(secret), headers.get("x-tenant-id"), keys);
     },
 
-    async byDeploymentToken(token, tenant, keys) {
+    async byDeploymentToken(token, tenant, keys, pageOrigin) {
       const claims = await tokens.verify(token);
+      if (claims.page_origin !== pageOrigin) {
+        throw badCredential("This token counts only as the cookie of the page it was made for.");
+      }
       const session = claims.session_id && (await sessions.findLive(claims.session_id));
       const caller = session
         ? await callerOf(session, claims.workspace_id, keys)
