@@ -34,6 +34,8 @@ export type ControlPlaneGround = Pick<
   | "authorize"
   | "consolePath"
   | "tokens"
+  | "passes"
+  | "audit"
   | "isPlatformCredential"
 > & {
   config: Config;
@@ -55,6 +57,7 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   });
   return createControlPlane({
     ...ground,
+    credentialsRequired: config.agentAuthRequired,
     deploymentsUrl: () => deploymentsUrlOf(config, internalUrl()),
     checkProject,
     ownsDatabaseServer: config.databaseUrl === undefined,

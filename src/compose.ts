@@ -112,6 +112,8 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     internalUrl: ground.internalUrl,
     keys: workspaces.platformKeys,
     tokens: workspaces.deploymentTokens,
+    passes: workspaces.pagePasses,
+    audit: workspaces.audit,
     projects: () => traces.projects,
     authorize: (...request) => http.authorize(...request),
     isPlatformCredential: workspaces.isCredential,

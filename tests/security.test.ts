@@ -10,6 +10,7 @@ const openRoutes = [
   // The console's page and files hold no data; every path of its address bar answers with the same page.
   "GET /",
   "GET /sign-in",
+  "GET /open/{slug}",
   ...["deployments", "agents", "traces", "exports", "connections", "settings"].map(
     (page) => `GET /${page}/{rest*}`,
   ),

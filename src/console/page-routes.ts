@@ -5,6 +5,8 @@ import { staticPageRoutes } from "../platform/http/static-page.ts";
 const paths = [
   "/",
   "/sign-in",
+  // On the way to the pages of a deployment.
+  "/open/{slug}",
   "/deployments/{rest*}",
   "/agents/{rest*}",
   "/traces/{rest*}",

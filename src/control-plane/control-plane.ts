@@ -3,6 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { raiseDatabaseWalls } from "../platform/db/database-walls.ts";
 import type { Authorize } from "../platform/http/access.ts";
+import type { AuditSink } from "../platform/http/audit.ts";
 import type { BeginRaw } from "../platform/http/raw-exchange.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server.ts";
@@ -36,6 +37,9 @@ import { logRoutes } from "./logs/log-routes.ts";
 import { createLogService } from "./logs/log-service.ts";
 import { createMeter } from "./metrics/meter.ts";
 import { metricRoutes } from "./metrics/metric-routes.ts";
+import { createEntryStates } from "./pages/entry-state.ts";
+import { pageCodeRoutes } from "./pages/page-code-routes.ts";
+import { createPageDoors, type PagePasses } from "./pages/page-doors.ts";
 import { createBuildTasks } from "./reconciler/build-tasks.ts";
 import { createExecutor } from "./reconciler/executor.ts";
 import { createLaunchPlanner } from "./reconciler/launch-planner.ts";
@@ -103,6 +107,11 @@ export type ControlPlaneOptions = {
   tracing?: TracingPort | undefined;
   /** Without it nobody gets tokens for deployments. */
   tokens?: TokenIssuer | undefined;
+  /** How people who are signed in to the console enter pages. */
+  passes?: PagePasses | undefined;
+  /** Whether a credential is asked for also on this machine; without that nobody has to enter. */
+  credentialsRequired?: boolean;
+  audit?: Pick<AuditSink, "noteRefusal"> | undefined;
   consolePath?(deploymentId: string): string;
 };
 
@@ -206,8 +215,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const meter = createMeter({ ...ground, usages: () => supervisor.usages() });
   const proxy = createProxy();
+  const states = createEntryStates({ secretBox, clock });
+  const { passes } = options;
+  const pages =
+    passes && options.credentialsRequired
+      ? createPageDoors({ passes, states, platformUrl: publicUrl })
+      : undefined;
   const gateway = {
-    ...{ targets, proxy, origins, onServed: meter.served },
+    ...{ targets, proxy, origins, pages, onServed: meter.served },
+    audit: options.audit,
     authorize: options.authorize,
     isPlatformCredential: options.isPlatformCredential,
   };
@@ -298,6 +314,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     routes: [
       ...deploymentRoutes(deployments),
       ...(options.tokens ? deploymentTokenRoutes(deployments, options.tokens) : []),
+      ...(passes ? pageCodeRoutes({ passes, states, find: targets.find, originOf: origins.originOf }) : []),
       ...uploadRoutes(uploads),
       ...revisionRoutes(revisionService, createRevisionFeed({ database, service: revisionService })),
       ...logRoutes(logs),

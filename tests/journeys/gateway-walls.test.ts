@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type GatewaySite, startGatewaySite } from "../support/gateway-site.ts";
+import { createPageVisitor, opens } from "../support/page-visitor.ts";
 
 let gateway: GatewaySite;
 let plane: GatewaySite["plane"];
@@ -45,6 +46,21 @@ describe("a project that brings its own authentication", () => {
     const other = await plane.call<{ id: string }>("POST", "/v2/workspaces", { name: "Elsewhere" });
     const foreign = { "x-api-key": plane.apiKey, "x-tenant-id": other.body.id };
     expect((await search({ "x-auth-scheme": "langsmith", ...foreign })).status).toBe(401);
+  });
+
+  it("signs people in itself: no browser is sent to the console from its pages", async () => {
+    const visitor = createPageVisitor(new URL(plane.url).port);
+    const thread = `/threads/${crypto.randomUUID()}`;
+    const answer = await visitor.ask(guarded.slug, thread, opens);
+    expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("who are you?")]);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    const entry = await visitor.ask(guarded.slug, "/.treadle/enter?code=a&state=b", opens);
+    expect([entry.headers.get("location"), entry.headers.get("content-type")]).toEqual([
+      null,
+      expect.not.stringContaining("text/html"),
+    ]);
+    // The neighbour without its own does send them.
+    expect((await visitor.ask(plain.slug, thread, opens)).status).toBe(303);
   });
 
   it("sees its own credentials, and never the platform's", async () => {

@@ -15,10 +15,10 @@ export type OpenOptions = BrowserContextOptions & {
 };
 
 /** A browser, the console built from its source as it is now, and the whole application that serves it. */
-export async function startConsole(overrides: Partial<Config> = {}) {
+export async function startConsole(overrides: Partial<Config> = {}, browserFlags: readonly string[] = []) {
   const folder = await createTempFolder("console-page");
   const [browser] = await Promise.all([
-    launchBrowser(),
+    launchBrowser(browserFlags),
     build({
       configFile: fileURLToPath(new URL("../../web/console/vite.config.ts", import.meta.url)),
       logLevel: "error",

@@ -78,6 +78,8 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     publicUrl: () => server?.url ?? "http://127.0.0.1",
     authorize: (...args) => http!.authorize(...args),
     isPlatformCredential: workspaces.isCredential,
+    passes: workspaces.pagePasses,
+    credentialsRequired: options.agentAuthRequired ?? false,
     deploymentsUrl: () => options.deploymentsUrl ?? `http://{slug}.localhost:${server?.port ?? 0}`,
     buildEnvironment: environments.build,
     serverEnvironment: environments.server,

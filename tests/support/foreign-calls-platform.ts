@@ -94,6 +94,10 @@ export const platformCalls: ForeignCalls = {
     send: (ids) => ({ query: { run_id: ids.runId, type: "build" } }),
     free: ["runId"],
   },
+  "POST /v2/deployment-pages/{slug}/codes": {
+    ...json(() => ({ state: "none" })),
+    owner: { status: 403, why: "a key has no session" },
+  },
   "PATCH /v2/deployments/{deployment_id}/deployment-tier": json(() => ({ deployment_tier: "DEDICATED_S" })),
   "PATCH /v2/deployments/{deployment_id}/resource-tiers": json(() => ({ compute_tier: "DEDICATED_S" })),
   "POST /v1/projects/{deployment_id}/revisions/{revision_id}/build_logs": logQuery,

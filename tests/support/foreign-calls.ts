@@ -24,6 +24,7 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/v2/uploads": { deployment_id: "deploymentId", file: "uploadFile" },
   "/o/{tenant_id}/host": { tenant_id: "workspaceId", deployment_id: "deploymentId" },
   "/d": { slug: "slug" },
+  "/v2/deployment-pages": { slug: "slug" },
   "/v1/integrations": { integration_id: "integrationId" },
   "/v2/integrations": { integration_id: "integrationId" },
   "/v2/listeners": { listener_id: "listenerId" },

@@ -46,6 +46,7 @@ export const viewerWrites: Record<string, string> = {
   "DELETE /v2/auth/sessions": "one's own sessions; those of others need an admin",
   "DELETE /v2/auth/sessions/{session_id}": "one's own session; those of others need an admin",
   "POST /v2/deployments/{deployment_id}/tokens": "a token for one deployment, with one's own role",
+  "POST /v2/deployment-pages/{slug}/codes": "a code for the pages of one deployment, with one's own role",
   "POST /v2/auth/token-events/{event_id}/acknowledge": "a note about one's own account",
   // Look at what they are asked for themselves.
   "POST /threads/{thread_id}/commands": "commands that change something ask for the role editor",

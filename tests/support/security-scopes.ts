@@ -41,6 +41,7 @@ export const expectedScopes: Record<string, Expected> = {
   "/v2/deployments": deployments,
   "/v2/organizations": { read: ["read", "runs", "deploy", "export", "accounts"], write: ["admin"] },
   "/v2/deployment-logs": deployments,
+  "/v2/deployment-pages": { read: ["read", "runs"], write: ["read", "runs"] },
   "/v2/auth": accounts,
   "/v2/auth/platform-providers": providers,
   "/v2/auth/provider-templates": providers,

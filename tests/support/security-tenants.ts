@@ -14,7 +14,7 @@ import { createTenants, type Tenants } from "./tenants.ts";
  * credential. Every open route is named in tests/security.test.ts.
  */
 const withoutIds = [
-  /^GET \/(o|chat|console|host-oauth-callback|v2\/auth\/(callback|setup|consent))\//,
+  /^GET \/(o|open|chat|console|host-oauth-callback|v2\/auth\/(callback|setup|consent))\//,
   /^\w+ \/api\/v1\/feedback\/tokens\/\{token\}$/,
   /^GET \/api\/v1\/attachments\/\{token\}$/,
   /^\w+ (\/api\/v[12])?\/public\/\{share_token\}\//,

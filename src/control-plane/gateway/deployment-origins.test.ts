@@ -14,6 +14,10 @@ describe("a deployment's own origin", () => {
     expect(elsewhere.slugOf("x-a.agents.example.com")).toBe("x");
     expect(local.urlOf("x")).toBe("http://x.localhost:8124");
     expect(elsewhere.urlOf("x")).toBe("https://x-a.agents.example.com");
+    expect(local.originOf("x")).toBe("http://x.localhost:8124");
+    // As browsers write it.
+    const spelt = originsOf("HTTPS://{slug}.Agents.example.com:443", "https://treadle.example.com");
+    expect([spelt.originOf("x"), spelt.originOf("no_host")]).toEqual(["https://x.agents.example.com", null]);
     expect([local.protocolOf("x.localhost", ""), elsewhere.protocolOf("x", "")]).toEqual(["http", "https"]);
   });
 

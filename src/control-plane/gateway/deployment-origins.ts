@@ -6,6 +6,8 @@ export type DeploymentOrigins = {
   slugOf(host: string | undefined): string | null;
   /** Null where deployments have no origin of their own. */
   urlOf(slug: string): string | null;
+  /** The same as browsers write it in `Origin`. */
+  originOf(slug: string): string | null;
   /** Pages of a deployment are strangers to the platform, also on the platform's own machine. */
   isDeploymentOrigin(origin: string): boolean;
   /** By which scheme a client reached us at this host; `prefix` is empty at an origin of a deployment's own. */
@@ -30,16 +32,21 @@ export function createDeploymentOrigins(options: {
     }
     return known.rule;
   };
+  const urlOf = (slug: string) => {
+    const rule = ruleOf();
+    return rule !== null && slugPattern.test(slug) && slug.length <= rule.maxSlug
+      ? rule.url.replace(place, slug)
+      : null;
+  };
   return {
+    urlOf,
+    originOf(slug) {
+      const url = urlOf(slug);
+      return url === null ? null : new URL(url).origin;
+    },
     slugOf(host) {
       const rule = ruleOf();
       return rule === null || host === undefined ? null : slugIn(host, rule);
-    },
-    urlOf(slug) {
-      const rule = ruleOf();
-      return rule !== null && slugPattern.test(slug) && `${slug}`.length <= rule.maxSlug
-        ? rule.url.replace(place, slug)
-        : null;
     },
     isDeploymentOrigin(origin) {
       const rule = ruleOf();

@@ -3,6 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import { type Authorize, checkDemand } from "../../platform/http/access.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { isKey } from "../../platform/http/carried-key.ts";
+import type { PageDoors } from "../pages/page-doors.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { onlyReads } from "./reading.ts";
 import { allCredentials, type CallerFacts } from "./request-headers.ts";
@@ -26,7 +27,12 @@ export type AdmissionOptions = {
   authorize: Authorize;
   /** Whether a text is a key, a session or another token of the platform, valid or not. */
   isPlatformCredential(text: string): Promise<boolean>;
+  /** Where people enter pages by their console session; without it a credential is not asked for, or there are none. */
+  pages?: PageDoors | undefined;
 };
+
+/** What every caller of a deployment without authentication of its own must have. */
+const demand = { role: "viewer", scope: ["read", "runs"] } as const;
 
 /**
  * A project with its own authentication decides for itself. For the others the platform's keys hold, as they do for
@@ -36,7 +42,8 @@ export async function admit(request: AdmissionRequest, options: AdmissionOptions
   const target = await options.targets.find(request.slug);
   if (target?.usesOwnAuth) return admitToOwnAuth(request, target, options);
   // Asked before it is said whether there is such a deployment.
-  const caller = await authorizeWith(request, options.authorize);
+  const caller =
+    (await callerOfPage(request, target, options.pages)) ?? (await authorizeWith(request, options.authorize));
   if (!target || !mayEnter(caller, target)) throw notFound(request.slug);
   requireRole(caller!, request);
   const keyed = isKeyed(request);
@@ -79,6 +86,19 @@ async function isOperator(request: AdmissionRequest, target: Target, authorize: 
   return true;
 }
 
+/** By the cookie that the platform has set at this origin. A credential in a header goes before it. */
+async function callerOfPage(
+  request: AdmissionRequest,
+  target: Target | null,
+  pages: PageDoors | undefined,
+): Promise<Caller | null> {
+  const { ownOrigin: origin, headers } = request;
+  if (!pages || origin === null || headers["x-api-key"] || headers.authorization) return null;
+  const caller = await pages.callerOf({ ...request, origin }, target?.deploymentId);
+  if (caller) checkDemand(caller, demand);
+  return caller;
+}
+
 function isKeyed({ headers }: AdmissionRequest): boolean {
   const apiKey = headers["x-api-key"];
   return isKey(typeof apiKey === "string" ? apiKey : null, headers.authorization ?? null);
@@ -87,7 +107,7 @@ function isKeyed({ headers }: AdmissionRequest): boolean {
 function authorizeWith(request: AdmissionRequest, authorize: Authorize): Promise<Caller | null> {
   const { host } = request.headers;
   return authorize(
-    { kind: "agent", role: "viewer", scope: ["read", "runs"], gateway: true },
+    { kind: "agent", ...demand, gateway: true },
     admissionHeaders(request),
     host ?? "127.0.0.1",
     undefined,

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../platform/errors.ts";
+import type { AuditSink } from "../../platform/http/audit.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
 import type { BeginRaw, RawExchange } from "../../platform/http/raw-exchange.ts";
 import type { OnRequest } from "../../platform/http/server.ts";
+import { refererPolicy } from "../pages/page-request.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";
 import { type Admission, type AdmissionOptions, admit, notServing, pathRefused } from "./gateway-access.ts";
+import { answerEntry, sendToConsole, visitOf } from "./gateway-pages.ts";
 import { type GatewayPath, parseGatewayPath } from "./gateway-path.ts";
 import type { RequestProxy } from "./proxy.ts";
 import { framingOf } from "./request-body.ts";
@@ -16,6 +19,8 @@ export type GatewayOptions = AdmissionOptions & {
   origins: DeploymentOrigins;
   /** Counts what was answered. */
   onServed(deploymentId: string, status: number, ms: number): void;
+  /** Where refused attempts to enter pages are told. */
+  audit?: Pick<AuditSink, "noteRefusal"> | undefined;
 };
 
 export const gatewayRoute = "/d/{slug}/{rest*}";
@@ -75,17 +80,18 @@ async function serve(
   if (!methods.has(method) && method !== "OPTIONS") throw methodRefused(method);
   if (way.prefix !== "") refuseServiceWorker(incoming);
   const framing = framingOf(incoming);
-  const admission = await admit(
-    {
-      slug: way.slug,
-      method,
-      path: way.path,
-      headers: incoming.headers,
-      ownOrigin: way.prefix === "" ? options.origins.urlOf(way.slug) : null,
-      peer: incoming.socket.remoteAddress,
-    },
-    options,
-  );
+  const ownOrigin = way.prefix === "" ? options.origins.originOf(way.slug) : null;
+  const visit = visitOf(incoming, way, ownOrigin, options);
+  const wire = { incoming, outgoing, exchange };
+  if (await answerEntry(visit, way.path, wire, options)) return;
+  const { headers } = incoming;
+  const { remoteAddress: peer } = incoming.socket;
+  let admission: Admission;
+  try {
+    admission = await admit({ slug: way.slug, method, path: way.path, headers, ownOrigin, peer }, options);
+  } catch (error) {
+    return sendToConsole(visit, error, wire, options);
+  }
   await pass(incoming, outgoing, { way, admission, framing, exchange }, options);
 }
 
@@ -100,19 +106,22 @@ async function pass(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { way, admission, framing, exchange }: Passage,
-  { proxy, origins, onServed }: GatewayOptions,
+  { proxy, origins, pages, onServed }: GatewayOptions,
 ): Promise<void> {
   const { instance, deploymentId } = admission.target;
   if (!instance) throw notServing(admission.target);
   const { port, secret } = instance;
   const { prefix } = way;
   const ownCors = admission.usesOwnAuth;
+  const protocol = origins.protocolOf(incoming.headers.host, prefix);
+  const isPlainPage = pages !== undefined && prefix === "" && protocol === "http" && !ownCors;
+  const place = { prefix, port, ownCors, refererPolicy: isPlainPage ? refererPolicy : undefined };
   const facts = {
     port,
     secret,
     prefix,
     host: incoming.headers.host ?? "127.0.0.1",
-    protocol: origins.protocolOf(incoming.headers.host, prefix),
+    protocol,
     remote: incoming.socket.remoteAddress ?? "127.0.0.1",
   };
   const startedMs = performance.now();
@@ -128,7 +137,7 @@ async function pass(
       incoming,
       outgoing,
       onHead(status, given) {
-        exchange.begin(status, responseHeaders(given, { prefix, port, ownCors }), {
+        exchange.begin(status, responseHeaders(given, place), {
           ownCors,
           ownOrigin: prefix === "",
         });

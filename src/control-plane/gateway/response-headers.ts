@@ -7,6 +7,8 @@ export type AnswerPlace = {
   port: number;
   /** A project with its own authentication answers for other sites itself. */
   ownCors: boolean;
+  /** How its pages may behave towards their own server, where the platform has to tell them from others by it. */
+  refererPolicy?: ((value: string) => string) | undefined;
 };
 
 /** What the platform itself says about access from other sites and about the request wins. */
@@ -59,6 +61,8 @@ export function responseHeaders(headers: readonly string[], place: AnswerPlace):
       if (cookie !== null) kept.push(name, cookie);
     } else if (name === "location" || name === "content-location") {
       kept.push(name, locationFor(value, place));
+    } else if (name === "referrer-policy" && place.refererPolicy) {
+      kept.push(name, place.refererPolicy(value));
     } else kept.push(name, value);
   }
   if (shared) kept.push("content-security-policy", pageSandbox);

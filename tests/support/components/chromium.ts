@@ -17,14 +17,14 @@ export interface TestBrowser {
 }
 
 /** Debian's Chromium, without a window, on a new profile that is removed with it. */
-export async function launchBrowser(): Promise<TestBrowser> {
+export async function launchBrowser(more: readonly string[] = []): Promise<TestBrowser> {
   await ensureDebianPackages(["chromium"]);
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     headless: true,
     // Chromium's sandbox does not start for root.
     chromiumSandbox: process.getuid?.() !== 0,
-    args: FLAGS,
+    args: [...FLAGS, ...more],
     timeout: 60_000,
   });
   return {

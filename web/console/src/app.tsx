@@ -8,6 +8,7 @@ import { type SessionState, useSession } from "./session.ts";
 import { ErrorBoundary } from "./shell/error-boundary.tsx";
 import { SignInPage } from "./shell/link-sign-in.tsx";
 import { NoSuchPage } from "./shell/no-such-page.tsx";
+import { OpenPage } from "./shell/open-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
 import { WorkspaceGate } from "./shell/workspace-gate.tsx";
@@ -33,6 +34,7 @@ function Inside({ state }: { state: SessionState }) {
   if (state === "checking") return <main className="gate" aria-busy="true" aria-label="Signing in" />;
   if (state === "away") return <ServerAway />;
   if (state === null) return <SignIn returnTo={search === "" ? path : `${path}?${search}`} />;
+  if (path.startsWith("/open/")) return <OpenPage />;
   return (
     <WorkspaceGate session={state}>
       <Shell>

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { createSecretBox } from "../../platform/secret-box.ts";
+import { createEntryStates, entryLifetimeMs } from "./entry-state.ts";
+
+const origin = "https://a.agents.example.com";
+const secretBox = createSecretBox({ currentKey: "a secret key for tests only" });
+let now = new Date("2026-01-01T00:00:00Z");
+const states = createEntryStates({ secretBox, clock: { now: () => now } });
+const attempt = { origin, browser: "the secret of one browser", target: "/page?x=1" };
+
+it("knows its browser and where it wants to go", () => {
+  const state = states.open(states.make(attempt), origin);
+  expect(state?.path).toBe("/page?x=1");
+  expect(state?.isOf(attempt.browser)).toBe(true);
+  expect(state?.isOf("another's")).toBe(false);
+});
+
+it("tells neither in an address", () => {
+  const state = states.make(attempt);
+  expect(state).toMatch(/^[\w.-]+$/);
+  for (const told of ["page", attempt.browser])
+    expect(Buffer.from(state.split(".").at(-1)!, "base64url").toString("latin1")).not.toContain(told);
+});
+
+it("counts at its origin, for ten minutes, and only as it was made", () => {
+  const state = states.make(attempt);
+  expect(states.open(state, "https://b.agents.example.com")).toBeNull();
+  expect(states.open(`${state.slice(0, -2)}AA`, origin)).toBeNull();
+  expect(states.open("", origin)).toBeNull();
+  const foreign = createEntryStates({
+    secretBox: createSecretBox({ currentKey: "the key of somebody else" }),
+    clock: { now: () => now },
+  });
+  expect(states.open(foreign.make(attempt), origin)).toBeNull();
+  now = new Date(now.getTime() + entryLifetimeMs - 1);
+  expect(states.open(state, origin)).not.toBeNull();
+  now = new Date(now.getTime() + 1);
+  expect(states.open(state, origin)).toBeNull();
+});

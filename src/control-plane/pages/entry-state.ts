@@ -1,0 +1,54 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import type { Clock } from "../../platform/clock.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { returnPath } from "./page-request.ts";
+
+/** Long enough to sign in, at a provider too. */
+export const entryLifetimeMs = 10 * 60_000;
+
+const content = z.object({ browser: z.string(), path: z.string(), until: z.number() });
+
+/** One attempt to enter the pages at an origin: by which browser, and where it wants to go. */
+export type EntryState = { path: string; isOf(browser: string): boolean };
+
+export type EntryStates = {
+  /** Sealed, because it goes through addresses: nobody else says where the browser ends up. */
+  make(attempt: { origin: string; browser: string; target: string }): string;
+  /** Null: too old, of another origin, or made by somebody else. */
+  open(state: string, origin: string): EntryState | null;
+};
+
+/** `browser` is the secret of the entry cookie, of which the state holds no more than the hash. */
+export function createEntryStates({ secretBox, clock }: { secretBox: SecretBox; clock: Clock }): EntryStates {
+  const contextOf = (origin: string) => `page-entry:${origin}`;
+  return {
+    make({ origin, browser, target }) {
+      const until = clock.now().getTime() + entryLifetimeMs;
+      const value: z.infer<typeof content> = { browser: hashOf(browser), path: returnPath(target), until };
+      return secretBox.seal(JSON.stringify(value), contextOf(origin));
+    },
+    open(state, origin) {
+      let text: string;
+      try {
+        text = secretBox.open(state, contextOf(origin));
+      } catch {
+        // Sealed for another origin, by nobody here, or with a key that is gone: the same as none.
+        return null;
+      }
+      const found = content.safeParse(JSON.parse(text));
+      if (!found.success || found.data.until <= clock.now().getTime()) return null;
+      const { browser, path } = found.data;
+      return { path: returnPath(path), isOf: (secret) => isSame(browser, hashOf(secret)) };
+    },
+  };
+}
+
+function hashOf(secret: string): string {
+  return createHash("sha256").update(`page entry ${secret}`).digest("base64url");
+}
+
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,122 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { AppError } from "../../platform/errors.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { newSecret } from "../../platform/ids.ts";
+import { type EntryStates, entryLifetimeMs } from "./entry-state.ts";
+import { cookieName, readCookie, setCookie } from "./page-cookies.ts";
+import { type PageAnswer, pageNotice, redirectTo } from "./page-notice.ts";
+import { isOfOwnPage } from "./page-request.ts";
+
+/** The pages of one deployment, and one browser's attempt to enter them. */
+export type PagePlace = { deploymentId: string; origin: string; state: string };
+
+/** What the platform knows of people who are signed in to the console. */
+export type PagePasses = {
+  /** The person of the caller's console session as they are in that workspace; null where it is not theirs. */
+  personIn(caller: Caller, workspaceId: string): Promise<Caller | null>;
+  /** A code for this place, good once and for a minute. */
+  makeCode(person: Caller, place: PagePlace): Promise<{ code: string; expiresAt: Date }>;
+  /** The token that the browser then keeps; null where there is no such code for this place. */
+  redeem(code: string, place: PagePlace): Promise<string | null>;
+  /** Who the token stands for at this origin; null when it has ended. */
+  callerOf(token: string, origin: string): Promise<Caller | null>;
+};
+
+/** A request at the origin of a deployment. */
+export type PageRequest = { slug: string; origin: string; method: string; headers: IncomingHttpHeaders };
+
+export type PageDoors = {
+  /** Who the page's cookie stands for; null: nobody. Throws 403 when the page of somebody else sent it along. */
+  callerOf(request: PageRequest, deploymentId: string | undefined): Promise<Caller | null>;
+  /** For a browser without a credential: on to the console, which knows who is signed in. */
+  begin(request: PageRequest, target: string): PageAnswer;
+  /** Back from there, with a code. `refused` says why not, for the audit log. */
+  finish(
+    request: PageRequest,
+    target: string,
+    deploymentId: string | undefined,
+  ): Promise<{ answer: PageAnswer; refused: string | null }>;
+};
+
+export function createPageDoors(options: {
+  passes: PagePasses;
+  states: EntryStates;
+  platformUrl(): string;
+}): PageDoors {
+  const { passes, states, platformUrl } = options;
+  return {
+    async callerOf({ origin, method, headers }, deploymentId) {
+      const cookie = readCookie(headers.cookie, "page", origin);
+      if (cookie.kind !== "one") return null;
+      const caller = await passes.callerOf(cookie.value, origin);
+      // The name may belong to another deployment by now.
+      if (caller === null || caller.deploymentId !== deploymentId) return null;
+      if (isOfOwnPage(method, headers, origin)) return caller;
+      throw foreignPage(origin);
+    },
+
+    begin({ slug, origin, headers }, target) {
+      if (readCookie(headers.cookie, "page", origin).kind === "several") return twoCookies(origin);
+      // Several tabs may be on their way at once, so the browser keeps the secret it has.
+      const known = readCookie(headers.cookie, "entry", origin);
+      const browser = known.kind === "one" ? known.value : newSecret(32);
+      const state = states.make({ origin, browser, target });
+      const cookie = setCookie("entry", browser, origin, entryLifetimeMs / 1000);
+      return redirectTo(`${platformUrl()}/open/${slug}?state=${state}`, cookie);
+    },
+
+    async finish({ origin, headers }, target, deploymentId) {
+      const query = new URLSearchParams(target.slice(target.indexOf("?") + 1));
+      const given = query.get("state") ?? "";
+      const state = states.open(given, origin);
+      const browser = readCookie(headers.cookie, "entry", origin);
+      if (browser.kind === "several") return refused("page.two_cookies", twoCookies(origin));
+      // Another browser began it: its code would make this one act as somebody else.
+      if (state === null || browser.kind !== "one" || !state.isOf(browser.value)) {
+        return refused(
+          "page.not_begun_here",
+          pageNotice(403, {
+            title: "This page was not opened",
+            text: "This browser did not ask for it in the last ten minutes, or does not keep cookies.",
+            path: "/",
+          }),
+        );
+      }
+      const code = query.get("code") ?? "";
+      const place = { origin, state: given };
+      const token = deploymentId && (await passes.redeem(code, { ...place, deploymentId }));
+      if (!token) {
+        return refused(
+          "page.bad_code",
+          pageNotice(403, {
+            title: "This page was not opened",
+            text: "The code that lets you in was used already, is older than a minute, or is for another page. Or you have signed out meanwhile.",
+            path: state.path,
+          }),
+        );
+      }
+      return { answer: redirectTo(state.path, setCookie("page", token, origin)), refused: null };
+    },
+  };
+}
+
+function refused(code: string, answer: PageAnswer) {
+  return { answer, refused: code };
+}
+
+/** To begin anew would change nothing: the browser would come back with both, again and again. */
+function twoCookies(origin: string): PageAnswer {
+  return pageNotice(403, {
+    title: "Your browser sends two cookies of one name",
+    text: `Another site under this domain has set a cookie named like ${cookieName("page", origin)}, so it cannot be told who you are. Delete the cookies of this domain in your browser first.`,
+    path: "/",
+  });
+}
+
+function foreignPage(origin: string): AppError {
+  return new AppError({
+    code: "gateway.foreign_page",
+    kind: "forbidden",
+    message: `Your browser sent the cookie of ${origin} along, but this request is not from a page there. Send it from there, or with a key as X-Api-Key.`,
+  });
+}
