@@ -77,6 +77,6 @@ export function assistantNotFound(id: string): AppError {
   return new AppError({
     code: "assistant.not_found",
     kind: "not_found",
-    message: `Assistant not found: "${id}" is the id of no assistant and of no graph of this server.`,
+    message: `Assistant not found. No assistant found for "${id}": it is the id of no assistant and of no graph of this server.`,
   });
 }

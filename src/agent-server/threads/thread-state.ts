@@ -31,7 +31,8 @@ export type ThreadTask = {
   interrupts: unknown[];
   /** Of a subgraph whose state was not asked for: where to ask for it. */
   checkpoint: Partial<CheckpointView> | null;
-  state: ThreadState | null;
+  /** Without the list of all its interrupts, which stand at its tasks: so the clients' own types have it. */
+  state: Omit<ThreadState, "interrupts"> | null;
   result: unknown;
 };
 
@@ -94,7 +95,7 @@ function valuesJson(values: unknown): readonly (string | Buffer)[] {
 
 function toTask(task: SnapshotTask): ThreadTask {
   const state = task.state;
-  const nested = state && "values" in state ? toThreadState(state) : null;
+  const nested = state && "values" in state ? nestedState(state) : null;
   const config = state && !("values" in state) ? state : undefined;
   return {
     id: task.id,
@@ -106,6 +107,11 @@ function toTask(task: SnapshotTask): ThreadTask {
     state: nested,
     result: task.result === undefined ? null : toWire(task.result),
   };
+}
+
+function nestedState(snapshot: StateSnapshot): Omit<ThreadState, "interrupts"> {
+  const { interrupts: _interrupts, ...state } = toThreadState(snapshot);
+  return state;
 }
 
 /** Task id to its interrupts, as a thread carries them; a task that has its result was answered. */
