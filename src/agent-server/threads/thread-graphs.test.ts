@@ -131,6 +131,9 @@ describe("a thread on which several graphs ran", () => {
     expect(read.tasks[0]?.interrupts).toMatchObject([{ value: "who signs?" }]);
     const within = await all.client.threads.getState(threadId, idOf(asked), { subgraphs: true });
     expect(within.tasks[0]?.state).toMatchObject({ next: ["sign"], tasks: [{ name: "sign" }] });
+    // They stand at its tasks; a list of all is for the whole thread.
+    expect(within.tasks[0]?.state).not.toHaveProperty("interrupts");
+    expect(within).toMatchObject({ interrupts: [{ value: "who signs?" }] });
     const checkpoint = asked.tasks[0]?.checkpoint as { thread_id: string; checkpoint_ns: string };
     expect(await all.client.threads.getState(threadId, checkpoint as never)).toMatchObject({
       next: ["sign"],
