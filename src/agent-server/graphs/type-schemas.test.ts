@@ -55,6 +55,15 @@ test("annotations get the types their author wrote, with unions, dates, optional
   expect(schemas?.input_schema).toMatchObject({ properties: { orders: { type: "array", items: order } } });
 });
 
+test("a promise is followed to its graph", async () => {
+  const schemas = await (await openCatalog("typescript")).get("configured");
+  expect(schemas?.state_schema?.properties).toEqual({ answer: { type: "string" } });
+  expect(schemas?.context_schema?.properties).toEqual({
+    model: { type: "string", enum: ["large", "small"] },
+    temperature: { type: "number" },
+  });
+});
+
 test("messages stay messages beside typed fields, compiled or not", async () => {
   const catalog = await openCatalog("typescript");
   for (const graphId of ["agent", "uncompiled"]) {

@@ -114,7 +114,8 @@ async function findGraphType(
   const source = await project.program.getSourceFile(file);
   const module = source && (await checker.getSymbolAtLocation(source));
   const exported = module && (await checker.getMemberInModuleExports(module, exportName));
-  let type = exported && (await checker.getTypeOfSymbol(await followAlias(checker, exported)));
+  const given = exported && (await checker.getTypeOfSymbol(await followAlias(checker, exported)));
+  let type = await unwrapPromise(checker, given);
   const [signature] = type ? await checker.getSignaturesOfType(type, 0) : [];
   if (signature) type = await unwrapPromise(checker, await checker.getReturnTypeOfSignature(signature));
   if (type === undefined || (await checker.getPropertyOfType(type, "~RunOutput"))) return type;
