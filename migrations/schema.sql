@@ -546,10 +546,12 @@ create table deployment_instances (
   drain_since timestamp with time zone,
   stop_since timestamp with time zone,
   exited_at timestamp with time zone,
-  exit_reason text,
   tracing_key_id uuid,
   secret_sealed text,
+  exit_kind text,
+  exit_detail text,
   constraint deployment_instances_pkey PRIMARY KEY (id),
+  constraint deployment_instances_exit_kind_check CHECK ((exit_kind = ANY (ARRAY['stopped'::text, 'port_taken'::text, 'exit_code'::text, 'signal'::text, 'out_of_memory'::text, 'removed'::text, 'lost'::text, 'unknown'::text, 'not_started'::text]))),
   constraint deployment_instances_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'ready'::text, 'draining'::text, 'stopping'::text, 'exited'::text]))),
   constraint deployment_instances_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
   constraint deployment_instances_revision_id_fkey FOREIGN KEY (revision_id) REFERENCES revisions(id) ON DELETE CASCADE
@@ -803,8 +805,10 @@ create table revisions (
   updated_at timestamp with time zone default now() not null,
   image_reference text,
   image_digest text,
+  condition text,
   constraint revisions_pkey PRIMARY KEY (id),
   constraint revisions_deployment_id_number_key UNIQUE (deployment_id, number),
+  constraint revisions_condition_check CHECK ((condition = ANY (ARRAY['restarting'::text, 'crash_loop'::text]))),
   constraint revisions_status_check CHECK ((status = ANY (ARRAY['CREATING'::text, 'QUEUED'::text, 'AWAITING_BUILD'::text, 'BUILDING'::text, 'AWAITING_DEPLOY'::text, 'DEPLOYING'::text, 'CREATE_FAILED'::text, 'BUILD_FAILED'::text, 'DEPLOY_FAILED'::text, 'DEPLOYED'::text, 'SKIPPED'::text, 'INTERRUPTED'::text, 'UNKNOWN'::text]))),
   constraint revisions_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
 );

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { portTaken } from "../../src/control-plane/runtimes/exit.ts";
 import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
-import { portTaken } from "../../src/control-plane/runtimes/instance.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import { untilReadyFile } from "../../src/control-plane/runtimes/ready-file.ts";
 import {
@@ -153,7 +153,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     expect(used?.memoryBytes).toBeGreaterThan(1_000_000);
     expect(used?.cpuSeconds).toBeGreaterThan(0);
     await runtime.stop(handle);
-    expect(await ended).toBe("exit code 0");
+    expect(await ended).toEqual({ kind: "exit_code", detail: "0" });
     expect(await runtime.isRunning(handle)).toBe(false);
     // Asking again does no harm.
     await runtime.stop(handle);
@@ -168,7 +168,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     expect(await next.isRunning(handle)).toBe(true);
     const ended = next.ended(handle, never);
     await next.kill(handle);
-    expect(await ended).toEqual(expect.any(String));
+    expect((await ended).kind).toMatch(/^(unknown|exit_code)$/);
     expect(await next.isRunning(handle)).toBe(false);
     await expect(fetch(`http://127.0.0.1:${spec.port}/ok`)).rejects.toThrow();
   });
@@ -178,7 +178,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     const broken = await makeProject("broken", files);
     const spec = await specification({ folder: broken });
     const handle = await runtime.start(spec);
-    expect(await runtime.ended(handle, never)).toBe("exit code 12");
+    expect(await runtime.ended(handle, never)).toEqual({ kind: "exit_code", detail: "12" });
     await waitUntil(async () => (await log(spec)).includes("out of yarn"), {
       what: "its last words",
       timeoutMs: 10_000,
@@ -191,7 +191,7 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     const ended = runtime.ended(handle, never);
     await served(first);
     const second = await specification({ port: first.port });
-    expect(await runtime.ended(await runtime.start(second), never)).toBe(portTaken);
+    expect(await runtime.ended(await runtime.start(second), never)).toEqual(portTaken);
     await runtime.kill(handle);
     await ended;
   });
@@ -202,6 +202,6 @@ describe.each(Object.keys(implementations))("the %s runtime", (name) => {
     const ended = runtime.ended(handle, never);
     await served(spec);
     await fetch(`http://127.0.0.1:${spec.port}/grow`, { method: "POST" }).catch(() => undefined);
-    expect(await ended).toMatch(/^out of memory: its limit is 400 MB/);
+    expect(await ended).toEqual({ kind: "out_of_memory", detail: "400" });
   });
 });

@@ -122,7 +122,7 @@ describe("a server that died after it was deployed and serves again", () => {
       { what: "it to serve again", timeoutMs: 60_000, intervalMs: 100 },
     );
     expect(await (await fetch(`${deployment.url}/version`)).json()).toMatchObject({ answer: "stumbling" });
-    const last_exit = { at: expect.any(String), reason: "exit code 9" };
+    const last_exit = { at: expect.any(String), kind: "exit_code", reason: "exit code 9" };
     expect(health).toMatchObject({ restarts: 1, last_exit, message: expect.stringContaining("exit code 9") });
     expect((await plane.call("GET", path)).body).toMatchObject({
       status: "DEPLOYED",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { sources } from "../revisions/revision.ts";
+import { exitKinds } from "../runtimes/exit.ts";
 import { id, time } from "../wire.ts";
 import { deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
 import { healthStates } from "./health.ts";
@@ -7,7 +8,7 @@ import { healthStates } from "./health.ts";
 export const exitFields = {
   restarts: z.number().int().describe("How often its server ended by itself, in the last seven days."),
   last_exit: z
-    .object({ at: time, reason: z.string() })
+    .object({ at: time, kind: z.enum(exitKinds), reason: z.string() })
     .nullable()
     .describe("The last time its server ended by itself."),
 };

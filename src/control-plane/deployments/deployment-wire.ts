@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Revision, SourceRevisionConfig } from "../revisions/revision.ts";
+import { exitText } from "../runtimes/exit.ts";
 import type { Exits } from "../runtimes/exit-store.ts";
 import { type Deployment, deploymentStatus } from "./deployment.ts";
 import type * as schemas from "./deployment-schemas.ts";
@@ -69,7 +70,10 @@ function healthWire({ exits, since, ...health }: Health): z.input<typeof schemas
 }
 
 export function exitsWire({ restarts, last }: Exits) {
-  return { restarts, last_exit: last && { at: last.at.toISOString(), reason: last.reason } };
+  return {
+    restarts,
+    last_exit: last && { at: last.at.toISOString(), kind: last.exit.kind, reason: exitText(last.exit) },
+  };
 }
 
 export function revisionConfigWire(

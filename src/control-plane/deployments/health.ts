@@ -1,5 +1,6 @@
+import { type ExitColumns, exitText, isInnocent } from "../runtimes/exit.ts";
 import { type Exits, noExits } from "../runtimes/exit-store.ts";
-import { crashLoopAttempts, stoppedByUs } from "../runtimes/instance.ts";
+import { crashLoopAttempts } from "../runtimes/instance.ts";
 
 /** `unstable`: it serves now, and has ended by itself a short while ago. */
 export const healthStates = ["none", "starting", "serving", "unstable", "restarting", "crash_loop"] as const;
@@ -12,10 +13,9 @@ export type HealthRow = {
   status_message: string | null;
   instance_state: string | null;
   attempt: number | null;
-  exit_reason: string | null;
   ready_at: Date | null;
   exited_at: Date | null;
-};
+} & ExitColumns;
 
 export type Health = {
   state: HealthState;
@@ -38,7 +38,7 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
     return exits.recent === 0
       ? { state: "serving", message: null, attempt, since: row.ready_at }
       : { state: "unstable", message: unstableText(exits), attempt, since: row.ready_at };
-  const died = state === "exited" && row.exit_reason !== stoppedByUs;
+  const died = state === "exited" && !isInnocent(row.exit_kind);
   if (isCrashLoop(row))
     return { state: "crash_loop", message: row.status_message, attempt, since: row.exited_at };
   if (died || attempt > 1)
@@ -48,13 +48,13 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
 
 function unstableText({ recent, last }: Exits): string {
   const times = recent === 1 ? "once" : `${recent} times`;
-  return `The server serves now, but it ended by itself ${times} in the last ten minutes. The last time: ${last?.reason}.`;
+  return `The server serves now, but it ended by itself ${times} in the last ten minutes. The last time: ${last && exitText(last.exit)}.`;
 }
 
-export function isCrashLoop(row: Pick<HealthRow, "instance_state" | "attempt" | "exit_reason">): boolean {
+export function isCrashLoop(row: Pick<HealthRow, "instance_state" | "attempt" | "exit_kind">): boolean {
   const attempt = row.attempt ?? 0;
   if (row.instance_state === "starting") return attempt >= crashLoopAttempts;
-  const died = row.instance_state === "exited" && row.exit_reason !== stoppedByUs;
+  const died = row.instance_state === "exited" && !isInnocent(row.exit_kind);
   // The next start is the one that makes it a loop, and it is on its way.
   return died && attempt + 1 >= crashLoopAttempts;
 }

@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { ExitColumns } from "../runtimes/exit.ts";
 
 export type TargetRow = {
   deployment_id: string;
@@ -13,21 +14,20 @@ export type TargetRow = {
   instance_state: string | null;
   latest_number: number | null;
   latest_status: string | null;
-  exit_reason: string | null;
   attempt: number | null;
-};
+} & ExitColumns;
 
 /** Who serves a deployment now, and what there is to say when nobody does. */
 export async function findTarget(sql: Sql, slug: string): Promise<TargetRow | undefined> {
   const { rows } = await raw<TargetRow>`
     select d.id as deployment_id, d.workspace_id, d.name, a.uses_own_auth, a.number as active_number,
-      i.id as instance_id, i.port, i.secret_sealed, i.state as instance_state, i.exit_reason, i.attempt,
+      i.id as instance_id, i.port, i.secret_sealed, i.state as instance_state, i.exit_kind, i.exit_detail, i.attempt,
       l.number as latest_number, l.status as latest_status
     from deployments d
     left join revisions a on a.id = d.active_revision_id
     left join revisions l on l.id = d.latest_revision_id
     left join lateral (
-      select id, port, secret_sealed, state, exit_reason, attempt from deployment_instances
+      select id, port, secret_sealed, state, exit_kind, exit_detail, attempt from deployment_instances
       where revision_id = d.active_revision_id
       order by (state = 'ready') desc, (state = 'draining') desc, started_at desc limit 1) i on true
     where d.slug = ${slug} and d.deleted_at is null`.execute(sql);

@@ -1,4 +1,5 @@
 import { isCrashLoop } from "../deployments/health.ts";
+import { exitOf, exitText, isInnocent } from "../runtimes/exit.ts";
 import type { TargetRow } from "./target-store.ts";
 
 export type Target = {
@@ -35,11 +36,12 @@ function reasonOf(row: TargetRow): string {
   if (row.active_number === null) {
     return `${who} serves nothing yet: its revision ${row.latest_number} is ${row.latest_status}.`;
   }
+  const exit = exitOf(row);
   if (isCrashLoop(row)) {
-    const how = row.exit_reason ? ` (${row.exit_reason})` : "";
+    const how = exit ? ` (${exitText(exit)})` : "";
     return `The server of ${row.name} (revision ${row.active_number}) keeps ending${how}: it is in a crash loop and is started again at growing intervals. Its log says why; deploy a revision that works, or an earlier one.`;
   }
   if (row.instance_state === "starting") return `${who} is starting. Ask again in a moment.`;
-  const why = row.exit_reason && row.exit_reason !== "stopped" ? ` It ended: ${row.exit_reason}.` : "";
+  const why = exit && !isInnocent(exit.kind) ? ` It ended: ${exitText(exit)}.` : "";
   return `The server of ${row.name} (revision ${row.active_number}) is not running; it is being started again.${why}`;
 }

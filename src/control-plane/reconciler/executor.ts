@@ -25,7 +25,7 @@ import {
   restorePrevious,
   switchActive,
 } from "./observation-store.ts";
-import { crashLoopText, endedText, type Operation } from "./plan.ts";
+import type { Operation } from "./plan.ts";
 
 export type ExecutorOptions = {
   database: Database;
@@ -98,7 +98,10 @@ export function createExecutor(options: ExecutorOptions) {
       case "kill":
         return supervisor.kill(operation.instanceId);
       case "recovered":
-        return note(operation.revisionId, "recovered", `Serving at ${options.urlOf(deployment)}`);
+        return note(operation.revisionId, {
+          kind: "recovered",
+          message: `Serving at ${options.urlOf(deployment)}`,
+        });
       case "remove_traces":
         return removeTraces(deployment);
       case "purge":
@@ -122,7 +125,7 @@ export function createExecutor(options: ExecutorOptions) {
   }
 
   async function provision(deployment: Deployment, revisionId: string): Promise<void> {
-    await note(revisionId, "database", "Creating the database.", 66);
+    await note(revisionId, { kind: "database", message: "Creating the database.", progress: 66 });
     try {
       await createOwnDatabase(database.sql, launches.ownDatabase(deployment));
     } catch (error) {
@@ -140,8 +143,12 @@ export function createExecutor(options: ExecutorOptions) {
     if (isRestart && attempt > 1) {
       const looping = attempt >= crashLoopAttempts;
       const lines = await tellingLines(revisionId);
-      const message = `${looping ? crashLoopText : endedText} Start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
-      await note(revisionId, looping ? "crash_loop" : "restart", message);
+      const what = looping
+        ? "Crash loop: the server keeps ending."
+        : "The server ended and is being started again.";
+      const message = `${what} Start number ${attempt}. Its last lines:\n${lines.join("\n")}`;
+      const condition = looping ? "crash_loop" : "restarting";
+      await note(revisionId, { kind: looping ? "crash_loop" : "restart", message, condition });
     }
     try {
       await supervisor.launch(await launches.plan(deployment, revision, attempt));
@@ -230,9 +237,8 @@ export function createExecutor(options: ExecutorOptions) {
     return lines.filter((line) => !isRoutine(line)).slice(-shownLines);
   }
 
-  async function note(revisionId: string, kind: string, message: string, progress?: number): Promise<void> {
-    const more = progress === undefined ? {} : { progress };
-    await database.transaction((tx) => noteProgress(tx, revisionId, { kind, message, ...more }, clock.now()));
+  async function note(revisionId: string, step: Parameters<typeof noteProgress>[2]): Promise<void> {
+    await database.transaction((tx) => noteProgress(tx, revisionId, step, clock.now()));
   }
 
   return { execute };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "../deployments/deployment.ts";
 import type { Revision, RevisionStatus } from "../revisions/revision.ts";
-import { type Instance, type InstanceState, portTaken, stoppedByUs } from "../runtimes/instance.ts";
+import type { Instance, InstanceState } from "../runtimes/instance.ts";
 import { backoffMs, type Observed, plan } from "./plan.ts";
 
 const now = new Date("2026-01-01T12:00:00Z");
@@ -31,7 +31,14 @@ function instance(revisionId: string, state: InstanceState, more: Partial<Instan
       announced: null,
       started_at: ago(1_000),
     },
-    ...{ ready_at: null, drain_since: null, stop_since: null, exited_at: null, exit_reason: null },
+    ...{
+      ready_at: null,
+      drain_since: null,
+      stop_since: null,
+      exited_at: null,
+      exit_kind: null,
+      exit_detail: null,
+    },
     ...more,
   } as Instance;
 }
@@ -110,7 +117,7 @@ describe("a deploy", () => {
   });
 
   it("fails when the server dies, cannot load a graph, or takes too long", () => {
-    const died = instance("r1", "exited", { exit_reason: "exit code 1", exited_at: now });
+    const died = instance("r1", "exited", { exit_kind: "exit_code", exit_detail: "1", exited_at: now });
     const broken = instance("r1", "starting", { announced: { graphs: [], broken: { a: "no" } } });
     const slow = instance("r1", "starting", { started_at: ago(60_000) });
     for (const one of [died, broken, slow])
@@ -118,12 +125,12 @@ describe("a deploy", () => {
   });
 
   it("tries another port, and starts again what we stopped ourselves", () => {
-    const clash = instance("r1", "exited", { exit_reason: portTaken, exited_at: now });
+    const clash = instance("r1", "exited", { exit_kind: "port_taken", exited_at: now });
     expect(look({ revisions, instances: [clash] }).operations).toEqual([
       { kind: "start", revisionId: "r1", attempt: 2 },
     ]);
     expect(look({ revisions, instances: [{ ...clash, attempt: 4 }] }).operations[0]?.kind).toBe("fail");
-    const stopped = instance("r1", "exited", { exit_reason: stoppedByUs, exited_at: now });
+    const stopped = instance("r1", "exited", { exit_kind: "stopped", exited_at: now });
     expect(look({ revisions, instances: [stopped] }).operations[0]?.kind).toBe("start");
   });
 });
@@ -132,7 +139,7 @@ describe("what serves", () => {
   const revisions = [revision(1, "DEPLOYED"), revision(2, "DEPLOYED")];
   const deployment = { active_revision_id: "r2", previous_revision_id: "r1", switched_at: ago(5_000) };
   const died = (more: Partial<Instance> = {}) =>
-    instance("r2", "exited", { exit_reason: "exit code 1", exited_at: ago(1_000), ...more });
+    instance("r2", "exited", { exit_kind: "exit_code", exit_detail: "1", exited_at: ago(1_000), ...more });
 
   it("is left alone while it runs", () => {
     expect(look({ revisions, deployment, instances: [instance("r2", "ready")] }).operations).toEqual([]);
@@ -185,7 +192,12 @@ describe("a server whose tracing key was replaced", () => {
   });
 
   it("serves again when the other one dies, and tries with growing pauses", () => {
-    const dead = next("exited", { exit_reason: "exit code 1", exited_at: ago(100), attempt: 3 });
+    const dead = next("exited", {
+      exit_kind: "exit_code",
+      exit_detail: "1",
+      exited_at: ago(100),
+      attempt: 3,
+    });
     const draining: Instance = { ...old, state: "draining", drain_since: ago(1_000) };
     expect(see([draining, dead]).operations).toEqual([{ kind: "undrain", instanceId: "old" }]);
     expect(see([old, dead])).toEqual({ operations: [], lookAgainMs: backoffMs(3) - 100 });

@@ -1,6 +1,7 @@
 import type { Deployment } from "../deployments/deployment.ts";
 import { isBuilt, isOpen, isWaiting, type Revision, type RevisionStatus } from "../revisions/revision.ts";
-import { type Instance, portTaken, stoppedByUs } from "../runtimes/instance.ts";
+import { exitOf, exitText, isInnocent } from "../runtimes/exit.ts";
+import type { Instance } from "../runtimes/instance.ts";
 
 export type Limits = {
   /** How long a server may take to become healthy. */
@@ -57,9 +58,6 @@ export type Operation =
 
 export type Plan = { operations: Operation[]; lookAgainMs: number | null };
 
-/** How the words about a revision begin whose server died. */
-export const endedText = "The server ended and is being started again.";
-export const crashLoopText = "Crash loop: the server keeps ending.";
 /** A server that stays this long has recovered. */
 const recoveredMs = 15_000;
 
@@ -168,19 +166,25 @@ function planDeploy({ deployment, revisions, instances, now, limits }: Observed,
       // One that is still stopping must be gone before the next one starts.
       if (own.some(live)) steps.lookAgain(200);
       else if (!last) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
-      else if (last.exit_reason === stoppedByUs)
-        steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
-      else if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
+      else if (isInnocent(last.exit_kind)) steps.add({ kind: "start", revisionId: revision.id, attempt: 1 });
+      else if (last.exit_kind === "port_taken" && last.attempt < maxPortAttempts) {
         steps.add({ kind: "start", revisionId: revision.id, attempt: last.attempt + 1 });
       } else {
-        const ended = /^(exit code|signal) /.test(last.exit_reason ?? "");
-        const reason = ended
-          ? `The server ended before it was healthy (${last.exit_reason}).`
-          : `The server could not be started: ${last.exit_reason}`;
-        steps.add({ kind: "fail", revisionId: revision.id, instanceId: null, reason });
+        steps.add({ kind: "fail", revisionId: revision.id, instanceId: null, reason: neverHealthy(last) });
       }
     } else planGate(revision, current, now, limits, steps);
   }
+}
+
+function howEnded(instance: Instance): string {
+  const exit = exitOf(instance);
+  return exit ? exitText(exit) : "how is not known";
+}
+
+function neverHealthy(instance: Instance): string {
+  return instance.exit_kind === "not_started"
+    ? `The server could not be started: ${instance.exit_detail}`
+    : `The server ended before it was healthy (${howEnded(instance)}).`;
 }
 
 /** Only a server that loads every graph and says that it is well gets the traffic. */
@@ -225,18 +229,18 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
     return;
   }
   const last = own.find((instance) => instance.state === "exited");
-  if (!last || last.exit_reason === stoppedByUs) {
+  if (!last || isInnocent(last.exit_kind)) {
     steps.add({ kind: "start", revisionId: active.id, attempt: 1 });
     return;
   }
-  if (last.exit_reason === portTaken && last.attempt < maxPortAttempts) {
+  if (last.exit_kind === "port_taken" && last.attempt < maxPortAttempts) {
     steps.add({ kind: "start", revisionId: active.id, attempt: last.attempt + 1 });
     return;
   }
   const sinceSwitchMs = last.exited_at!.getTime() - (deployment.switched_at?.getTime() ?? 0);
   const previous = revisions.find(({ id }) => id === deployment.previous_revision_id);
   if (previous && sinceSwitchMs < limits.rollbackMs) {
-    const reason = `The server died ${(sinceSwitchMs / 1000).toFixed(1)} s after it took over (${last.exit_reason}).`;
+    const reason = `The server died ${(sinceSwitchMs / 1000).toFixed(1)} s after it took over (${howEnded(last)}).`;
     steps.add({ kind: "roll_back", revisionId: active.id, toRevisionId: previous.id, reason });
     return;
   }
@@ -273,8 +277,7 @@ function planRenewal({ deployment, revisions, instances, outdated, now }: Observ
 
 /** What was said about its deaths stays until it has proven itself. */
 function planRecovery(revision: Revision, instance: Instance, now: Date, steps: Steps): void {
-  const said = revision.status_message ?? "";
-  if (!said.startsWith(endedText) && !said.startsWith(crashLoopText)) return;
+  if (revision.condition === null) return;
   const readyMs = now.getTime() - (instance.ready_at ?? instance.started_at).getTime();
   if (readyMs >= recoveredMs) steps.add({ kind: "recovered", revisionId: revision.id });
   else steps.lookAgain(recoveredMs - readyMs);

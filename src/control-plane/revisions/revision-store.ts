@@ -3,6 +3,7 @@ import { raw } from "../../platform/db/raw.ts";
 import {
   progressOf,
   type Revision,
+  type RevisionCondition,
   type RevisionEvent,
   type RevisionStatus,
   statusesBefore,
@@ -17,7 +18,10 @@ export async function announceDeployment(sql: Sql, deploymentId: string): Promis
 
 export async function insertRevision(
   tx: Sql,
-  row: Omit<Revision, "status_message" | "progress" | "created_at" | "updated_at" | "uses_own_auth"> & {
+  row: Omit<
+    Revision,
+    "status_message" | "condition" | "progress" | "created_at" | "updated_at" | "uses_own_auth"
+  > & {
     createdBy: string | null;
     now: Date;
   },
@@ -80,7 +84,7 @@ export type RevisionMove = {
 export async function moveRevision(tx: Sql, id: string, move: RevisionMove, now: Date): Promise<boolean> {
   const from = move.from ?? statusesBefore(move.status);
   const { rows } = await raw<{ deployment_id: string }>`
-    update revisions set status = ${move.status}, status_message = ${move.message},
+    update revisions set status = ${move.status}, status_message = ${move.message}, condition = null,
       progress = ${progressOf(move.status)}, updated_at = ${now}
     where id = ${id} and status = any(${from}::text[]) returning deployment_id`.execute(tx);
   if (rows.length === 0) return false;
@@ -103,11 +107,12 @@ export async function insertEvent(
 export async function noteProgress(
   tx: Sql,
   revisionId: string,
-  note: { kind: string; message: string; progress?: number },
+  note: { kind: string; message: string; progress?: number; condition?: RevisionCondition | null },
   now: Date,
 ): Promise<void> {
   const { rows } = await raw<{ deployment_id: string }>`
-    update revisions set status_message = ${note.message}, progress = coalesce(${note.progress ?? null}, progress),
+    update revisions set status_message = ${note.message}, condition = ${note.condition ?? null},
+      progress = coalesce(${note.progress ?? null}, progress),
       updated_at = ${now}
     where id = ${revisionId} returning deployment_id`.execute(tx);
   if (rows.length === 0) return;

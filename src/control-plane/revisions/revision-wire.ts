@@ -2,7 +2,7 @@ import { z } from "zod";
 import { exitFields, sourceRevisionConfig } from "../deployments/deployment-schemas.ts";
 import { exitsWire, revisionConfigWire } from "../deployments/deployment-wire.ts";
 import { id, time } from "../wire.ts";
-import { type RevisionEvent, revisionStatuses, sources } from "./revision.ts";
+import { type RevisionEvent, revisionConditions, revisionStatuses, sources } from "./revision.ts";
 import type { RevisionView } from "./revision-service.ts";
 
 export const revisionEvent = z.object({
@@ -19,6 +19,10 @@ export const revision = z.object({
   number: z.number().int(),
   status: z.enum(revisionStatuses),
   status_message: z.string().nullable(),
+  condition: z
+    .enum(revisionConditions)
+    .nullable()
+    .describe("What is wrong with the server of a revision that serves; null when nothing is."),
   progress: z.number().int().min(0).max(100),
   source: z.enum(sources),
   source_revision_config: sourceRevisionConfig,
@@ -40,6 +44,7 @@ export function toRevisionWire({ revision: row, events, exits }: RevisionView): 
     number: row.number,
     status: row.status,
     status_message: row.status_message,
+    condition: row.condition,
     progress: row.progress,
     source: row.source,
     source_revision_config: revisionConfigWire(row.source_revision_config, row.repo_commit_sha),

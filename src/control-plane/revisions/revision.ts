@@ -104,6 +104,10 @@ export type BuildConfig = {
   resource_spec: Record<string, unknown> | null;
 };
 
+/** A server that ended by itself is being started again; one that keeps ending is in a loop. */
+export const revisionConditions = ["restarting", "crash_loop"] as const;
+export type RevisionCondition = (typeof revisionConditions)[number];
+
 export type Revision = {
   id: string;
   deployment_id: string;
@@ -111,6 +115,8 @@ export type Revision = {
   number: number;
   status: RevisionStatus;
   status_message: string | null;
+  /** How what serves is doing when it is not well. */
+  condition: RevisionCondition | null;
   progress: number;
   source: Source;
   source_revision_config: SourceRevisionConfig;

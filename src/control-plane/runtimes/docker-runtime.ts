@@ -22,7 +22,7 @@ import {
   removeUnusedNetwork,
 } from "./docker-network.ts";
 import { createRelayKeeper } from "./docker-relay-keeper.ts";
-import { outOfMemory, portTaken } from "./instance.ts";
+import { type Exit, exitedWith, outOfMemory, portTaken, portTakenCode, removed } from "./exit.ts";
 import type { Handle, PinnedImage, Runtime, StartSpec } from "./runtime.ts";
 
 export type DockerRuntimeOptions = {
@@ -45,7 +45,6 @@ const logLabel = "treadle.log-path";
 const announcesLabel = "treadle.announces";
 const networkLabel = "treadle.network";
 const limitLabel = "treadle.memory-bytes";
-const goneReason = "its container was removed";
 const portRefusal = /port is already allocated|address already in use/i;
 
 /** Each server is a container in a network of its deployment's own; its port is published on loopback alone. */
@@ -125,13 +124,12 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     await new Promise<void>((resolve) => file.end(resolve));
   }
 
-  /** Exit code 4 of `treadle agent` means that it could not have its port. */
-  async function endingOf(id: string, code: number, announces: boolean): Promise<string> {
+  async function endingOf(id: string, code: number, announces: boolean): Promise<Exit> {
     const path = `/containers/${id}/json`;
     const left = await engine.call<EndedContainer>({ method: "GET", path });
     const limit = Number(left?.Config.Labels[limitLabel] || Number.NaN);
     if (left?.State.OOMKilled) return outOfMemory(Number.isNaN(limit) ? null : limit);
-    return code === 4 && announces ? portTaken : `exit code ${code}`;
+    return code === portTakenCode && announces ? portTaken : exitedWith(code);
   }
 
   return {
@@ -158,7 +156,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
           await remove(id);
           if (await removeUnusedNetwork(engine, name)) await relays.close(name);
           if (!portRefusal.test(errorMessage(error))) throw error;
-          return { ...handle, ended: portTaken };
+          return { ...handle, port_taken: true };
         }
         return { ...handle, network: name };
       });
@@ -171,7 +169,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       return state?.State.Running ?? false;
     },
     async ended(handle, signal) {
-      if (typeof handle.ended === "string") return handle.ended;
+      if (handle.port_taken === true) return portTaken;
       const id = idOf(handle);
       const network = networkOf(handle);
       const release = network === null ? () => {} : relays.hold(network, signal);
@@ -189,7 +187,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
           if (exit === null) {
             release();
             await dropNetwork(network);
-            return goneReason;
+            return removed;
           }
           await Promise.race([following, delay(2_000)]);
           const ending = await endingOf(id, exit.StatusCode, handle.announces !== false);

@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { Exit } from "./exit.ts";
 import type { Announced, Instance, InstanceState } from "./instance.ts";
 
 export async function insertInstance(
@@ -54,13 +55,14 @@ const timeOf: Partial<Record<InstanceState, string>> = {
 export async function moveInstance(
   sql: Sql,
   id: string,
-  move: { from: InstanceState[]; to: InstanceState; reason?: string },
+  move: { from: InstanceState[]; to: InstanceState; exit?: Exit },
   now: Date,
 ): Promise<boolean> {
   const column = timeOf[move.to];
   const stamp = column === undefined ? raw`` : raw`, ${raw.ref(column)} = ${now}`;
   const { rows } = await raw`
-    update deployment_instances set state = ${move.to}, exit_reason = coalesce(${move.reason ?? null}, exit_reason) ${stamp}
+    update deployment_instances set state = ${move.to}, exit_kind = coalesce(${move.exit?.kind ?? null}, exit_kind),
+      exit_detail = case when ${move.exit?.kind ?? null}::text is null then exit_detail else ${move.exit?.detail ?? null} end ${stamp}
     where id = ${id} and state = any(${move.from}::text[]) returning id`.execute(sql);
   return rows.length > 0;
 }

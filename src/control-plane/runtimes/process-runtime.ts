@@ -11,8 +11,16 @@ import { packageMounts } from "../sandbox/machine-mounts.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Walls } from "../sandbox/walls.ts";
 import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
+import {
+  type Exit,
+  endedBySignal,
+  exitedWith,
+  outOfMemory,
+  portTaken,
+  portTakenCode,
+  unknownEnd,
+} from "./exit.ts";
 import { createExitWatch } from "./exit-watch.ts";
-import { outOfMemory, portTaken } from "./instance.ts";
 import {
   identify,
   isAlive,
@@ -49,7 +57,7 @@ export function createProcessRuntime({
   logger,
 }: ProcessRuntimeOptions): Runtime {
   /** Ends of the children this process started itself, which need no looking. */
-  const children = new Map<string, Promise<string>>();
+  const children = new Map<string, Promise<Exit>>();
   const exits = createExitWatch();
   const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;
   let ownMounts: Promise<Mount[]> | undefined;
@@ -77,7 +85,7 @@ export function createProcessRuntime({
       const child = children.get(keyOf(identity));
       if (child) return child;
       await exits.ended(identity, signal);
-      return "ended while the platform was away";
+      return unknownEnd;
     },
     async stop(handle) {
       const identity = identityOf(handle);
@@ -191,11 +199,11 @@ function heapLimit({ resources: { memoryBytes } }: StartSpec): string[] {
     : [`--max-old-space-size=${Math.floor((memoryBytes / 1024 / 1024) * 0.75)}`];
 }
 
-/** Exit code 4 of `treadle agent` means that it could not have its port. */
-function endingOf(code: number | null, signal: string | null, sandboxed: boolean): string {
-  if (code === 4) return portTaken;
+function endingOf(code: number | null, signal: string | null, sandboxed: boolean): Exit {
+  if (code === portTakenCode) return portTaken;
   const inside = sandboxed && code !== null && code > 128 ? signalName(code - 128) : undefined;
-  return (signal ?? inside) ? `signal ${signal ?? inside}` : `exit code ${code}`;
+  const name = signal ?? inside;
+  return name === undefined ? exitedWith(code) : endedBySignal(name);
 }
 
 /** What waits outside of a sandbox tells a signal as a shell does. */

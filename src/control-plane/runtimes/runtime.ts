@@ -1,5 +1,6 @@
 import type { Usage } from "../metrics/metric.ts";
 import type { Isolation } from "../sandbox/isolation.ts";
+import type { Exit } from "./exit.ts";
 
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
@@ -47,7 +48,7 @@ export type Runtime = {
   start(spec: StartSpec): Promise<Handle>;
   isRunning(handle: Handle): Promise<boolean>;
   /** Resolves with the way it ended. Works for a server another process of the platform started. */
-  ended(handle: Handle, signal: AbortSignal): Promise<string>;
+  ended(handle: Handle, signal: AbortSignal): Promise<Exit>;
   /** Asks it to finish what it does and end. */
   stop(handle: Handle): Promise<void>;
   /** Ends it at once; returns when it is gone. */

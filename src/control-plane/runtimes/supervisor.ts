@@ -14,9 +14,10 @@ import { Turns } from "../builds/turns.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import { saveImage } from "../revisions/revision-store.ts";
 import { instanceSecretContext } from "../sealed-columns.ts";
+import { type Exit, exitText, lostMeanwhile, notStarted, stoppedByUs } from "./exit.ts";
 import { findFreePort } from "./free-port.ts";
 import { untilHealthy } from "./health-probe.ts";
-import { type Announced, type Instance, stoppedByUs } from "./instance.ts";
+import type { Announced, Instance } from "./instance.ts";
 import {
   insertInstance,
   listLiveInstances,
@@ -155,7 +156,7 @@ export function createSupervisor(options: SupervisorOptions) {
     }
     entry.done = runtime
       .ended(handle, stop.signal)
-      .then((reason) => finish(entry, reason))
+      .then((exit) => finish(entry, exit))
       .finally(onSettled)
       .catch(failed("could not be watched"));
     watched.set(instance.id, entry);
@@ -163,7 +164,7 @@ export function createSupervisor(options: SupervisorOptions) {
 
   const instanceFolder = (id: string) => join(options.folder, "instances", id);
 
-  async function finish(entry: Watched, reason: string): Promise<void> {
+  async function finish(entry: Watched, exit: Exit): Promise<void> {
     const { id, deployment_id } = entry.instance;
     entry.stop.abort();
     await entry.tail.stop();
@@ -173,13 +174,16 @@ export function createSupervisor(options: SupervisorOptions) {
     });
     const why = await insist(async () => {
       const now = await readInstance(database.sql, id);
-      const ended = now?.state === "stopping" ? stoppedByUs : reason;
-      const move = { from: [...anyLive], to: "exited" as const, reason: ended };
+      const ended = now?.state === "stopping" ? stoppedByUs : exit;
+      const move = { from: [...anyLive], to: "exited" as const, exit: ended };
       await moveInstance(database.sql, id, move, clock.now());
       return ended;
     });
     watched.delete(id);
-    logger.info({ instance: id, deployment: deployment_id, reason: why }, "a deployed server ended");
+    logger.info(
+      { instance: id, deployment: deployment_id, reason: exitText(why) },
+      "a deployed server ended",
+    );
     options.onChange(deployment_id);
   }
 
@@ -247,8 +251,8 @@ export function createSupervisor(options: SupervisorOptions) {
       watch((await readInstance(database.sql, id))!, handle, spec.secrets, onSettled);
     } catch (error) {
       onSettled();
-      const reason = errorMessage(error);
-      await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", reason }, clock.now());
+      const exit = notStarted(errorMessage(error));
+      await moveInstance(database.sql, id, { from: [...anyLive], to: "exited", exit }, clock.now());
       options.onChange(spec.deploymentId);
     }
   }
@@ -276,14 +280,8 @@ export function createSupervisor(options: SupervisorOptions) {
         continue;
       }
       if (alive) await runtime.kill(handle);
-      const reason = alive ? stoppedByUs : "ended while the platform was away";
-      const lost = instance.state === "stopping" || !alive ? stoppedByUs : reason;
-      await moveInstance(
-        database.sql,
-        instance.id,
-        { from: [...anyLive], to: "exited", reason: lost },
-        clock.now(),
-      );
+      const exit = alive || instance.state === "stopping" ? stoppedByUs : lostMeanwhile;
+      await moveInstance(database.sql, instance.id, { from: [...anyLive], to: "exited", exit }, clock.now());
     }
   }
 
@@ -308,7 +306,7 @@ export function createSupervisor(options: SupervisorOptions) {
       await moveInstance(
         database.sql,
         instanceId,
-        { from: [...anyLive], to: "exited", reason: stoppedByUs },
+        { from: [...anyLive], to: "exited", exit: stoppedByUs },
         clock.now(),
       );
       options.onChange(instance.deployment_id);

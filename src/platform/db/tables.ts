@@ -392,9 +392,10 @@ export interface DeploymentInstancesTable {
   drain_since: Timestamp | null;
   stop_since: Timestamp | null;
   exited_at: Timestamp | null;
-  exit_reason: string | null;
   tracing_key_id: string | null;
   secret_sealed: string | null;
+  exit_kind: string | null;
+  exit_detail: string | null;
 }
 
 export interface DeploymentLogsTable {
@@ -588,6 +589,7 @@ export interface RevisionsTable {
   updated_at: Generated<Timestamp>;
   image_reference: string | null;
   image_digest: string | null;
+  condition: string | null;
 }
 
 export interface RunsTable {
