@@ -1,47 +1,20 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { migrationsDirectory, runOn, withDatabase } from "../../tests/support/postgres.ts";
-import type { Database } from "../platform/db/database.ts";
-import { migrate } from "../platform/db/migrate.ts";
-import { openDatabase } from "../platform/db/open-database.ts";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createOldDatabase, type OldDatabase } from "../../tests/support/old-database.ts";
 import { raw } from "../platform/db/raw.ts";
-import { createLogger } from "../platform/logger.ts";
 import { mayUseAccounts } from "./api-key.ts";
 import { findIdentityById } from "./api-key-store.ts";
 
 /** What becomes of the keys of a database that is older than scopes. */
-const logger = createLogger({ level: "silent" });
-const name = `migration_${randomBytes(6).toString("hex")}`;
-let url: string;
-let database: Database;
-
-async function migrateTo(last: string): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "treadle-migrations-"));
-  for (const file of await readdir(migrationsDirectory)) {
-    if (/^\d/.test(file) && file.slice(0, 4) <= last) {
-      await copyFile(join(migrationsDirectory, file), join(directory, file));
-    }
-  }
-  await migrate({ url, directory, logger });
-  await rm(directory, { recursive: true });
-}
+let old: OldDatabase;
 
 beforeAll(async () => {
-  await runOn(inject("postgresUrl"), `create database ${name}`);
-  url = withDatabase(inject("postgresUrl"), name);
-  await migrateTo("0023");
-  database = openDatabase({ url, poolSize: 2, logger, applicationName: "treadle test" });
+  old = await createOldDatabase("0023");
 });
-afterAll(async () => {
-  await database?.close();
-  await runOn(inject("postgresUrl"), `drop database if exists ${name} with (force)`);
-});
+afterAll(() => old?.remove());
 
 async function insertOrganization(people: number) {
-  const { sql } = database;
+  const { sql } = old.database;
   const [organization, workspace] = [randomUUID(), randomUUID()];
   await raw`insert into organizations (id, name) values (${organization}, 'Mill')`.execute(sql);
   await raw`insert into workspaces (id, organization_id, name) values (${workspace}, ${organization}, 'One')`.execute(
@@ -69,7 +42,7 @@ async function insertKey(at: {
   const id = randomUUID();
   await raw`insert into api_keys (id, organization_id, user_id, workspace_id, name, prefix, hash, role, expires_at)
     values (${id}, ${at.organization}, ${at.user}, ${at.workspace}, 'Old', 'trk_', ${id}, 'admin',
-      ${at.expires ?? null})`.execute(database.sql);
+      ${at.expires ?? null})`.execute(old.database.sql);
   return id;
 }
 
@@ -87,12 +60,12 @@ test("keys of people keep what they may do; tracing keys write traces and nothin
     [one.workspace, expiring],
   ]) {
     await raw`insert into tracing_keys (workspace_id, api_key_id, key_sealed)
-      values (${workspace}, ${key}, 'sealed')`.execute(database.sql);
+      values (${workspace}, ${key}, 'sealed')`.execute(old.database.sql);
   }
 
-  await migrate({ url, directory: migrationsDirectory, logger });
+  await old.migrate();
 
-  const found = (id: string) => findIdentityById(database, id);
+  const found = (id: string) => findIdentityById(old.database, id);
   for (const [id, user] of [
     [alone, one.users[0]],
     [everywhere, two.users[1]],

@@ -18,7 +18,7 @@ const limits = {
 };
 
 function revision(number: number, status: RevisionStatus, more: Partial<Revision> = {}): Revision {
-  return { id: `r${number}`, number, status, source: "github", ...more } as Revision;
+  return { id: `r${number}`, number, status, source: "github", condition: null, ...more } as Revision;
 }
 
 function instance(revisionId: string, state: InstanceState, more: Partial<Instance> = {}): Instance {
@@ -265,5 +265,26 @@ describe("a deleted deployment", () => {
       building: new Set(["r2"]),
     });
     expect(operations.map(({ kind }) => kind)).toEqual(["cancel_build", "interrupt", "stop"]);
+  });
+});
+
+describe("a server that ended and serves again", () => {
+  const deployment = { active_revision_id: "r1" };
+  const serving = (readyMs: number) => [instance("r1", "ready", { ready_at: ago(readyMs) })];
+  const revisions = [revision(1, "DEPLOYED", { condition: "crash_loop" })];
+
+  it("has recovered once it has stayed for a while", () => {
+    expect(look({ deployment, revisions, instances: serving(20_000) }).operations).toEqual([
+      { kind: "recovered", revisionId: "r1" },
+    ]);
+    expect(look({ deployment, revisions, instances: serving(5_000) })).toEqual({
+      operations: [],
+      lookAgainMs: 10_000,
+    });
+  });
+
+  it("is let be when nothing was wrong, whatever the words about it are", () => {
+    const well = [revision(1, "DEPLOYED", { status_message: "Crash loop: the server keeps ending." })];
+    expect(look({ deployment, revisions: well, instances: serving(20_000) }).operations).toEqual([]);
   });
 });
