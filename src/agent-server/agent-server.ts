@@ -166,6 +166,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     feed,
     logger,
     trace: options.trace,
+    libraryTraces: options.libraryTracing !== undefined,
     feedbackUrls: options.feedbackUrls,
     serverMetadata: {
       langgraph_host: "self-hosted",

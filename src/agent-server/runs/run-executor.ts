@@ -14,6 +14,7 @@ import type { StoreFactory } from "../store/graph-store.ts";
 import { CheckpointWrites } from "../streaming/checkpoint-writes.ts";
 import type { EventLog } from "../streaming/event-log.ts";
 import { forStreamModes, type GraphChunk, type GraphRun, streamGraph } from "../streaming/graph-stream.ts";
+import { tracesSent } from "../streaming/library-tracing.ts";
 import { RunEventMapper } from "../streaming/run-events.ts";
 import { RunTracer, type SpanSink } from "../streaming/run-tracer.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
@@ -42,6 +43,8 @@ export type RunExecutorOptions = {
   logger: Logger;
   /** Where the steps of a run are traced; undefined traces nothing. */
   trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
+  /** Whether the graph library itself traces runs, as its environment says. */
+  libraryTraces: boolean;
   /** Links with which feedback on a run is given, by key. */
   feedbackUrls?: FeedbackUrls | undefined;
   /** What the checkpoints and the trace of every run tell about the server. */
@@ -127,16 +130,18 @@ export class RunExecutor {
       await writer.room();
     }
     held.signal.throwIfAborted();
-    await this.#offerFeedback(run, writer);
+    await this.#offerFeedback(run, writer, graphRun.tracer);
     return this.#succeeded(run, graphRun, progress);
   }
 
   /** The last thing a run says. A tracing service that is away must not fail what the graph has done. */
-  async #offerFeedback(run: ClaimedRun, writer: RunWriter): Promise<void> {
+  async #offerFeedback(run: ClaimedRun, writer: RunWriter, tracer: GraphRun["tracer"]): Promise<void> {
     const { feedback_keys: keys } = run.kwargs;
     const { feedbackUrls, logger } = this.#options;
     if (!keys?.length || !feedbackUrls) return;
     try {
+      // A key that may write to one project alone is given links for runs that are there, and in that project.
+      if (tracer && this.#options.libraryTraces) await tracesSent(tracer);
       const urls = await feedbackUrls(run.workspace_id, run.run_id, keys);
       const row = { name: "feedback", namespace: "", data: JSON.stringify(urls) };
       if (writer.held.length > 0) writer.hold("run", row);
@@ -182,13 +187,16 @@ export class RunExecutor {
   }
 
   #tracer(run: ClaimedRun, kit: GraphKit, metadata: Record<string, unknown>): GraphRun["tracer"] {
-    const { trace } = this.#options;
-    const { tracing_project: projectName, tracing_example: exampleId } = run.kwargs;
+    const { trace, libraryTraces } = this.#options;
+    const { tracing_project: projectName, tracing_example: exampleId, feedback_keys: keys } = run.kwargs;
+    const offersFeedback = libraryTraces && Boolean(keys?.length);
     // The library takes it for its own, and makes no other beside it.
-    if (!trace && (projectName || exampleId))
+    if (!trace && (projectName || exampleId || offersFeedback))
       return new kit.LangChainTracer({
         ...(projectName && { projectName }),
         ...(exampleId && { exampleId }),
+        // What is said of the run is then on its way to the tracing service when the run ends, and can be waited for.
+        ...(offersFeedback && { _awaitHandler: true }),
       });
     if (!trace) return undefined;
     const place = { workspaceId: run.workspace_id, project: projectName ?? run.graph_id };

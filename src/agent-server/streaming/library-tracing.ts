@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs are traced by the graph library itself, as its environment says. */
@@ -14,4 +16,25 @@ export function libraryTracing(
   const setting = (name: string) => environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
   if ((setting("TRACING_V2") ?? setting("TRACING")) !== "true") return undefined;
   return isDeployed ? { onlyProject: setting("PROJECT") ?? "default" } : {};
+}
+
+const limitMs = 5_000;
+
+/** What of the library's tracer is looked at; older ones do not have it. */
+type Sending = { client?: { awaitPendingTraceBatches?: () => Promise<void> } };
+
+/**
+ * Resolves when what the tracer was told so far is with the tracing service, or after a few seconds: whoever waits
+ * wants to go on in any case.
+ */
+export async function tracesSent(tracer: object): Promise<void> {
+  const sent = (tracer as Sending).client?.awaitPendingTraceBatches?.();
+  if (sent === undefined) return;
+  const waited = new AbortController();
+  const late = delay(limitMs, undefined, { signal: waited.signal, ref: false }).catch(() => undefined);
+  try {
+    await Promise.race([sent, late]);
+  } finally {
+    waited.abort();
+  }
 }
