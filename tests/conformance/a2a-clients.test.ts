@@ -162,6 +162,26 @@ describe("1.0", () => {
     expect(textsOf(tasks[0]!)).not.toEqual([]);
   });
 
+  test("a question that its context passed over is canceled, in the list too", async () => {
+    const client = await clientOf("asking");
+    const asked = await send(client, message(data({})));
+    const { contextId } = asked;
+    const waiting = async (status: TaskState) => {
+      const found = await client.listTasks({
+        ...{ tenant: "", contextId, status, pageToken: "", statusTimestampAfter: undefined },
+      });
+      return found.tasks.map((task) => [task.id, stateOf(task)]);
+    };
+    expect(await waiting(TaskState.TASK_STATE_INPUT_REQUIRED)).toEqual([
+      [asked.id, TaskState.TASK_STATE_INPUT_REQUIRED],
+    ]);
+    const next = await send(client, message(data({}), { contextId }));
+    expect(await waiting(TaskState.TASK_STATE_INPUT_REQUIRED)).toEqual([
+      [next.id, TaskState.TASK_STATE_INPUT_REQUIRED],
+    ]);
+    expect(await waiting(TaskState.TASK_STATE_CANCELED)).toEqual([[asked.id, TaskState.TASK_STATE_CANCELED]]);
+  });
+
   test("what is not there is refused with the protocol's own error", async () => {
     const rpc = async (method: string, params: object, version = "1.0") => {
       const response = await fetch(`${server.url}/a2a/echo`, {

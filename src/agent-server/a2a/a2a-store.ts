@@ -40,14 +40,19 @@ export type TaskListQuery = {
   threadCondition: RawBuilder<unknown> | undefined;
 };
 
-/** As `taskStateOf` says, where a run alone can tell: a question that nobody will answer is not told apart here. */
+/** Nobody will answer its question any more. */
+const passedOver = `exists (select 1 from runs n where n.thread_id = l.thread_id
+  and (n.created_at, n.run_id) > (l.created_at, l.run_id))`;
+
+/** As `taskStateOf` says; a question that was passed over is canceled for those who ask by state. */
 const conditions: Record<TaskState, string> = {
   submitted: "l.status = 'pending'",
   working: "l.status = 'running'",
   completed: "l.status = 'success'",
   failed: "l.status in ('error', 'timeout')",
-  canceled: "l.status = 'interrupted' and (l.cancel_action is not null or l.started_at is null)",
-  "input-required": "l.status = 'interrupted' and l.cancel_action is null and l.started_at is not null",
+  canceled: `l.status = 'interrupted' and (l.cancel_action is not null or l.started_at is null or ${passedOver})`,
+  "input-required": `l.status = 'interrupted' and l.cancel_action is null and l.started_at is not null
+    and not ${passedOver}`,
   unknown: "false",
 };
 

@@ -62,6 +62,13 @@ describe("with a filter on the owner", () => {
     expect(await namesFor(owned())).toEqual(["ada"]);
   });
 
+  test("and the caller's threads alone", async () => {
+    const condition = await owned().threadCondition(ada);
+    const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
+      where workspace_id = ${workspaceId} and ${condition!}`.execute(shared.database.sql);
+    expect(rows.map((row) => row.thread_id)).toEqual([herThread]);
+  });
+
   test("another's assistant and thread do not exist", async () => {
     await owned().readAssistant(ada, hers);
     await owned().onThread(ada, "read", herThread);
