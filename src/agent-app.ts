@@ -26,7 +26,6 @@ import {
   type DefaultAssistantConfigs,
   readDefaultConfigs,
 } from "./config.ts";
-import { migrationsFolder, version } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
 import type { Database } from "./platform/db/database.ts";
@@ -44,6 +43,7 @@ import { createJobWorker } from "./platform/jobs/job-worker.ts";
 import type { Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
+import { migrationsFolder, version } from "./platform/package-facts.ts";
 
 export type StartedAgent = {
   url: string;

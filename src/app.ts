@@ -1,7 +1,6 @@
 import { type Areas, composeAreas } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { describeIsolation, type IsolationKind } from "./control-plane/sandbox/isolation.ts";
-import { migrationsFolder } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import { Closers } from "./platform/closers.ts";
 import { DatabaseClock } from "./platform/db/database-clock.ts";
@@ -13,6 +12,7 @@ import type { ServerEnv } from "./platform/http/pipeline.ts";
 import type { Route } from "./platform/http/route.ts";
 import { listen, type RunningServer } from "./platform/http/server.ts";
 import { createLogger, type Logger } from "./platform/logger.ts";
+import { migrationsFolder } from "./platform/package-facts.ts";
 import { readCredentials, writeCredentials } from "./workspaces/credentials-file.ts";
 import type { Workspaces } from "./workspaces/workspaces.ts";
 

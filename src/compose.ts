@@ -16,7 +16,6 @@ import { composeControlPlane } from "./compose-control-plane.ts";
 import type { Config } from "./config.ts";
 import { providerKeys } from "./config.ts";
 import type { ControlPlane } from "./control-plane/control-plane.ts";
-import { version } from "./package-facts.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Database } from "./platform/db/database.ts";
 import { createFailedCredentials } from "./platform/http/failed-credentials.ts";
@@ -30,6 +29,7 @@ import { createJobWorker, type JobWorker } from "./platform/jobs/job-worker.ts";
 import type { Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createNetworkGuard } from "./platform/network-guard.ts";
+import { version } from "./platform/package-facts.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { createRunExportSource } from "./traces/export/run-export-source.ts";
 import { readPriceFile } from "./traces/ingest/price-file.ts";
@@ -299,7 +299,7 @@ function apiDocuments(
     {
       path: "/v2/openapi.json",
       title: "Treadle control plane",
-      version: "0.1.0",
+      version: version(),
       description: "Workspaces, keys, deployments and the auth service.",
       routes: routes.control,
     },

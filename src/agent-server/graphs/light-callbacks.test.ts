@@ -42,3 +42,9 @@ it("is done once, however often it is asked for", () => {
   lightenCallbacks(CallbackManager);
   expect(CallbackManager.prototype.copy).toBe(before);
 });
+
+it("leaves a library alone that copies in another way", () => {
+  class Manager {}
+  expect(() => lightenCallbacks(Manager as unknown as typeof CallbackManager)).not.toThrow();
+  expect(Manager.prototype).not.toHaveProperty("copy");
+});

@@ -9,7 +9,8 @@ const lightened = Symbol("treadle.lightened");
  * copies all but the metadata, which follows in one go.
  */
 export function lightenCallbacks({ prototype }: typeof Callbacks.CallbackManager): void {
-  if (lightened in prototype.copy) return;
+  // A library without it copies in a way of its own, and is left as it is.
+  if (typeof prototype.copy !== "function" || lightened in prototype.copy) return;
   const whole = prototype.copy;
   prototype.copy = Object.assign(
     function copy(this: Manager, ...rest: Parameters<Manager["copy"]>): Manager {

@@ -5,7 +5,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
 import { workFor } from "../run-at-work.ts";
-import { leaseLost } from "../streaming/event-log.ts";
+import { isLeaseLost, leaseLost } from "../streaming/event-log.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { exhaustedResult } from "./exhausted-run.ts";
 import { HandBackQueue } from "./hand-back-queue.ts";
@@ -104,10 +104,6 @@ export class RunWorker {
 
   get leaseSeconds(): number {
     return this.#options.leaseMs / 1000;
-  }
-
-  get activeCount(): number {
-    return this.#active.size;
   }
 
   async start(): Promise<void> {
@@ -355,7 +351,13 @@ export class RunWorker {
     const { database, logger } = this.#options;
     for (const run of await findExhausted(database, maxAttempts)) {
       const result = exhaustedResult(run, Date.now());
-      await this.#finish(run, result);
+      try {
+        await this.#finish(run, result);
+      } catch (error) {
+        // Another process was first with this one; the others are still to be looked at.
+        if (isLeaseLost(error)) continue;
+        throw error;
+      }
       await this.#options.onEnd(run, result);
     }
     const back = await requeueExpired(database, maxAttempts);

@@ -1,17 +1,5 @@
-/** Statuses of a run and the only ways from one to another. */
 export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
 export type RunStatus = (typeof runStatuses)[number];
-
-export const runTransitions: Record<RunStatus, readonly RunStatus[]> = {
-  // Cancelled before it began, or its graph is gone.
-  pending: ["running", "interrupted", "error"],
-  // Back to pending when its process died or is shutting down; the next attempt resumes it.
-  running: ["success", "error", "timeout", "interrupted", "pending"],
-  success: [],
-  error: [],
-  timeout: [],
-  interrupted: [],
-};
 
 export function isActive(status: RunStatus): boolean {
   return status === "pending" || status === "running";

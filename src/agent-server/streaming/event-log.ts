@@ -57,3 +57,7 @@ export function leaseLost(runId: string): AppError {
     message: `Run ${runId} is no longer held by this process; another one has taken it over.`,
   });
 }
+
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof AppError && error.code === "run.lease_lost";
+}

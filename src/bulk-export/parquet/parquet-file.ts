@@ -1,6 +1,10 @@
+import { version } from "../../platform/package-facts.ts";
 import type { ColumnChunk, ColumnKind, ColumnSpec, Page } from "./column.ts";
 import { encodingsOf, type RowGroup } from "./row-group.ts";
 import { ThriftWriter } from "./thrift-compact.ts";
+
+/** In the form from which readers know what wrote a file. */
+const createdBy = `treadle version ${version()} (build 1)`;
 
 /** Where the bytes of a file go, in order. They are valid until the call is answered: their memory is used again. */
 export type FileSink = { write(bytes: Buffer): Promise<void> };
@@ -132,7 +136,7 @@ export class ParquetFile {
           out.text(2, value);
         });
       }
-      out.text(6, "treadle version 1.0.0 (build 1)");
+      out.text(6, createdBy);
       // Without this, readers must ignore the bounds.
       out.structList(7, this.#specs, () => out.struct(1, () => {}));
     });

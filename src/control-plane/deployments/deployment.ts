@@ -1,4 +1,4 @@
-import type { BuildConfig, RevisionStatus, Source, SourceRevisionConfig } from "../revisions/revision.ts";
+import type { BuildConfig, Source, SourceRevisionConfig } from "../revisions/revision.ts";
 
 export const deploymentTypes = [
   "dev_free",
@@ -206,8 +206,4 @@ export function buildConfigOf(config: SourceConfig): BuildConfig {
     build_command: config.build_command,
     resource_spec: config.resource_spec,
   };
-}
-
-export function isFailure(status: RevisionStatus): boolean {
-  return status.includes("FAILED");
 }

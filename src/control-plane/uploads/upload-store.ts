@@ -72,9 +72,3 @@ export async function findUpload(
 export async function deleteExpiredUploads(sql: Sql, now: Date): Promise<void> {
   await raw`delete from source_uploads where sha256 is null and expires_at < ${now}`.execute(sql);
 }
-
-export async function listUploads(sql: Sql, deploymentId: string): Promise<string[]> {
-  const { rows } = await raw<{ object_path: string }>`
-    select object_path from source_uploads where deployment_id = ${deploymentId}`.execute(sql);
-  return rows.map((row) => row.object_path);
-}

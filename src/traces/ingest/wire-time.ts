@@ -53,8 +53,3 @@ export function timeOfMicros(micros: number): string | null {
 function timeText(wholeSecondMs: number, micros: string): string {
   return `${new Date(wholeSecondMs).toISOString().slice(0, 19)}.${micros}Z`;
 }
-
-/** The time of a `readTime` text, to the millisecond. */
-export function timeMs(text: string): number {
-  return Date.parse(text);
-}

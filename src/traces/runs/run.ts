@@ -81,8 +81,6 @@ export type ExportableRunField = (typeof exportableRunFields)[number];
 export const runStatuses = ["pending", "success", "error"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-export const runTypes = ["tool", "chain", "llm", "retriever", "embedding", "prompt", "parser"] as const;
-
 /** `pending` until the run has an end; then its error decides. */
 export function statusOf(run: { end_time: string | null; error: string | null }): RunStatus {
   if (run.end_time === null) return "pending";
