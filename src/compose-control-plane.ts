@@ -84,7 +84,9 @@ function deploymentsUrlOf({ deployments, host, publicUrl }: Config, internalUrl:
   return isLocal ? `http://{slug}.localhost:${new URL(internalUrl).port}` : null;
 }
 
-function tracingPort(ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "projects">): TracingPort {
+export function tracingPort(
+  ground: Pick<ControlPlaneGround, "internalUrl" | "keys" | "projects">,
+): TracingPort {
   return {
     endpoint: () => `${ground.internalUrl()}/api/v1`,
     issueKey: (workspaceId, { name, project, expiresAt }) =>

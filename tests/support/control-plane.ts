@@ -22,6 +22,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { createNetworkGuard } from "../../src/platform/network-guard.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
+import { createOtherAreas } from "./other-areas.ts";
 
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
 /** How deployed servers are started. */
@@ -47,6 +48,8 @@ export type ControlPlaneServerOptions = {
   runtime?: Runtime;
   walls?: Walls;
   logLevel?: string;
+  /** Deployments are traced; traces and accounts of people are served too. */
+  traced?: boolean;
   /** Leave the deployments' databases where they are: another server goes on with them. */
   keepDatabases?: boolean;
 };
@@ -67,10 +70,17 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   const edition = options.edition ?? "self-hosted";
   let http: HttpApp | undefined;
   let server: RunningServer | undefined;
+  const otherAreas = options.traced
+    ? createOtherAreas({
+        ...{ database, secretBox, clock, logger, guard: network, workspaces },
+        url: () => server?.url ?? "http://127.0.0.1",
+      })
+    : undefined;
   const walls = options.walls ?? machineWalls(options.settings?.isolation);
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
+    tracing: otherAreas?.tracing,
     walls,
     runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, packageRoot, walls, logger }),
     settings: { ...readConfig({}).deployments, edition, ...options.settings },
@@ -85,7 +95,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     serverEnvironment: environments.server,
   });
   http = createHttpApp({
-    routes: [...workspaces.routes, ...plane.routes, ...plane.hiddenRoutes],
+    routes: [...workspaces.routes, ...plane.routes, ...plane.hiddenRoutes, ...(otherAreas?.routes ?? [])],
     authenticator: workspaces.authenticator,
     agentAuthRequired: options.agentAuthRequired ?? false,
     logger,
@@ -111,6 +121,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     onUpgrade: plane.onUpgrade((_request, socket) => socket.destroy()),
     onRequest: plane.onRequest(http.raw),
   });
+  await otherAreas?.start();
   await plane.start();
   await jobs.start();
   const url = server.url;
@@ -147,6 +158,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       await server.close({ graceMs: 1_000 });
       await jobs.stop();
       await plane.stop(5_000);
+      await otherAreas?.stop();
       await workspaces.stop();
       if (!options.keepDatabases) await dropDeploymentDatabases(database);
       await database.close();

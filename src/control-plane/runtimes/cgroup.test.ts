@@ -29,10 +29,28 @@ describe("limits", () => {
   });
 
   it("of separate trees stand in each of them", () => {
-    expect(planGroups({ kind: "separate" }, "i", both).map(({ folder }) => folder)).toEqual([
+    const foldersOf = (controllers: string[]) =>
+      planGroups({ kind: "separate", controllers }, "i", both).map(({ folder }) => folder);
+    expect(foldersOf(["cpu", "memory"])).toEqual(["memory/treadle/i", "cpu/treadle/i"]);
+    expect(foldersOf(["cpu", "memory", "pids"])).toEqual([
       "memory/treadle/i",
       "cpu/treadle/i",
+      "pids/treadle/i",
     ]);
+  });
+
+  it("count processes wherever the machine can, whatever else is asked for", () => {
+    const none = { memoryBytes: null, cpus: null };
+    expect(planGroups({ kind: "unified", controllers: ["cpu", "pids"] }, "i", none)).toEqual([
+      { folder: "", settings: [["cgroup.subtree_control", "+pids"]] },
+      { folder: "treadle", settings: [["cgroup.subtree_control", "+pids"]] },
+      { folder: "treadle/i", settings: [["pids.max", "512"]] },
+    ]);
+    expect(planGroups({ kind: "separate", controllers: ["pids"] }, "i", none)).toEqual([
+      { folder: "pids/treadle/i", settings: [["pids.max", "512"]] },
+    ]);
+    for (const kind of ["unified", "separate"] as const)
+      expect(planGroups({ kind, controllers: ["cpu"] }, "i", none)).toEqual([]);
   });
 
   it("need their controllers", () => {
@@ -64,11 +82,8 @@ describe("setting them", () => {
     await writeFile(join(tree, "cgroup.controllers"), "cpuset cpu io memory pids\n");
     await createProcessLimits(logger, tree)("server", 4711, both);
     const read = (file: string) => readFile(join(tree, "treadle/server", file), "utf8");
-    expect([await read("memory.max"), await read("cpu.max"), await read("cgroup.procs")]).toEqual([
-      "268435456",
-      "50000 100000",
-      "4711",
-    ]);
+    const files = ["memory.max", "cpu.max", "pids.max", "cgroup.procs"];
+    expect(await Promise.all(files.map(read))).toEqual(["268435456", "50000 100000", "512", "4711"]);
     expect(lines).toEqual([]);
   });
 

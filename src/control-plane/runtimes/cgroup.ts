@@ -1,14 +1,19 @@
-import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { maxProcesses } from "./instance.ts";
 import type { Resources } from "./runtime.ts";
 
 const mountedAt = "/sys/fs/cgroup";
 const periodUs = 100_000;
 
 /** Control groups of one tree for everything, or, as older machines have it, a tree for each kind of limit. */
-export type Layout = { kind: "unified"; controllers: readonly string[] } | { kind: "separate" };
+export type Layout = {
+  kind: "unified" | "separate";
+  /** Which limits there are; of separate trees, which are mounted. */
+  controllers: readonly string[];
+};
 
 /** A folder to make, and what to write into its files, in this order. */
 export type Group = { folder: string; settings: [file: string, value: string][] };
@@ -16,6 +21,8 @@ export type Group = { folder: string; settings: [file: string, value: string][] 
 /** What has to be set for a process to be limited; the process joins each group last. */
 export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: Resources): Group[] {
   const quotaUs = cpus === null ? null : Math.max(1_000, Math.round(cpus * periodUs));
+  // Nobody asked for it: where there is none, a server runs without.
+  const counts = layout.controllers.includes("pids");
   if (layout.kind === "separate") {
     return [
       ...(memoryBytes === null
@@ -29,15 +36,22 @@ export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: 
               ["cpu.cfs_quota_us", String(quotaUs)],
             ]),
           ]),
+      ...(counts ? [group(`pids/treadle/${name}`, [["pids.max", String(maxProcesses)]])] : []),
     ];
   }
-  const needed = [...(memoryBytes === null ? [] : ["memory"]), ...(quotaUs === null ? [] : ["cpu"])];
+  const needed = [
+    ...(memoryBytes === null ? [] : ["memory"]),
+    ...(quotaUs === null ? [] : ["cpu"]),
+    ...(counts ? ["pids"] : []),
+  ];
   const missing = needed.filter((controller) => !layout.controllers.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 has no ${missing.join(" and no ")} controller here`);
   const handDown: [string, string] = ["cgroup.subtree_control", needed.map((name) => `+${name}`).join(" ")];
   const own: [string, string][] = [];
   if (memoryBytes !== null) own.push(["memory.max", String(memoryBytes)]);
   if (quotaUs !== null) own.push(["cpu.max", `${quotaUs} ${periodUs}`]);
+  if (counts) own.push(["pids.max", String(maxProcesses)]);
+  if (own.length === 0) return [];
   // A group may use only what the groups above it hand down.
   return [group("", [handDown]), group("treadle", [handDown]), group(`treadle/${name}`, own)];
 }
@@ -56,11 +70,11 @@ export function createProcessLimits(logger: Logger, root = mountedAt): LimitProc
     const reason = await limitProcess(name, pid, resources, root);
     if (reason === null) return;
     const facts = { instance: name, reason, ...resources };
-    if (told) logger.debug(facts, "the server runs without its limits of memory and CPU");
+    if (told) logger.debug(facts, "the server runs without its limits of memory, CPU and processes");
     else {
       logger.warn(
         facts,
-        "memory and CPU limits cannot be set on this machine: servers of deployments run without them",
+        "limits of memory, CPU and processes cannot be set on this machine: servers of deployments run without them",
       );
     }
     told = true;
@@ -74,7 +88,6 @@ async function limitProcess(
   resources: Resources,
   root: string,
 ): Promise<string | null> {
-  if (resources.memoryBytes === null && resources.cpus === null) return null;
   try {
     for (const { folder, settings } of planGroups(await readLayout(root), name, resources)) {
       await mkdir(join(root, folder), { recursive: true });
@@ -103,14 +116,14 @@ async function readLayout(root: string): Promise<Layout> {
     const text = await readFile(join(root, "cgroup.controllers"), "utf8");
     return { kind: "unified", controllers: text.trim().split(/\s+/) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { kind: "separate" };
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return { kind: "separate", controllers: await readdir(root) };
   }
 }
 
 /** Empty groups are only clutter, so a failure to remove one is not worth a word. */
 export async function releaseLimits(name: string): Promise<void> {
-  for (const controller of ["", "memory", "cpu"]) {
+  for (const controller of ["", "memory", "cpu", "pids"]) {
     await rmdir(join(mountedAt, controller, "treadle", name)).catch(() => undefined);
   }
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { maxProcesses } from "./instance.ts";
 import { readyFileName, type StartSpec } from "./runtime.ts";
 
 export type ContainerFacts = {
@@ -25,7 +26,6 @@ export type ContainerUser = { uid: number; gid: number } | "of the image";
 export const projectFolder = "/deps/project";
 export const homeFolder = "/home/agent";
 const instanceFolder = "/run/treadle";
-const maxProcesses = 512;
 const megabyte = 1024 * 1024;
 
 /**

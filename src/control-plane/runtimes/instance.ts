@@ -29,3 +29,5 @@ export type Instance = {
 
 /** From this start on, a server that keeps dying is in a loop. */
 export const crashLoopAttempts = 5;
+/** Of one server at once, threads among them. An agent needs a few dozen; a bomb takes what there is. */
+export const maxProcesses = 512;
