@@ -15,12 +15,16 @@ let folder: TempFolder;
 let database: TestDatabase;
 let project: string;
 let deploymentId: string;
+/** Of a service that deploys and does nothing else, as in a CI. */
+let deployKey: string;
 
-async function cli(...args: string[]): Promise<string> {
+const cli = (...args: string[]) => cliWith(deployKey, ...args);
+
+async function cliWith(apiKey: string, ...args: string[]): Promise<string> {
   const binary = join(folder.path, "cli", "node_modules", ".bin", "langgraphjs");
   const { stdout } = await runCommand(binary, ["deploy", ...args, "--host-url", plane.url], {
     cwd: project,
-    env: { LANGSMITH_API_KEY: plane.apiKey, LANGGRAPH_CLI_NO_ANALYTICS: "1" },
+    env: { LANGSMITH_API_KEY: apiKey, LANGGRAPH_CLI_NO_ANALYTICS: "1" },
     timeoutMs: 150_000,
   });
   return stdout;
@@ -51,6 +55,13 @@ beforeAll(async () => {
     recursive: true,
   });
   plane = await startControlPlane({ databaseUrl: database.url, folder: join(folder.path, "data") });
+  const made = await plane.call<{ key: string }>("POST", "/v2/api-keys", {
+    name: "ci",
+    service: true,
+    scopes: ["deploy"],
+  });
+  expect([made.status, made.body]).toEqual([201, expect.objectContaining({ scopes: ["deploy"] })]);
+  deployKey = made.body.key;
 }, 400_000);
 
 afterAll(async () => {
@@ -80,11 +91,12 @@ describe("langgraphjs deploy", () => {
     expect(listed.match(/REPLACED/g)).toHaveLength(1);
   });
 
-  it("lists, shows both kinds of logs, and deletes", { timeout: 100_000 }, async () => {
+  it("lists and shows both kinds of logs, and deletes for an admin", { timeout: 100_000 }, async () => {
     expect(await cli("list")).toContain("cli-agent");
     expect(await cli("logs", "--name", "cli-agent", "--type", "build")).toContain("npm ci");
     expect(await cli("logs", "--deployment-id", deploymentId)).toContain("Serving agent");
-    expect(await cli("delete", "--force", deploymentId)).toContain("Deleted");
+    await expect(cli("delete", "--force", deploymentId)).rejects.toThrow("needs the role admin");
+    expect(await cliWith(plane.apiKey, "delete", "--force", deploymentId)).toContain("Deleted");
     expect(await cli("list")).toContain("No deployments found");
   });
 });
