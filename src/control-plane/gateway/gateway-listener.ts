@@ -83,7 +83,7 @@ async function serve(
   const ownOrigin = way.prefix === "" ? options.origins.originOf(way.slug) : null;
   const visit = visitOf(incoming, way, ownOrigin, options);
   const wire = { incoming, outgoing, exchange };
-  if (await answerEntry(visit, way.path, wire, options)) return;
+  if (visit !== null && (await answerEntry(visit, way.path, wire, options))) return;
   const { headers } = incoming;
   const { remoteAddress: peer } = incoming.socket;
   let admission: Admission;
@@ -113,15 +113,14 @@ async function pass(
   const { port, secret } = instance;
   const { prefix } = way;
   const ownCors = admission.usesOwnAuth;
-  const protocol = origins.protocolOf(incoming.headers.host, prefix);
-  const isPlainPage = pages !== undefined && prefix === "" && protocol === "http" && !ownCors;
-  const place = { prefix, port, ownCors, refererPolicy: isPlainPage ? refererPolicy : undefined };
+  const isEntered = pages !== undefined && prefix === "" && !ownCors;
+  const place = { prefix, port, ownCors, refererPolicy: isEntered ? refererPolicy : undefined };
   const facts = {
     port,
     secret,
     prefix,
     host: incoming.headers.host ?? "127.0.0.1",
-    protocol,
+    protocol: origins.protocolOf(incoming.headers.host, prefix),
     remote: incoming.socket.remoteAddress ?? "127.0.0.1",
   };
   const startedMs = performance.now();

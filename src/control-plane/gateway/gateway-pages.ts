@@ -47,12 +47,12 @@ export function sendToConsole(
 
 /** Whether this was a browser with a code, which is answered then. A project with its own authentication has the path itself. */
 export async function answerEntry(
-  visit: PageVisit | null,
+  visit: PageVisit,
   path: string,
   wire: Wire,
   { pages, targets, audit }: PageOptions,
 ): Promise<boolean> {
-  if (visit === null || path !== entryPath) return false;
+  if (path !== entryPath) return false;
   const target = await targets.find(visit.slug);
   if (target?.usesOwnAuth) return false;
   // Whatever only looks at addresses must not use a code up.

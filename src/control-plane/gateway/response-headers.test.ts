@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { refererPolicy } from "../pages/page-request.ts";
 import { pageSandbox, responseHeaders } from "./response-headers.ts";
 
 const shared = { prefix: "/d/x", port: 4000, ownCors: false };
@@ -95,4 +96,11 @@ describe("a cookie of a deployment", () => {
     );
     expect(passed("set-cookie", "a=1", alone)).toBe("a=1");
   });
+});
+
+it("says of referrers what the project says, unless the platform has to know the page by them", () => {
+  expect(passed("referrer-policy", "no-referrer", alone)).toBe("no-referrer");
+  const entered = { ...alone, refererPolicy };
+  expect(passed("referrer-policy", "no-referrer", entered)).toBe("same-origin");
+  expect(passed("referrer-policy", "origin", entered)).toBe("origin");
 });

@@ -25,7 +25,8 @@ it("tells neither in an address", () => {
 it("counts at its origin, for ten minutes, and only as it was made", () => {
   const state = states.make(attempt);
   expect(states.open(state, "https://b.agents.example.com")).toBeNull();
-  expect(states.open(`${state.slice(0, -2)}AA`, origin)).toBeNull();
+  const changed = `${state.slice(0, 40)}${state[40] === "A" ? "B" : "A"}${state.slice(41)}`;
+  expect(states.open(changed, origin)).toBeNull();
   expect(states.open("", origin)).toBeNull();
   const foreign = createEntryStates({
     secretBox: createSecretBox({ currentKey: "the key of somebody else" }),

@@ -32,7 +32,10 @@ export function isOfOwnPage(method: string, headers: IncomingHttpHeaders, origin
   return from === origin || URL.parse(headers.referer ?? "")?.origin === origin;
 }
 
-/** What a page says of its own reads must reach the server where browsers say nothing else; to others it says as little. */
+/**
+ * With `no-referrer` a browser keeps the page's own reads over plain http and its forms (`Origin: null`) from being told
+ * from a neighbour's. `same-origin` says as little to others.
+ */
 export function refererPolicy(value: string): string {
   return /(?:^|,)\s*no-referrer\s*$/i.test(value) ? "same-origin" : value;
 }
