@@ -62,7 +62,11 @@ describe("a consent for more scopes", () => {
     expect(await introspect(server, later)).toMatchObject({ active: true });
     app.clock.advance(hourMs);
     expect(await introspect(server, await read())).toMatchObject({ active: true });
-    expect(await events()).toContainEqual(expect.objectContaining({ event_type: "earlier_revoked" }));
+    // Written down after the provider has answered.
+    await waitUntil(async () => (await events()).some((event) => event.event_type === "earlier_revoked"), {
+      what: "the event of the earlier token",
+      timeoutMs: 20_000,
+    });
   });
 });
 

@@ -12,6 +12,8 @@ export type RelayKeeperOptions = {
 };
 
 const retryMs = 1_000;
+/** For whoever had the addresses before to let go of them. */
+const patienceMs = 10_000;
 
 /** One relay per network while a server in it is watched here; another process of the platform may take over. */
 export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions) {
@@ -21,8 +23,21 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
 
   const open = (network: DeploymentNetwork) =>
     turns.run(network.name, async () => {
-      if (!relays.has(network.name)) relays.set(network.name, await openRelay(network, targets(), logger));
+      if (!relays.has(network.name)) relays.set(network.name, await openPatiently(network));
     });
+
+  async function openPatiently(network: DeploymentNetwork): Promise<Relay> {
+    const untilMs = performance.now() + patienceMs;
+    for (;;) {
+      try {
+        return await openRelay(network, targets(), logger);
+      } catch (error) {
+        const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+        if (!taken || performance.now() >= untilMs) throw error;
+        await delay(retryMs / 4);
+      }
+    }
+  }
 
   const close = (name: string) =>
     turns.run(name, async () => {
