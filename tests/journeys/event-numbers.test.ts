@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { raw } from "../../src/platform/db/raw.ts";
 import { type Frame, readEvents, readFrames } from "../support/protocol-client.ts";
 import { isTerminal, type WireEvent } from "../support/protocol-events.ts";
 import { protocolServer } from "../support/protocol-fixture.ts";
@@ -51,6 +52,27 @@ describe("numbers of the streaming protocol", () => {
       meta: { applied_through_seq: all.length },
     });
     await line.close();
+  });
+
+  it("go on above those that an earlier version gave out, which were places in the log", async () => {
+    const threadId = randomUUID();
+    await site.start(threadId, "slow", { pause: 0 });
+    await site.eventsOf(threadId);
+    // As the migration leaves what was written before it.
+    const { sql } = site.server().database;
+    await raw`update thread_events set number = null where thread_id = ${threadId}`.execute(sql);
+    await raw`update threads set protocol_seq = last_seq where thread_id = ${threadId}`.execute(sql);
+    const before = await site.eventsOf(threadId);
+    await site.start(threadId, "slow", { pause: 0 });
+    const after = await site.eventsOf(threadId, 2);
+    expect(after.slice(0, before.length)).toEqual(before);
+    const fresh = seqs(after.slice(before.length));
+    expect(fresh[0]).toBeGreaterThan(before.at(-1)!.seq);
+    expect(fresh).toEqual(upTo(fresh.length, fresh[0]));
+    const since = before.at(-1)!.seq;
+    expect(await readEvents(site.server().url, threadId, over(1), { since })).toEqual(
+      after.slice(before.length),
+    );
   });
 
   it("are not taken by a run that is cancelled in the queue before it began", async () => {
