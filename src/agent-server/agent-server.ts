@@ -60,6 +60,8 @@ export type AgentServerOptions = {
   runConcurrency: number;
   runLeaseMs: number;
   runTimeoutMs: number;
+  /** What is held for all readers of streams together; those who do not read are cut beyond it. */
+  readerBytes?: number;
   publicUrl(): string;
   clock?: Clock;
   /** For requests whose target a caller chose; by default no private addresses. */
@@ -131,7 +133,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const { database, logger, graphs, clock = systemClock, project = defaultProject } = options;
   const { guard, threadTtl: defaultTtl = null } = project;
   const processId = newId();
-  const feed = new ThreadFeed(database);
+  const feed = new ThreadFeed(database, {
+    ...(options.readerBytes === undefined ? {} : { readerBytes: options.readerBytes }),
+    onReaderCut: () =>
+      logger.warn("a reader of a stream was cut off: it took nothing while others needed the memory"),
+  });
   const events = new EventLog(database, feed);
   const checkpoints = new CheckpointStore(database);
   const savers = new SaverFactory(checkpoints);

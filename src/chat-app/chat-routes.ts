@@ -105,7 +105,7 @@ export function chatRoutes({ assistants, bookOf, identify, logger }: ChatRoutesO
         const book = bookOf(caller.workspaceId);
         const { log } = book.session(params.thread_id);
         return sseResponse((signal) => log.follow(body, body.since ?? 0, signal), {
-          signal: c.get("shutdown"),
+          ...c.get("connection"),
           onDisconnect: () => book.forgetUnused(params.thread_id),
         });
       },

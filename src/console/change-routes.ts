@@ -29,7 +29,7 @@ export function changeRoutes(feed: ChangeFeed): Route[] {
       },
       ({ caller, query, c }) =>
         sseResponse(feed.follow({ workspaceId: caller.workspaceId, userId: caller.userId }, query.topics), {
-          signal: c.get("shutdown"),
+          ...c.get("connection"),
           heartbeatMs: 15_000,
         }),
     ),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { sseResponse } from "../../platform/http/sse.ts";
+import { type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import {
   methodNotFound,
@@ -92,7 +92,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
           if (!accepts(headers, "text/event-stream")) {
             return refuse(`${request.method} answers with a stream: Accept must name text/event-stream.`);
           }
-          return streamTask(options, from, { dialect, operation, request }, c.get("shutdown"));
+          return streamTask(options, from, { dialect, operation, request }, c.get("connection"));
         }
         if (!allows(headers, "application/json")) {
           return refuse(`${request.method} answers with JSON: Accept must allow application/json.`);
@@ -192,7 +192,7 @@ async function streamTask(
   options: A2aRoutesOptions,
   from: A2aCaller,
   { dialect, operation, request }: Asked,
-  shutdown: AbortSignal,
+  connection: StreamConnection,
 ): Promise<Response> {
   const { a2a, runs, feed, logger } = options;
   let followed: Followed;
@@ -219,7 +219,7 @@ async function streamTask(
         },
         signal,
       ),
-    { signal: shutdown },
+    connection,
   );
 }
 

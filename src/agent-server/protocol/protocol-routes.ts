@@ -102,7 +102,7 @@ function eventRoute(
       const since = body.since ?? undefined;
       return sseResponse(
         (signal) => eventFrames({ reader, caller, threadId, filter, since, thread, signal }),
-        { signal: c.get("shutdown"), budget: feed.budget },
+        { ...c.get("connection"), budget: feed.budget },
       );
     },
   );
@@ -136,7 +136,7 @@ function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
       return sseResponse((signal) => threadFrames({ feed, threadId, afterSeq, modes, signal, values }), {
         headers: { location: `/threads/${threadId}/stream` },
         budget: feed.budget,
-        signal: c.get("shutdown"),
+        ...c.get("connection"),
       });
     },
   );

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import { type SseBatch, sseResponse } from "../../platform/http/sse.ts";
+import { type SseBatch, type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { JoinPoint } from "../streaming/join-point.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
@@ -42,7 +42,7 @@ export type StreamAnswerOptions = {
   /** Ids let a client come back to where it stopped. */
   withIds: boolean;
   cancelOnDisconnect: boolean;
-  shutdown: AbortSignal | undefined;
+  connection: StreamConnection;
 };
 
 /** SSE of one run, from there to its end. */
@@ -65,7 +65,7 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
   return sseResponse(frames, {
     headers: runLocation(run, options.stateless),
     budget: feed.budget,
-    ...(options.shutdown ? { signal: options.shutdown } : {}),
+    ...options.connection,
     onDisconnect: () => {
       if (options.cancelOnDisconnect) void cancelAbandoned(answers, run);
     },

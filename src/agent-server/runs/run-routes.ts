@@ -73,7 +73,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
           stateless: false,
           withIds: true,
           cancelOnDisconnect: body.on_disconnect === "cancel",
-          shutdown: c.get("shutdown"),
+          connection: c.get("connection"),
         });
       },
     ),
@@ -220,7 +220,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
           stateless: false,
           withIds: true,
           cancelOnDisconnect: query.cancel_on_disconnect ?? false,
-          shutdown: c.get("shutdown"),
+          connection: c.get("connection"),
         });
       },
     ),

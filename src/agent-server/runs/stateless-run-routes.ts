@@ -69,7 +69,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
           stateless: true,
           withIds: false,
           cancelOnDisconnect: request.body.on_disconnect === "cancel",
-          shutdown: request.c.get("shutdown"),
+          connection: request.c.get("connection"),
         });
       },
     ),
@@ -168,7 +168,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
           stateless: true,
           withIds: true,
           cancelOnDisconnect: false,
-          shutdown: c.get("shutdown"),
+          connection: c.get("connection"),
         });
       },
     ),

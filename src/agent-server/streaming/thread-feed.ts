@@ -53,9 +53,12 @@ export class ThreadFeed {
   /** Threads on which a run of this process is heard by somebody. */
   #heard = 0;
 
-  constructor(database: Database, options: { readerBytes?: number } = {}) {
+  constructor(database: Database, options: { readerBytes?: number; onReaderCut?(): void } = {}) {
     this.#database = database;
-    this.budget = new ReaderBudget({ maxBytes: options.readerBytes ?? defaultReaderBytes });
+    this.budget = new ReaderBudget({
+      maxBytes: options.readerBytes ?? defaultReaderBytes,
+      onCut: () => options.onReaderCut?.(),
+    });
     this.awaited = new AwaitedThreads(database);
   }
 

@@ -54,7 +54,7 @@ export function logFeedRoutes(reader: LogReader): Route[] {
         const seen = /^\d{1,15}$/.exec(c.req.header("last-event-id") ?? "")?.[0];
         const first = await firstLines(reader, caller, lines, asked.tail, seen);
         return sseResponse((signal) => follow(reader, caller, lines, first, signal), {
-          signal: c.get("shutdown"),
+          ...c.get("connection"),
         });
       },
     ),

@@ -161,7 +161,7 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
           params.revision_id,
           c.req.header("last-event-id"),
         );
-        return sseResponse(frames, { signal: c.get("shutdown") });
+        return sseResponse(frames, c.get("connection"));
       },
     ),
   ];

@@ -1,6 +1,8 @@
 export type ReaderBudgetOptions = {
   /** What all readers of a process may hold together. */
   maxBytes: number;
+  /** One was cut. */
+  onCut?(): void;
 };
 
 /** What one reader was given and has not taken yet. */
@@ -21,13 +23,15 @@ type Reader = { pieces: readonly Uint8Array[]; cut(): void };
  */
 export class ReaderBudget {
   readonly #maxBytes: number;
+  readonly #onCut: (() => void) | undefined;
   /** In the order in which they last moved. */
   readonly #readers = new Set<Reader>();
   readonly #counts = new Map<Uint8Array, number>();
   #bytes = 0;
 
-  constructor({ maxBytes }: ReaderBudgetOptions) {
+  constructor({ maxBytes, onCut }: ReaderBudgetOptions) {
     this.#maxBytes = maxBytes;
+    this.#onCut = onCut;
   }
 
   get bytes(): number {
@@ -67,6 +71,7 @@ export class ReaderBudget {
       reader.pieces = [];
       this.#readers.delete(reader);
       reader.cut();
+      this.#onCut?.();
     }
   }
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Context } from "hono";
 import { AppError } from "../errors.ts";
 import { auditedAnswer } from "./audited-answer.ts";
@@ -20,6 +21,7 @@ import { listNamesOf, queryOf } from "./query.ts";
 import { requestIdOf } from "./request-id.ts";
 import { checkResponse } from "./response-check.ts";
 import type { Route, RouteRequest, RouteSpec } from "./route.ts";
+import type { StreamConnection } from "./sse.ts";
 import { unprocessable, validate } from "./validation.ts";
 
 type HonoHandler = (c: Context<HttpHono>) => Promise<Response>;
@@ -54,7 +56,9 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
     const { headers, method } = raw;
     const requestId = requestIdOf(headers.get("x-request-id"));
     if (c.env.inFlight) c.env.inFlight.route = spec.path;
-    c.set("shutdown", c.env.shutdown ?? pipeline.neverAborts);
+    const shutdown = c.env.shutdown ?? pipeline.neverAborts;
+    c.set("shutdown", shutdown);
+    c.set("connection", connectionOf(shutdown, c.env.outgoing));
     let caller: Caller | null = null;
     let response: Response;
     try {
@@ -199,4 +203,8 @@ function bodyReader(spec: RouteSpec): (c: Context, keyed: boolean) => ReadBody |
     }
     return { body: validate(schema, {}, "body"), bytes };
   };
+}
+
+function connectionOf(signal: AbortSignal, outgoing: ServerResponse | undefined): StreamConnection {
+  return outgoing ? { signal, cut: () => outgoing.destroy() } : { signal };
 }

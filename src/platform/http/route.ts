@@ -3,11 +3,14 @@ import type { z } from "zod";
 import type { AuditSpec } from "./audit.ts";
 import type { Caller, Role } from "./caller.ts";
 import type { ScopeNeed } from "./scope.ts";
+import type { StreamConnection } from "./sse.ts";
 
 declare module "hono" {
   interface ContextVariableMap {
     /** Aborts when the server begins to stop: long answers end themselves on it. */
     shutdown: AbortSignal;
+    /** For answers that are streams. */
+    connection: StreamConnection;
   }
 }
 

@@ -9,14 +9,19 @@ export type SseBatch = readonly (SseFrame | Uint8Array)[];
 /** What is handed over at once of a large frame: a reader that stops leaves the rest where it is. */
 const pieceBytes = 64 * 1024;
 
-export type SseOptions = {
+/**
+ * The connection under a stream. `signal` cuts it, for example when the server stops. Not a proper end: clients take
+ * that for the end of what they listen to, while a broken connection makes them come back and go on where they were.
+ */
+export type StreamConnection = {
+  signal?: AbortSignal;
+  /** Breaks it; without it the body of the answer fails. */
+  cut?(): void;
+};
+
+export type SseOptions = StreamConnection & {
   headers?: Record<string, string>;
   heartbeatMs?: number;
-  /**
-   * Cuts the stream, for example when the server stops. Not a proper end: clients take that for the end of what they
-   * listen to, while a broken connection makes them come back and go on where they were.
-   */
-  signal?: AbortSignal;
   /** Bounds what is held for readers; one that is cut is cut as by the signal. */
   budget?: ReaderBudget | undefined;
   /** The client went away before the stream was over. */
@@ -76,12 +81,14 @@ export function sseResponse(
     holding?.end();
     pieces.length = 0;
   };
-  let cut: ((reason: Error) => void) | undefined;
+  let fail: ((reason: Error) => void) | undefined;
   const cutOff = (reason: string) => {
     const wasOver = over;
     end();
     stop.abort();
-    if (!wasOver) cut?.(new Error(reason));
+    if (wasOver) return;
+    if (options.cut) options.cut();
+    else fail?.(new Error(reason));
   };
   const shut = () => cutOff("The server is stopping.");
   const holding = options.budget?.open(() => {
@@ -94,7 +101,7 @@ export function sseResponse(
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        cut = (reason) => controller.error(reason);
+        fail = (reason) => controller.error(reason);
         if (options.signal?.aborted) shut();
         beat = setInterval(() => {
           // Only when the client keeps up: a full buffer needs no heartbeat.
