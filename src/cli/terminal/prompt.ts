@@ -8,20 +8,25 @@ export function canAsk(): boolean {
 
 /** Asks on stderr, so that a pipe gets results alone. */
 export async function ask(question: string): Promise<string> {
-  return question_(question, process.stderr);
+  return readAnswer(question, process.stderr);
 }
 
 /** The answer is not shown. */
 export async function askSecret(question: string): Promise<string> {
-  process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const answer = await question_("", silent);
+  // The question comes once the terminal shows nothing any more: a quick hand, or a paste, would be seen.
+  const answer = await readAnswer("", silent, () => process.stderr.write(question));
   process.stderr.write("\n");
   return answer;
 }
 
-async function question_(question: string, output: NodeJS.WritableStream): Promise<string> {
+async function readAnswer(
+  question: string,
+  output: NodeJS.WritableStream,
+  onListening?: () => void,
+): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true });
+  onListening?.();
   const aborted = new Promise<never>((_resolve, reject) => {
     const cancelled = () =>
       reject(
