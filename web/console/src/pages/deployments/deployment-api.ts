@@ -67,6 +67,8 @@ export type Revision = {
   source: string;
   source_revision_config: RevisionConfig;
   redeploy_of: string | null;
+  /** Null outside of containers. */
+  image: { reference: string; digest: string } | null;
   restarts: number;
   last_exit: LastExit | null;
   events: RevisionEvent[];

@@ -87,6 +87,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
             ["Server ended by itself", exitsText(revision)],
             ["Branch, tag or commit", revision.source_revision_config.repo_ref ?? "–"],
             ["Commit", <Commit key="c" sha={revision.source_revision_config.repo_commit_sha} />],
+            ...(revision.image ? [["Image", imageText(revision.image)] as const] : []),
             ...(revision.redeploy_of
               ? [["Made from", "an earlier revision, without building again"] as const]
               : []),
@@ -200,6 +201,15 @@ export function RollBackDialog({
       A new revision is made with its source, commit and secrets. Nothing is built again, and what serves now
       goes on until the new one is ready.
     </ConfirmDialog>
+  );
+}
+
+/** By content: the name may mean another one by now. */
+function imageText({ reference, digest }: NonNullable<Revision["image"]>) {
+  return (
+    <span title={digest}>
+      {reference} <code>{digest.replace(/^sha256:/, "").slice(0, 12)}</code>
+    </span>
   );
 }
 
