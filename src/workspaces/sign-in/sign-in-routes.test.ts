@@ -40,7 +40,7 @@ describe("who makes a one-time link", () => {
     }
     expect(makers.sort()).toEqual([
       "app.ts",
-      "cli/login-link-run.ts",
+      "cli/commands/login-link/login-link.ts",
       "workspaces/sign-in/sign-in-code-service.ts",
       "workspaces/sign-in/sign-in-code-store.ts",
       "workspaces/sign-in/sign-in.ts",
