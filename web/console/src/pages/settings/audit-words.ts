@@ -21,6 +21,7 @@ export const auditWords = {
   "deployment.secrets_changed": "Set the secrets of a deployment",
   "deployment.deleted": "Deleted a deployment",
   "deployment.token_created": "Made a token for a deployment",
+  "deployment.page_opened": "Opened the pages of a deployment",
   "deployment.upload_url_created": "Made an address to upload a project to",
   "revision.created": "Created a revision",
   "revision.redeployed": "Deployed a revision again",
