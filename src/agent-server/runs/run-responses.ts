@@ -6,7 +6,7 @@ import type { Logger } from "../../platform/logger.ts";
 import type { JoinPoint } from "../streaming/join-point.ts";
 import { pastFrames, runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
-import type { Run, StreamMode } from "./run.ts";
+import type { Run, RunHead, StreamMode } from "./run.ts";
 import { isActive } from "./run.ts";
 import type { RunRequest } from "./run-request.ts";
 import type { CreatedRun, RunService } from "./run-service.ts";
@@ -46,7 +46,7 @@ export type StreamAnswerOptions = {
 };
 
 /** SSE of one run, from there to its end. */
-export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOptions): Response {
+export function streamRun(answers: RunAnswers, run: RunHead, options: StreamAnswerOptions): Response {
   const { service, feed } = answers;
   const frames = (signal: AbortSignal): AsyncIterable<SseBatch> => {
     const common = {
@@ -73,7 +73,7 @@ export function streamRun(answers: RunAnswers, run: Run, options: StreamAnswerOp
 }
 
 /** The client has left, so nobody would hear of a failure: a database that is away is waited for. */
-async function cancelAbandoned({ service, logger }: RunAnswers, run: Run): Promise<void> {
+async function cancelAbandoned({ service, logger }: RunAnswers, run: RunHead): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await service.cancel(run, "interrupt");

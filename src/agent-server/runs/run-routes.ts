@@ -213,7 +213,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404],
       },
       async ({ caller, params, query, c }) => {
-        const run = await service.get(caller.workspaceId, params.thread_id, params.run_id);
+        const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         return streamRun(options, run, {
           from: await service.joinPoint(run, c.req.header("last-event-id")),
           modes: parseModes(query.stream_mode),

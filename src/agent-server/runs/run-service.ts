@@ -13,7 +13,14 @@ import { findJoinPoint, type JoinPoint, readLastEventId } from "../streaming/joi
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
-import { type CancelAction, type ClaimedRun, isActive, type Run, type RunKwargs } from "./run.ts";
+import {
+  type CancelAction,
+  type ClaimedRun,
+  isActive,
+  type Run,
+  type RunHead,
+  type RunKwargs,
+} from "./run.ts";
 import type { RunResult } from "./run-end.ts";
 import { endRolledBackRun, tellUnbegunEnd } from "./run-end-store.ts";
 import { type RunPreconditions, requireCheckpoint, requireTracing } from "./run-preconditions.ts";
@@ -24,6 +31,7 @@ import {
   fenceOff,
   findActiveRuns,
   findRunById,
+  findRunHeadById,
   findRunStatus,
   findRunTargets,
   type InsertedRun,
@@ -299,6 +307,13 @@ export class RunService {
     return run;
   }
 
+  /** What it takes to follow a run. */
+  async head(workspaceId: string, runId: string, threadId?: string): Promise<RunHead> {
+    const head = await findRunHeadById(this.#options.database, workspaceId, runId);
+    if (!head || (threadId !== undefined && head.thread_id !== threadId)) throw runNotFound(runId);
+    return head;
+  }
+
   async get(workspaceId: string, threadId: string, runId: string): Promise<Run> {
     const run = await this.find(workspaceId, runId);
     if (run.thread_id !== threadId) throw runNotFound(runId);
@@ -309,7 +324,7 @@ export class RunService {
    * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise, also when
    * the run has not said so much yet, with what comes from now on.
    */
-  async joinPoint(run: Run, lastEventId: string | undefined): Promise<JoinPoint> {
+  async joinPoint(run: RunHead, lastEventId: string | undefined): Promise<JoinPoint> {
     const { database } = this.#options;
     const number = readLastEventId(lastEventId);
     const found = number === undefined ? undefined : await findJoinPoint(database, run.run_id, number);

@@ -279,6 +279,13 @@ export const finishRuns: Statement = {
     order by q.ordinal`,
 };
 
+/** Without what the run was given, which may be large, for those who only follow it. */
+export const findRunHead: Statement = {
+  name: "runs_head_1",
+  text: `select run_id, thread_id, workspace_id, graph_id, status from runs
+    where run_id = $1::uuid and workspace_id = $2::uuid limit 1`,
+};
+
 export const findRun: Statement = {
   name: "runs_find_1",
   text: `select ${runColumns} from runs where run_id = $1 and workspace_id = $2`,

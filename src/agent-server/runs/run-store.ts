@@ -8,6 +8,7 @@ import {
   type ClaimedRun,
   maxAttempts,
   type Run,
+  type RunHead,
   type RunKwargs,
   type RunOutcome,
   type RunStatus,
@@ -18,6 +19,7 @@ import {
   exhaustedRuns,
   expireLeases,
   findRun,
+  findRunHead,
   findTargets,
   finishRuns,
   handBack,
@@ -263,6 +265,15 @@ export async function findRunById(
 ): Promise<Run | null> {
   const [row] = await database.query<RunRow>(findRun, [runId, workspaceId]);
   return row ? toRun(row) : null;
+}
+
+export async function findRunHeadById(
+  database: Database,
+  workspaceId: string,
+  runId: string,
+): Promise<RunHead | null> {
+  const [row] = await database.query<RunHead>(findRunHead, [runId, workspaceId]);
+  return row ?? null;
 }
 
 /** Null when the run is gone. */

@@ -96,6 +96,9 @@ export type Run = {
   ended_at: Date | null;
 };
 
+/** What it takes to follow a run. */
+export type RunHead = Pick<Run, "run_id" | "thread_id" | "workspace_id" | "graph_id" | "status">;
+
 /** A run this process holds the lease of, with the number its events go on from. */
 export type ClaimedRun = Run & {
   last_seq: number;

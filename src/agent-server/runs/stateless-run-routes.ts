@@ -161,7 +161,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         errors: [404],
       },
       async ({ caller, params, query, c }) => {
-        const run = await service.find(caller.workspaceId, params.run_id);
+        const run = await service.head(caller.workspaceId, params.run_id);
         return streamRun(answers, run, {
           from: await service.joinPoint(run, c.req.header("last-event-id") ?? "-1"),
           modes: parseModes(query.stream_mode),
