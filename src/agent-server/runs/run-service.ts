@@ -8,8 +8,7 @@ import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { terminalRow } from "../protocol/terminal-event.ts";
-import { logEndOf } from "../streaming/event-store.ts";
-import { findJoinPoint, type JoinPoint, readLastEventId } from "../streaming/join-point.ts";
+import { type JoinPoint, joinPointOf } from "../streaming/join-point.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
@@ -320,15 +319,8 @@ export class RunService {
     return run;
   }
 
-  /**
-   * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise, also when
-   * the run has not said so much yet, with what comes from now on.
-   */
-  async joinPoint(run: RunHead, lastEventId: string | undefined): Promise<JoinPoint> {
-    const { database } = this.#options;
-    const number = readLastEventId(lastEventId);
-    const found = number === undefined ? undefined : await findJoinPoint(database, run.run_id, number);
-    return found ?? { afterSeq: (await logEndOf(database, run.thread_id)).seq };
+  joinPoint(run: RunHead, lastEventId: string | undefined): Promise<JoinPoint> {
+    return joinPointOf(this.#options.database, run, lastEventId);
   }
 
   async statusOf(runId: string): Promise<"active" | "over"> {

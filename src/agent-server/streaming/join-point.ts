@@ -1,4 +1,5 @@
 import type { Database, Statement } from "../../platform/db/database.ts";
+import { logEndOf } from "./event-store.ts";
 
 /** Where in a thread's log the reader of a run begins. */
 export type JoinPoint = {
@@ -7,8 +8,22 @@ export type JoinPoint = {
   afterNumber?: number;
 };
 
+/**
+ * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise, also when
+ * the run has not said so much yet, with what comes from now on.
+ */
+export async function joinPointOf(
+  database: Database,
+  run: { run_id: string; thread_id: string },
+  lastEventId: string | undefined,
+): Promise<JoinPoint> {
+  const number = readLastEventId(lastEventId);
+  const found = number === undefined ? undefined : await findJoinPoint(database, run.run_id, number);
+  return found ?? { afterSeq: (await logEndOf(database, run.thread_id)).seq };
+}
+
 /** The number a client saw last: -1 for one that saw none; undefined when it does not say. */
-export function readLastEventId(text: string | undefined): number | undefined {
+function readLastEventId(text: string | undefined): number | undefined {
   if (text === "-" || text === "-1") return -1;
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
@@ -20,7 +35,7 @@ export const runEventRange: Statement = {
 };
 
 /** Undefined when the run has said no event of that number yet: what it will say is new to the reader. */
-export async function findJoinPoint(
+async function findJoinPoint(
   database: Database,
   runId: string,
   afterNumber: number,
