@@ -62,7 +62,10 @@ try {
     report.after_stop = await measureRestart("SIGTERM");
   }
 } finally {
+  await readServers();
   await treadle.stop();
+  // Those that outlive it are nobody's any more.
+  if (values.keep) for (const { pid } of serverRows) process.kill(-pid, "SIGKILL");
   await git.stop();
   await parent.remove();
 }
