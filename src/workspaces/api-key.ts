@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { AppError } from "../platform/errors.ts";
 import { type Role, roleCovers } from "../platform/http/caller.ts";
 import { type Scope, scopesCover } from "../platform/http/scope.ts";
@@ -64,11 +64,6 @@ export function shownPrefix(key: string): string {
  */
 export function hashApiKey(pepper: string, key: string): string {
   return createHmac("sha256", pepper).update(key).digest("hex");
-}
-
-export function sameHash(first: string, second: string): boolean {
-  const [a, b] = [Buffer.from(first), Buffer.from(second)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 export function isExpired(expiresAt: Date | null, now: Date): boolean {

@@ -3,7 +3,8 @@ import type { Database } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { type Authenticator, type Caller, CallerRefused } from "../platform/http/caller.ts";
 import type { Logger } from "../platform/logger.ts";
-import { badCredential, isExpired, type KeyIdentity, mayUseAccounts, sameHash } from "./api-key.ts";
+import { sameText } from "../platform/same-text.ts";
+import { badCredential, isExpired, type KeyIdentity, mayUseAccounts } from "./api-key.ts";
 import type { ApiKeyHasher } from "./api-key-hasher.ts";
 import { findIdentityByHash, findIdentityById, touchApiKey } from "./api-key-store.ts";
 import { createExpiringCache } from "./expiring-cache.ts";
@@ -107,7 +108,7 @@ export function createAuthenticator(options: {
   async function byKey(key: string, tenant: string | null): Promise<Caller> {
     const hash = await hasher.hash(key);
     const identity = await identities.load(`hash:${hash}`, () => findIdentityByHash(database, hash));
-    if (!identity || !sameHash(identity.hash, hash)) {
+    if (!identity || !sameText(identity.hash, hash)) {
       throw badCredential("The API key is not known or was revoked. Check X-Api-Key, or create a key.");
     }
     checkAge(identity);

@@ -10,11 +10,11 @@ import {
   readMessage,
   readParams,
   rpcCodes,
+  rpcFailure,
   rpcResponse,
   rpcResult,
 } from "../json-rpc/json-rpc.ts";
 import { accepts, allows, describeFailure, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
-import type { Run } from "../runs/run.ts";
 import type { RunAnswers } from "../runs/run-responses.ts";
 import type { RunService } from "../runs/run-service.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
@@ -22,13 +22,13 @@ import { chooseDialect, type Dialect, type Operation, versionHeader } from "./a2
 import type { SendParams } from "./a2a-message.ts";
 import type { A2aCaller, A2aService } from "./a2a-service.ts";
 import { taskFrames } from "./a2a-stream.ts";
-import { isTerminal, taskStateOf, toTask } from "./a2a-task.ts";
+import { isTerminal, type TaskRun, taskStateOf, toTask } from "./a2a-task.ts";
 import { a2aV1 } from "./a2a-v1.ts";
 import { a2aV03 } from "./a2a-v03.ts";
 
 export type A2aRoutesOptions = {
   a2a: A2aService;
-  runs: Pick<RunService, "statusOf" | "find">;
+  runs: Pick<RunService, "statusOf">;
   feed: ThreadFeed;
   logger: Logger;
 } & Pick<RunAnswers, "callerOf">;
@@ -116,7 +116,7 @@ function readVersion(
     return { dialect: chooseDialect(dialects, version, method) };
   } catch (error) {
     const failure = a2aV1.error(describeFailure(error, logger, method), error);
-    return { refusal: json(200, { jsonrpc: "2.0", id, error: failure }) };
+    return { refusal: json(200, rpcFailure(id, failure)) };
   }
 }
 
@@ -131,7 +131,7 @@ async function answer(
     return rpcResult(request.id, await handle(a2a, from, asked, signal));
   } catch (error) {
     const failure = describeFailure(error, logger, request.method);
-    return { jsonrpc: "2.0", id: request.id, error: dialect.error(failure, error) };
+    return rpcFailure(request.id, dialect.error(failure, error));
   }
 }
 
@@ -185,7 +185,7 @@ function unsupported(message: string): AppError {
   return new AppError({ code: "a2a.unsupported", kind: "invalid", message });
 }
 
-type Followed = { taskId: string; run: Run; afterSeq: number };
+type Followed = { taskId: string; run: TaskRun["run"]; afterSeq: number };
 
 /** A failure before the first event is an ordinary answer. */
 async function streamTask(
@@ -202,7 +202,7 @@ async function streamTask(
       : rejoin(options, from, dialect, request));
   } catch (error) {
     const failure = dialect.error(describeFailure(error, logger, request.method), error);
-    return json(200, { jsonrpc: "2.0", id: request.id, error: failure });
+    return json(200, rpcFailure(request.id, failure));
   }
   const { taskId, run } = followed;
   return sseResponse(
@@ -230,7 +230,7 @@ async function begin(a2a: A2aService, from: A2aCaller, send: SendParams): Promis
 
 /** From the beginning of the run: what was said before is said again. */
 async function rejoin(
-  { a2a, runs }: A2aRoutesOptions,
+  { a2a }: A2aRoutesOptions,
   from: A2aCaller,
   dialect: Dialect,
   { params }: RpcRequest,
@@ -243,6 +243,5 @@ async function rejoin(
       `Task ${found.taskId} is ${state}: there is nothing to subscribe to. Ask for the task.`,
     );
   }
-  const { taskId, run } = found;
-  return { taskId, run: await runs.find(from.caller.workspaceId, run.run_id), afterSeq: 0 };
+  return { taskId: found.taskId, run: found.run, afterSeq: 0 };
 }

@@ -29,7 +29,7 @@ export type A2aServiceOptions = {
   graphs: GraphRegistry;
   assistants: AssistantService;
   permits: RpcPermits;
-  runs: Pick<RunService, "create" | "find" | "cancel" | "waitForEnd">;
+  runs: Pick<RunService, "create" | "find" | "head" | "cancel" | "waitForEnd">;
   states: Pick<StateService, "history">;
   publicUrl(): string;
 };
@@ -133,7 +133,7 @@ export class A2aService {
   async cancel(from: A2aCaller, params: TaskParams, signal: AbortSignal): Promise<Task> {
     const found = await this.find(from, params.id, params.contextId);
     await this.#options.permits.onThread(from.caller, "update", found.run.thread_id);
-    const run = await this.#options.runs.find(from.caller.workspaceId, found.run.run_id);
+    const run = await this.#options.runs.head(from.caller.workspaceId, found.run.run_id);
     if (!isActive(run.status)) {
       throw new AppError({
         code: "a2a.task_not_cancelable",

@@ -1,8 +1,8 @@
 import type { SseFrame } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { isObject, type RpcId, rpcResult } from "../json-rpc/json-rpc.ts";
+import { isObject, type RpcId, rpcFailure, rpcResult } from "../json-rpc/json-rpc.ts";
 import { describeFailure } from "../json-rpc/rpc-exchange.ts";
-import { isActive, type Run } from "../runs/run.ts";
+import { isActive } from "../runs/run.ts";
 import { runFrames } from "../streaming/run-stream.ts";
 import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Dialect } from "./a2a-dialect.ts";
@@ -21,7 +21,7 @@ export type TaskStreamOptions = {
   /** The request that every event answers. */
   rpcId: RpcId;
   taskId: string;
-  run: Run;
+  run: TaskRun["run"];
   /** Events of the run come after this place in its thread's log. */
   afterSeq: number;
   feed: ThreadFeed;
@@ -75,7 +75,7 @@ export async function* taskFrames(
     yield [...made, status(toStatus(ended), true)];
   } catch (error) {
     const failure = describeFailure(error, options.logger, "message/stream");
-    const answer = { jsonrpc: "2.0", id: options.rpcId, error: dialect.error(failure, error) };
+    const answer = rpcFailure(options.rpcId, dialect.error(failure, error));
     yield [{ event: "message", data: JSON.stringify(answer) }];
   }
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type * as Compiler from "typescript/unstable/async";
+import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { JsonSchema } from "./channel-schemas.ts";
 import { withCompiler } from "./compiler-process.ts";
 import { type GraphSchemas, tidySchema } from "./graph-schemas.ts";
@@ -23,17 +24,14 @@ export function createTypeSchemas(
   projectDirectory: string,
   { limitMs = defaultLimitMs }: { limitMs?: number } = {},
 ): TypeSchemas {
-  let line: Promise<unknown> = Promise.resolve();
+  const turns = new KeyedLock();
   return async (graph, atRunTime) => {
     const { file, exportName } = graph;
     if (file === undefined || !typed.has(extname(file))) return undefined;
-    const read = async () => {
+    return turns.run("compiler", async () => {
       const compiler = await loadCompiler(projectDirectory);
       return readInCompiler(compiler, { file, exportName, atRunTime }, { projectDirectory, limitMs });
-    };
-    const reading = line.then(read, read);
-    line = reading.catch(() => undefined);
-    return reading;
+    });
   };
 }
 

@@ -62,8 +62,8 @@ export function rpcResult(id: RpcId, result: unknown): RpcResponse {
   return { jsonrpc: "2.0", id, result };
 }
 
-export function rpcFailure(id: RpcId, code: number, message: string): RpcResponse {
-  return { jsonrpc: "2.0", id, error: { code, message } };
+export function rpcFailure(id: RpcId, error: RpcError): RpcResponse {
+  return { jsonrpc: "2.0", id, error };
 }
 
 export function methodNotFound(method: string, known: readonly string[]): AppError {

@@ -33,7 +33,7 @@ export async function readRpcBody(
 
 /** 400: what was sent is no message at all, or not for us. Every refusal carries `detail`, here beside the error. */
 export function refuse(message: string, code: number = rpcCodes.invalidRequest, id: RpcId = null): Response {
-  return json(400, { ...rpcFailure(id, code, message), detail: message });
+  return json(400, { ...rpcFailure(id, { code, message }), detail: message });
 }
 
 /** Answers one request; a failure becomes an error in the answer, and what is ours to mend goes to the log. */
@@ -45,7 +45,7 @@ export async function answerRequest(
   try {
     return rpcResult(request.id, await handle(request));
   } catch (error) {
-    return { jsonrpc: "2.0", id: request.id, error: describeFailure(error, logger, request.method) };
+    return rpcFailure(request.id, describeFailure(error, logger, request.method));
   }
 }
 

@@ -100,7 +100,8 @@ async function answerBatch(
   }
   const answers = await Promise.all(
     values.map(readMessage).map(async (message): Promise<RpcResponse | undefined> => {
-      if (message.kind === "invalid") return rpcFailure(message.id, rpcCodes.invalidRequest, message.message);
+      if (message.kind === "invalid")
+        return rpcFailure(message.id, { code: rpcCodes.invalidRequest, message: message.message });
       if (message.kind !== "request") return undefined;
       return answerRequest(message.request, logger, (request) => mcp.handle(request, from));
     }),

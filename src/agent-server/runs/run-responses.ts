@@ -87,10 +87,13 @@ async function cancelAbandoned({ service, logger }: RunAnswers, run: RunHead): P
   }
 }
 
+/** `result` is there when this process runs it. */
+type FollowedRun = { run: RunHead; result: CreatedRun["result"] };
+
 /** The run's final values as JSON. After a few seconds the answer begins with line breaks, to keep it alive. */
 export async function waitForRun(
   answers: RunAnswers,
-  created: Pick<CreatedRun, "run" | "result">,
+  created: FollowedRun,
   options: { stateless: boolean; signal: AbortSignal; cancelOnDisconnect: boolean },
 ): Promise<Response> {
   const headers = { "content-type": "application/json", ...runLocation(created.run, options.stateless) };
@@ -112,7 +115,7 @@ export async function waitForRun(
 
 async function finalJson(
   answers: RunAnswers,
-  { run, result }: Pick<CreatedRun, "run" | "result">,
+  { run, result }: FollowedRun,
   signal: AbortSignal,
 ): Promise<string> {
   const local = await result;

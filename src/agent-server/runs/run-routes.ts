@@ -184,7 +184,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404],
       },
       async ({ caller, params, query, c }) => {
-        const run = await service.get(caller.workspaceId, params.thread_id, params.run_id);
+        const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         return waitForRun(
           options,
           { run, result: undefined },
@@ -241,7 +241,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         errors: [404, 409],
       },
       async ({ caller, params, query, c }) => {
-        const run = await service.get(caller.workspaceId, params.thread_id, params.run_id);
+        const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         await service.cancel(run, query.action);
         if (!query.wait) return json(202, {});
         await service.waitForEnd(run.thread_id, run.run_id, c.req.raw.signal);

@@ -329,7 +329,7 @@ export class RunService {
   }
 
   async remove(workspaceId: string, threadId: string, runId: string): Promise<void> {
-    const run = await this.get(workspaceId, threadId, runId);
+    const run = await this.head(workspaceId, runId, threadId);
     if (isActive(run.status)) {
       await this.cancel(run, "rollback");
       await this.waitForEnd(threadId, runId, AbortSignal.timeout(60_000));

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
+import { type Environment, tracingSetting } from "./library-tracing.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
 const answer = z.array(z.looseObject({ url: z.string() }));
 const timeoutMs = 10_000;
 
 /** Links for feedback from the tracing service of the environment; undefined where none is named. */
 export function feedbackLinks(environment: Environment) {
-  const setting = (name: string) => environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
-  const [endpoint, apiKey] = [setting("ENDPOINT"), setting("API_KEY")];
+  const endpoint = tracingSetting(environment, "ENDPOINT");
+  const apiKey = tracingSetting(environment, "API_KEY");
   if (!endpoint || !apiKey) return undefined;
   return async (_workspaceId: string, runId: string, keys: readonly string[]) => {
     const unique = [...new Set(keys)];

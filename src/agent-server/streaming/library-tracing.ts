@@ -1,6 +1,11 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "../../platform/within.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting of the graph library's tracing, under its present name or its earlier one. */
+export function tracingSetting(environment: Environment, name: string): string | undefined {
+  return environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
+}
 
 /** Runs are traced by the graph library itself, as its environment says. */
 export type LibraryTracing = {
@@ -13,7 +18,7 @@ export function libraryTracing(
   environment: Environment,
   { isDeployed }: { isDeployed: boolean },
 ): LibraryTracing | undefined {
-  const setting = (name: string) => environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
+  const setting = (name: string) => tracingSetting(environment, name);
   if ((setting("TRACING_V2") ?? setting("TRACING")) !== "true") return undefined;
   return isDeployed ? { onlyProject: setting("PROJECT") ?? "default" } : {};
 }
@@ -29,12 +34,5 @@ type Sending = { client?: { awaitPendingTraceBatches?: () => Promise<void> } };
  */
 export async function tracesSent(tracer: object): Promise<void> {
   const sent = (tracer as Sending).client?.awaitPendingTraceBatches?.();
-  if (sent === undefined) return;
-  const waited = new AbortController();
-  const late = delay(limitMs, undefined, { signal: waited.signal, ref: false }).catch(() => undefined);
-  try {
-    await Promise.race([sent, late]);
-  } finally {
-    waited.abort();
-  }
+  if (sent !== undefined) await within(limitMs, sent);
 }

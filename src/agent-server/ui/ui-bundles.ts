@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { AppError, errorMessage } from "../../platform/errors.ts";
+import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SeenFile, UiBundle, UiFile, UiTask, UiTaskResult } from "./ui-bundle.ts";
 
@@ -33,7 +34,7 @@ export class UiBundles {
   readonly #options: UiBundlesOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #underWay = new Map<string, Promise<UiBundle>>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new KeyedLock();
   #thread: Worker | undefined;
   #stopped = false;
 
@@ -62,8 +63,7 @@ export class UiBundles {
     const underWay = this.#underWay.get(name);
     if (underWay) return underWay;
     // One after the other: what a bundle takes of the machine is taken once.
-    const work = this.#last.then(() => this.#build(name));
-    this.#last = work.catch(() => undefined);
+    const work = this.#turns.run("bundler", () => this.#build(name));
     this.#underWay.set(name, work);
     try {
       return await work;

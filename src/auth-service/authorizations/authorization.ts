@@ -1,6 +1,7 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { AppError } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
+import { sameText } from "../../platform/same-text.ts";
 
 export const authorizationStatuses = ["pending", "claimed", "completed", "failed"] as const;
 export type AuthorizationStatus = (typeof authorizationStatuses)[number];
@@ -57,9 +58,7 @@ export function hashState(secret: string): string {
 }
 
 export function isStateOf(authorization: Pick<Authorization, "state_hash">, secret: string): boolean {
-  const given = Buffer.from(hashState(secret));
-  const stored = Buffer.from(authorization.state_hash);
-  return given.length === stored.length && timingSafeEqual(given, stored);
+  return sameText(hashState(secret), authorization.state_hash);
 }
 
 /** What providers may answer instead of a code (RFC 6749 4.1.2.1 and OpenID); anything else is not repeated. */

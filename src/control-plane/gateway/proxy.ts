@@ -179,7 +179,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
 
 /** Node joins a head and a text into one write; a head and a buffer are two. */
 function endWith(outgoing: ServerResponse, chunk: Buffer): void {
-  if (outgoing.headersSent && chunk.length <= oneWriteBytes) outgoing.end(chunk.toString("latin1"), "latin1");
+  if (chunk.length <= oneWriteBytes) outgoing.end(chunk.toString("latin1"), "latin1");
   else outgoing.end(chunk);
 }
 

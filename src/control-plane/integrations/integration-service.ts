@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
+import { sameText } from "../../platform/same-text.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import type { GitCredentials } from "../builds/git-source.ts";
 import { parseRepoUrl } from "../builds/repo-url.ts";
@@ -145,9 +146,7 @@ export function createIntegrationService(options: {
 export type IntegrationService = ReturnType<typeof createIntegrationService>;
 
 function isSigned(body: Uint8Array, signature: string | null, secret: string): boolean {
-  const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(body).digest("hex")}`);
-  const given = Buffer.from(signature ?? "");
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return sameText(signature ?? "", `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`);
 }
 
 function parse(body: Uint8Array): Record<string, unknown> {

@@ -1,6 +1,7 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
+import { sameText } from "../../platform/same-text.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { returnPath } from "./page-request.ts";
 
@@ -39,16 +40,11 @@ export function createEntryStates({ secretBox, clock }: { secretBox: SecretBox; 
       const found = content.safeParse(JSON.parse(text));
       if (!found.success || found.data.until <= clock.now().getTime()) return null;
       const { browser, path } = found.data;
-      return { path: returnPath(path), isOf: (secret) => isSame(browser, hashOf(secret)) };
+      return { path: returnPath(path), isOf: (secret) => sameText(browser, hashOf(secret)) };
     },
   };
 }
 
 function hashOf(secret: string): string {
   return createHash("sha256").update(`page entry ${secret}`).digest("base64url");
-}
-
-function isSame(first: string, second: string): boolean {
-  const [a, b] = [Buffer.from(first), Buffer.from(second)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../../platform/http/escape-html.ts";
+
 /** What a browser is answered by the platform at the origin of a deployment. */
 export type PageAnswer = { status: number; headers: string[]; body: string };
 
@@ -34,8 +36,4 @@ export function pageNotice(
 
 export function redirectTo(location: string, cookie: string): PageAnswer {
   return { status: 303, headers: ["location", location, "set-cookie", cookie, ...unkept], body: "" };
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

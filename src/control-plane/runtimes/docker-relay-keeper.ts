@@ -23,14 +23,14 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
 
   const open = (network: DeploymentNetwork) =>
     turns.run(network.name, async () => {
-      if (!relays.has(network.name)) relays.set(network.name, await openPatiently(network));
+      if (!relays.has(network.name)) relays.set(network.name, await openRelay(network, targets(), logger));
     });
 
-  async function openPatiently(network: DeploymentNetwork): Promise<Relay> {
+  async function openPatiently(network: DeploymentNetwork): Promise<void> {
     const untilMs = performance.now() + patienceMs;
     for (;;) {
       try {
-        return await openRelay(network, targets(), logger);
+        return await open(network);
       } catch (error) {
         const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
         if (!taken || performance.now() >= untilMs) throw error;
@@ -61,7 +61,7 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
   }
 
   return {
-    open,
+    open: openPatiently,
     close,
     /** Keeps the relay open until it is released, or until the watch is given up. */
     hold(name: string, signal: AbortSignal): () => void {

@@ -1,5 +1,6 @@
 import { docsScript } from "./docs-script.ts";
 import { docsStyle } from "./docs-style.ts";
+import { escapeHtml } from "./escape-html.ts";
 import type { ApiDocument } from "./openapi.ts";
 import { type Route, route } from "./route.ts";
 
@@ -48,13 +49,4 @@ function page(documents: { title: string; path: string; version: string }[]): st
 </body>
 </html>
 `;
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 }

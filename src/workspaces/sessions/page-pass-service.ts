@@ -3,7 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { newSecret } from "../../platform/ids.ts";
-import { sameHash } from "../api-key.ts";
+import { sameText } from "../../platform/same-text.ts";
 import type { ApiKeyHasher } from "../api-key-hasher.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
 import type { DeploymentTokens } from "./deployment-token-service.ts";
@@ -74,7 +74,7 @@ export function createPagePasses(options: {
       const now = clock.now();
       if (!row || row.expires_at <= now) return null;
       if (row.deployment_id !== deploymentId || row.origin !== origin) return null;
-      if (!sameHash(row.state_hash, await hashOf("state", state))) return null;
+      if (!sameText(row.state_hash, await hashOf("state", state))) return null;
       const person = await personOf(row.session_id, row.workspace_id);
       if (!person) return null;
       const page = { origin, lifetimeMs: pageTokenLifetimeMs };

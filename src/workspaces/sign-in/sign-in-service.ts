@@ -1,7 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { badCredential, isExpired, sameHash } from "../api-key.ts";
+import { sameText } from "../../platform/same-text.ts";
+import { badCredential, isExpired } from "../api-key.ts";
 import type { ApiKeyHasher } from "../api-key-hasher.ts";
 import { findIdentityByHash } from "../api-key-store.ts";
 import type { ConsoleSession } from "../sessions/console-session.ts";
@@ -42,7 +43,7 @@ export function createSignInService(options: {
       }
       const hash = await hasher.hash(key);
       const identity = await findIdentityByHash(database, hash);
-      if (!identity || !sameHash(identity.hash, hash)) {
+      if (!identity || !sameText(identity.hash, hash)) {
         throw badCredential("The server does not know this key. Check that it is complete.");
       }
       if (isExpired(identity.expires_at, clock.now())) {
