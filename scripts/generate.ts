@@ -17,7 +17,7 @@ const files = [
   ...(await generateSchema()),
   ...(await generateOpenApi()),
   generateConfiguration(),
-  await generateErrors(root),
+  generateErrors(),
 ];
 
 const stale: string[] = [];

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { AppError } from "../platform/errors.ts";
+import { AppError, type CodeAndKind } from "../platform/errors.ts";
 import { exitCodes, exitCodeTable } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 
@@ -29,9 +29,12 @@ test.each([
   ["secret.wrong_key", 9],
   ["graph.config_missing", 10],
   ["graph.part_unusable", 10],
-  ["something.else", 1],
-])("%s exits with %i", (code, exitCode) => {
-  const error = new AppError({ code, kind: "internal", message: "What happened." });
+  ["run.not_found", 1],
+] as const)("%s exits with %i", (code, exitCode) => {
+  const error = new AppError({
+    ...({ code, kind: "internal" } as unknown as CodeAndKind),
+    message: "What happened.",
+  });
   expect(describeFailure(error)).toEqual({ code, message: "What happened.", exitCode });
 });
 

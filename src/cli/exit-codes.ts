@@ -1,3 +1,5 @@
+import type { ErrorCode } from "../platform/errors.ts";
+
 /** What the exit code of every command means. The help and the documents print this table. */
 export const exitCodes = {
   ok: { code: 0, meaning: "done; also a clean stop after SIGINT or SIGTERM" },
@@ -21,7 +23,7 @@ export const exitCodes = {
 
 export type ExitName = keyof typeof exitCodes;
 
-const byErrorCode: Record<string, ExitName> = {
+const byErrorCode: Partial<Record<ErrorCode, ExitName>> = {
   "config.invalid": "configInvalid",
   "server.port_taken": "portTaken",
   "server.port_not_permitted": "portTaken",
@@ -61,7 +63,7 @@ const byErrorCode: Record<string, ExitName> = {
 /** As a shell counts an end by SIGINT. */
 const interrupted = 130;
 
-export function exitCodeFor(errorCode: string): number {
+export function exitCodeFor(errorCode: ErrorCode): number {
   if (errorCode === "client.interrupted") return interrupted;
   return exitCodes[byErrorCode[errorCode] ?? "failure"].code;
 }

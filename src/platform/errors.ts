@@ -17,6 +17,18 @@ export const errorKinds = [
 ] as const;
 export type ErrorKind = (typeof errorKinds)[number];
 
+/** The codes of an area, `subject.reason`, each with its kind; several where it depends on who asks. */
+export type ErrorCatalogue = Record<`${string}.${string}`, ErrorKind | readonly ErrorKind[]>;
+export type KindsOf<Catalogue> = {
+  [Code in keyof Catalogue]: Catalogue[Code] extends readonly (infer Kind)[] ? Kind : Catalogue[Code];
+};
+
+/** Every code there is: each area adds those of its `error-catalogue.ts`, so a code outside of them does not compile. */
+// biome-ignore lint/suspicious/noEmptyInterface: the catalogues fill it.
+export interface KnownErrors {}
+export type ErrorCode = keyof KnownErrors;
+/** A code with a kind it may have. */
+export type CodeAndKind = { [Code in ErrorCode]: { code: Code; kind: KnownErrors[Code] } }[ErrorCode];
 /** One entry of the 422 body (the wire shape every area shares). */
 export type ValidationIssue = {
   loc: (string | number)[];
@@ -26,10 +38,7 @@ export type ValidationIssue = {
   ctx?: Record<string, unknown>;
 };
 
-export type AppErrorOptions = {
-  /** Closed per area, `area.reason`, for example `run.thread_busy`. */
-  code: string;
-  kind: ErrorKind;
+export type AppErrorOptions = CodeAndKind & {
   /** Shown to the caller: what happened, to what, and what to do next. */
   message: string;
   /** For the log only; never sent. */
@@ -48,7 +57,7 @@ const passingKinds: ReadonlySet<ErrorKind> = new Set(["unavailable", "insufficie
 
 /** The one error the code throws on purpose. Anything else is a defect and answers 500. */
 export class AppError extends Error {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly kind: ErrorKind;
   readonly detail: Record<string, unknown> | undefined;
   readonly issues: ValidationIssue[] | undefined;
@@ -79,4 +88,9 @@ export function invalidField(loc: (string | number)[], msg: string, input?: unkn
 
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The code and the kind of an error, for one that stands for it. */
+export function sameAs({ code, kind }: AppError): CodeAndKind {
+  return { code, kind } as CodeAndKind;
 }

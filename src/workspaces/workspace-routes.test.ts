@@ -124,7 +124,11 @@ describe("409 from another area", () => {
     const { fetch, workspaces } = app.another({
       beforeWorkspaceDelete: async (workspaceId) => {
         asked.push(workspaceId);
-        throw new AppError({ code: "deployment.running", kind: "conflict", message: "It has deployments." });
+        throw new AppError({
+          code: "workspace.has_deployments",
+          kind: "conflict",
+          message: "It has deployments.",
+        });
       },
     });
     await workspaces.bootstrap({ rememberedKey: app.apiKey });

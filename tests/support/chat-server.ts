@@ -19,7 +19,7 @@ const authenticator: Authenticator = {
     const key = headers.get("x-api-key");
     if (key === null) return null;
     if (key === "first" || key === "second") return { ...caller, workspaceId: key };
-    throw new AppError({ code: "auth.unknown_key", kind: "unauthenticated", message: "Unknown API key." });
+    throw new AppError({ code: "auth.key_unknown", kind: "unauthenticated", message: "Unknown API key." });
   },
   loopbackCaller: async () => ({ ...caller, via: "loopback" }),
 };

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { z } from "zod";
-import { AppError, errorKinds } from "../../src/platform/errors.ts";
+import { AppError, type CodeAndKind, errorKinds } from "../../src/platform/errors.ts";
 import type { Authenticator, Caller, Role } from "../../src/platform/http/caller.ts";
 import { createHttpApp, type HttpAppOptions } from "../../src/platform/http/http-app.ts";
 import { queryList } from "../../src/platform/http/query.ts";
@@ -25,7 +25,7 @@ const authenticator: Authenticator = {
     const key = headers.get("x-api-key");
     if (key === null) return null;
     if (key === "viewer" || key === "editor" || key === "admin") return caller(key);
-    throw new AppError({ code: "auth.unknown_key", kind: "unauthenticated", message: "Unknown API key." });
+    throw new AppError({ code: "auth.key_unknown", kind: "unauthenticated", message: "Unknown API key." });
   },
   loopbackCaller: async () => caller("admin", "loopback"),
 };
@@ -108,7 +108,9 @@ const routes: Route[] = [
   }),
   get("/kinds/{kind}", ({ c }) => {
     const kind = errorKinds.find((known) => known === c.req.param("kind"))!;
-    throw new AppError({ code: "x.y", kind, message: "words", headers: { "retry-after": "7" } });
+    // Whatever its kind: no code has them all.
+    const error = { code: "auth.refused", kind } as CodeAndKind;
+    throw new AppError({ ...error, message: "words", headers: { "retry-after": "7" } });
   }),
   get("/gone", () => noContent(), { method: "delete", responses: { 204: { description: "gone" } } }),
   get("/wrong-shape", () => json(200, { count: "many" }), {

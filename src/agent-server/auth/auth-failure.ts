@@ -1,6 +1,8 @@
-import { AppError, type ErrorKind } from "../../platform/errors.ts";
+import { AppError, type KnownErrors } from "../../platform/errors.ts";
 
-const kinds: Record<number, ErrorKind> = {
+type RefusalKind = KnownErrors["auth.refused"];
+
+const kinds: Record<number, RefusalKind> = {
   400: "invalid",
   401: "unauthenticated",
   403: "forbidden",
@@ -11,7 +13,7 @@ const kinds: Record<number, ErrorKind> = {
 };
 
 /** What the project's own code threw on purpose, with its status; undefined for anything else. */
-export function statedFailure(error: unknown, fallback: ErrorKind): AppError | undefined {
+export function statedFailure(error: unknown, fallback: RefusalKind): AppError | undefined {
   if (error instanceof AppError) return error;
   if (typeof error !== "object" || error === null || !("status" in error)) return undefined;
   const { status, message, headers } = error as { status: unknown; message?: unknown; headers?: unknown };

@@ -1,5 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
+import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import type { Route } from "../../platform/http/route.ts";
 import { isUuid } from "../../platform/ids.ts";
@@ -100,10 +100,18 @@ async function requireWritten(
   });
 }
 
+const missing = {
+  thread: "thread.not_found",
+  assistant: "assistant.not_found",
+  cron: "cron.not_found",
+  run: "run.not_found",
+  item: "item.not_found",
+} as const satisfies Record<GuardedRow["kind"], ErrorCode>;
+
 function notFound({ kind, id }: GuardedRow): AppError {
   const name = kind.charAt(0).toUpperCase() + kind.slice(1);
   return new AppError({
-    code: `${kind}.not_found`,
+    code: missing[kind],
     kind: "not_found",
     message: `${name} with ID ${id} not found`,
   });

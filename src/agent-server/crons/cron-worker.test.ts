@@ -283,7 +283,7 @@ describe("a run that cannot be started", () => {
     let calls = 0;
     const { service, worker } = openProcess(async (...call) => {
       calls += 1;
-      if (calls === 1) throw new AppError({ code: "test.away", kind: "unavailable", message: "Away." });
+      if (calls === 1) throw new AppError({ code: "auth.not_ready", kind: "unavailable", message: "Away." });
       await insertRun(...call);
     });
     await createCron(service);

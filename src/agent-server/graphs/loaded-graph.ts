@@ -128,7 +128,12 @@ export function describeValue(value: unknown): string {
  * Names the graph, its file and its export, then what went wrong. A conflict with what is deployed and not "come again":
  * clients would ask five times before they show the reason, and nothing changes until somebody mends the graph.
  */
-export function graphError(code: string, source: GraphSource, problem: string, cause?: unknown): AppError {
+export function graphError(
+  code: `graph.${"factory_failed" | "load_failed" | "not_a_graph"}`,
+  source: GraphSource,
+  problem: string,
+  cause?: unknown,
+): AppError {
   const place = `${source.file ?? "built-in"}, export "${source.exportName}"`;
   return new AppError({
     code,

@@ -1,5 +1,5 @@
 import type { ErrorCode, ErrorResponse } from "@langchain/protocol";
-import { AppError } from "../../platform/errors.ts";
+import { AppError, type ErrorCode as AppErrorCode } from "../../platform/errors.ts";
 
 /** A command that cannot be done, in the protocol's own words. */
 export class ProtocolError extends Error {
@@ -12,7 +12,7 @@ export class ProtocolError extends Error {
   }
 }
 
-const codeByAppCode: Record<string, ErrorCode> = {
+const codeByAppCode: Partial<Record<AppErrorCode, ErrorCode>> = {
   "checkpoint.not_found": "no_such_checkpoint",
   "run.not_found": "no_such_run",
   "thread.not_found": "no_such_run",

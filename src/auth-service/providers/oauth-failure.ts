@@ -18,7 +18,7 @@ export class OAuthFailure extends AppError {
 
   constructor(options: {
     failure: OAuthFailureKind;
-    code: string;
+    code: `oauth.${"provider_failed" | "refused" | "unreachable" | "unusable_answer"}`;
     message: string;
     providerError?: string | null;
   }) {

@@ -1,8 +1,8 @@
-import { AppError, type ErrorKind, errorMessage } from "../../platform/errors.ts";
+import { AppError, type CodeAndKind, errorMessage, sameAs } from "../../platform/errors.ts";
 import type { PartitionFile, PartitionTask } from "./partition-task.ts";
 
 /** An error as it crosses between threads. */
-export type ErrorNote = { code: string; kind: ErrorKind; message: string; retryable: boolean };
+export type ErrorNote = CodeAndKind & { message: string; retryable: boolean };
 
 export type ToThread =
   | { type: "start"; task: PartitionTask }
@@ -18,7 +18,7 @@ export type FromThread =
 
 export function noteOf(error: unknown): ErrorNote {
   if (error instanceof AppError) {
-    return { code: error.code, kind: error.kind, message: error.message, retryable: error.retryable };
+    return { ...sameAs(error), message: error.message, retryable: error.retryable };
   }
   // What nobody foresaw may pass by itself; the number of attempts is bounded.
   return { code: "bulk_export.defect", kind: "internal", message: errorMessage(error), retryable: true };

@@ -19,7 +19,7 @@ export function explainListenError(error: unknown, host: string, port: number): 
     case "EADDRINUSE":
       return new AppError({
         code: "server.port_taken",
-        kind: "conflict",
+        kind: "unavailable",
         message:
           `Port ${port} on ${host} is taken by another program. ` +
           "Stop that program, or choose another port with --port or TREADLE_PORT (0 = any free one).",
@@ -28,7 +28,7 @@ export function explainListenError(error: unknown, host: string, port: number): 
     case "EACCES":
       return new AppError({
         code: "server.port_not_permitted",
-        kind: "forbidden",
+        kind: "unavailable",
         message: `This user may not listen on port ${port} of ${host}. Choose one above 1023 with --port or TREADLE_PORT.`,
         cause: error,
       });

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError, sameAs } from "../errors.ts";
 
 export const blobFailureCodes = [
   "blob.unknown_key",
@@ -145,7 +145,7 @@ function saidBy(fault: S3Fault): string {
 function guardRefusal(error: unknown): AppError | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
     if (cause instanceof AppError) {
-      return new AppError({ code: cause.code, kind: "invalid", message: cause.message, cause: error });
+      return new AppError({ ...sameAs(cause), message: cause.message, cause: error });
     }
     cause = cause.cause;
   }

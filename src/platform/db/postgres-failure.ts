@@ -10,7 +10,10 @@ export function startFailure(options: {
 }): AppError {
   const { home, logFile } = options.place;
   const output = options.output;
-  const failed = (code: string, message: string) =>
+  const failed = (
+    code: "data_folder.full" | "data_folder.unusable" | "database.start_failed",
+    message: string,
+  ) =>
     new AppError({
       code,
       kind: "unavailable",

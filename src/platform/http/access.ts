@@ -212,7 +212,10 @@ function refuseForeignSockets(headers: Headers, urlHost: string, cors: Cors): vo
   );
 }
 
-function forbidden(code: string, message: string): AppError {
+function forbidden(
+  code: `request.${"accounts_not_yours" | "foreign_origin" | "role_too_low" | "token_of_deployment" | "tracing_project_only"}`,
+  message: string,
+): AppError {
   return new AppError({ code, kind: "forbidden", message });
 }
 

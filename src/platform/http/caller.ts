@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError, sameAs } from "../errors.ts";
 import type { Scope } from "./scope.ts";
 
 /** Least to most powerful. */
@@ -54,8 +54,8 @@ export class CallerRefused extends AppError {
   /** In a workspace of its own. */
   readonly caller: Caller;
 
-  constructor({ code, kind, message }: AppError, caller: Caller) {
-    super({ code, kind, message });
+  constructor(refusal: AppError, caller: Caller) {
+    super({ ...sameAs(refusal), message: refusal.message });
     this.caller = caller;
   }
 }

@@ -82,7 +82,7 @@ const http = createHttpApp({
   authenticator: {
     authenticate: async (headers) => {
       if (!headers.has("x-api-key")) return null;
-      throw new AppError({ code: "auth.unknown_key", kind: "unauthenticated", message: "Unknown API key." });
+      throw new AppError({ code: "auth.key_unknown", kind: "unauthenticated", message: "Unknown API key." });
     },
     loopbackCaller: async () => ({
       organizationId: "o",

@@ -185,7 +185,7 @@ describe("answers", () => {
   it("are not kept when they say that something failed here", async () => {
     const app = build((calls) => {
       if (calls === 1) throw new Error("broken");
-      if (calls === 2) throw new AppError({ code: "x", kind: "conflict", message: "busy" });
+      if (calls === 2) throw new AppError({ code: "run.thread_busy", kind: "conflict", message: "busy" });
       return json(201, { calls });
     });
     const statuses = [];
@@ -194,7 +194,7 @@ describe("answers", () => {
   });
   it("are kept when they are final refusals", async () => {
     const app = build(() => {
-      throw new AppError({ code: "x", kind: "unprocessable", message: "no" });
+      throw new AppError({ code: "request.invalid", kind: "unprocessable", message: "no" });
     });
     expect([(await app.send("k")).status, (await app.send("k")).status, app.calls()]).toEqual([422, 422, 1]);
   });

@@ -81,7 +81,8 @@ const untilAborted = async (signal: AbortSignal): Promise<AppError> => {
   return signal.reason as AppError;
 };
 
-const busy = () => new AppError({ code: "test.busy", kind: "unavailable", message: "Busy. Try later." });
+const busy = () =>
+  new AppError({ code: "webhook.run_not_over", kind: "unavailable", message: "Busy. Try later." });
 
 describe("due jobs", () => {
   it("runs what was there before it started and what comes afterwards", async () => {
@@ -169,7 +170,12 @@ describe("failures", () => {
     for (const attempt of [1, 2]) {
       await untilStatus(id, "pending", attempt);
       const { runAt, lastError } = await getJob(database.sql, id);
-      expect(lastError).toEqual({ code: "test.busy", message: "Busy. Try later.", retryable: true, attempt });
+      expect(lastError).toEqual({
+        code: "webhook.run_not_over",
+        message: "Busy. Try later.",
+        retryable: true,
+        attempt,
+      });
       const waitMs = runAt.getTime() - clock.now().getTime();
       expect(waitMs).toBeGreaterThanOrEqual((backoff.firstMs * 2 ** (attempt - 1)) / 2);
       expect(waitMs).toBeLessThanOrEqual(backoff.firstMs * 2 ** (attempt - 1));

@@ -4,8 +4,8 @@ import { backoffMs, describeFailure, jobStatuses, jobTransitions, nextAttempt, o
 import { move } from "./job-statements.ts";
 
 const now = new Date("2030-01-01T00:00:00Z");
-const busy = new AppError({ code: "test.busy", kind: "unavailable", message: "Busy. Try later." });
-const wrong = new AppError({ code: "test.wrong", kind: "invalid", message: "Wrong." });
+const busy = new AppError({ code: "webhook.run_not_over", kind: "unavailable", message: "Busy. Try later." });
+const wrong = new AppError({ code: "config.invalid", kind: "invalid", message: "Wrong." });
 
 describe("job transitions", () => {
   it("has SQL for every move in the table and for no other", () => {
@@ -57,7 +57,7 @@ describe("backoffMs", () => {
 describe("describeFailure", () => {
   it("keeps an AppError's code and calls anything else a defect", () => {
     expect(describeFailure(busy, 2)).toEqual({
-      code: "test.busy",
+      code: "webhook.run_not_over",
       message: "Busy. Try later.",
       retryable: true,
       attempt: 2,

@@ -143,7 +143,7 @@ export function jsonText(text: string): Response {
 
 function traceNotFound(traceId: string): AppError {
   return new AppError({
-    code: "trace.not_found",
+    code: "traces.trace_not_found",
     kind: "not_found",
     message: `Trace ${traceId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
   });

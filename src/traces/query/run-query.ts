@@ -71,7 +71,7 @@ export function readCursor(text: string, loc: (string | number)[]): Cursor {
 /** A run that is there, though not where the caller said. */
 export function notInPlace(runId: string, place: "project" | "trace"): AppError {
   return new AppError({
-    code: "run.not_found",
+    code: "traces.run_not_found",
     kind: "not_found",
     message: `Run ${runId} is not in the ${place} that was named with it. Name its own, or leave it out.`,
   });
@@ -80,7 +80,7 @@ export function notInPlace(runId: string, place: "project" | "trace"): AppError 
 /** An answer without pages: half a trace must not look like a whole one. */
 export function traceTooLarge(traceId: string, instead: string): AppError {
   return new AppError({
-    code: "trace.too_large",
+    code: "traces.trace_too_large",
     kind: "too_large",
     message: `Trace ${traceId} does not fit into one answer. Select fewer fields, or ${instead}.`,
   });
@@ -88,7 +88,7 @@ export function traceTooLarge(traceId: string, instead: string): AppError {
 
 export function runNotFound(runId: string): AppError {
   return new AppError({
-    code: "run.not_found",
+    code: "traces.run_not_found",
     kind: "not_found",
     message: `Run ${runId} not found in this workspace. It may not have arrived yet, or its project was deleted.`,
   });

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import { AppError, invalidField } from "../../platform/errors.ts";
+import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
+import { projectNotFound } from "../projects/project.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import type { RunQuery } from "./run-query.ts";
 import { runStatsBody, time } from "./run-query-schemas.ts";
@@ -115,11 +116,7 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
           ...window,
         };
         if (!(await read((sql) => projectExists(sql, workspaceId, params.session_id)))) {
-          throw new AppError({
-            code: "project.not_found",
-            kind: "not_found",
-            message: `Project ${params.session_id} not found in this workspace.`,
-          });
+          throw projectNotFound(params.session_id);
         }
         const sums = await read((sql) => sumRunsByTime(sql, query, asked.bucket));
         return json(200, {

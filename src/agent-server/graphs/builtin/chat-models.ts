@@ -72,6 +72,9 @@ function missingPackage(modelName: string, { packageName }: Provider): AppError 
   );
 }
 
-function modelError(code: string, message: string): AppError {
+function modelError(
+  code: `graph.model_${"key_missing" | "package_missing" | "unknown"}`,
+  message: string,
+): AppError {
   return new AppError({ code, kind: "unprocessable", message });
 }

@@ -67,7 +67,7 @@ describe("whose account it is", () => {
     [
       "is down",
       async () => {
-        throw new AppError({ code: "network.failed", kind: "bad_gateway", message: "down" });
+        throw new AppError({ code: "network.unreachable", kind: "bad_gateway", message: "down" });
       },
     ],
   ])("unknown when the provider %s", async (_what, fetch) => {

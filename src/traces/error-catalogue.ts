@@ -1,0 +1,50 @@
+import type { ErrorCatalogue, KindsOf } from "../platform/errors.ts";
+
+/** Every code this area fails with, and its kind. */
+export const traceErrors = {
+  "filter.invalid": "unprocessable",
+  "traces.annotation_item_not_found": "not_found",
+  "traces.annotation_queue_exists": "conflict",
+  "traces.annotation_queue_not_found": "not_found",
+  "traces.attachment_link": "forbidden",
+  "traces.attachment_not_found": "not_found",
+  "traces.bad_otlp": "invalid",
+  "traces.body_cut_off": "invalid",
+  "traces.busy": "rate_limited",
+  "traces.comparative_experiment_exists": "conflict",
+  "traces.comparative_experiment_not_found": "not_found",
+  "traces.damaged_body": "invalid",
+  "traces.dataset_exists": "conflict",
+  "traces.dataset_not_found": "not_found",
+  "traces.dataset_not_shared": "not_found",
+  "traces.dataset_version_not_found": "not_found",
+  "traces.example_exists": "conflict",
+  "traces.example_not_found": "not_found",
+  "traces.experiment_runs_too_large": "too_large",
+  "traces.feedback_config_exists": "conflict",
+  "traces.feedback_config_not_found": "not_found",
+  "traces.feedback_exists": "conflict",
+  "traces.feedback_not_found": "not_found",
+  "traces.feedback_token_not_found": "not_found",
+  "traces.not_multipart": "unsupported_media_type",
+  "traces.not_shared": "not_found",
+  "traces.not_stored": "unavailable",
+  "traces.other_project": "forbidden",
+  "traces.project_exists": "conflict",
+  "traces.project_not_found": "not_found",
+  "traces.query_timeout": "unprocessable",
+  "traces.refused": "invalid",
+  "traces.run_not_found": "not_found",
+  "traces.share_token_taken": "conflict",
+  "traces.source_run_not_found": "not_found",
+  "traces.too_many_items": "too_large",
+  "traces.too_many_parts": "too_large",
+  "traces.trace_not_found": "not_found",
+  "traces.trace_too_large": "too_large",
+  "traces.unknown_encoding": "unsupported_media_type",
+  "traces.unknown_otlp_type": "unsupported_media_type",
+} as const satisfies ErrorCatalogue;
+
+declare module "../platform/errors.ts" {
+  interface KnownErrors extends KindsOf<typeof traceErrors> {}
+}
