@@ -6,15 +6,15 @@ import { fileURLToPath } from "node:url";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { listCheckpointValues } from "../src/agent-server/checkpoints/checkpoint-reader.ts";
+import { CheckpointStore } from "../src/agent-server/checkpoints/checkpoint-store.ts";
 import {
   type CheckpointSaver,
   createCheckpointSaver,
-} from "../src/agent-server/checkpoints/checkpoint-saver.ts";
-import { CheckpointStore } from "../src/agent-server/checkpoints/checkpoint-store.ts";
-import { createMessageCodec } from "../src/agent-server/checkpoints/message-codec.ts";
-import { createEchoGraph } from "../src/agent-server/graphs/builtin/echo-graph.ts";
-import { type GraphKit, loadServerKit } from "../src/agent-server/graphs/graph-kit.ts";
-import { checkpointerKey } from "../src/agent-server/graphs/graph-state.ts";
+} from "../src/agent-server/graphs/javascript/checkpoint-saver.ts";
+import { type GraphKit, loadServerKit } from "../src/agent-server/graphs/javascript/graph-kit.ts";
+import { checkpointerKey } from "../src/agent-server/graphs/javascript/graph-state.ts";
+import { createMessageCodec } from "../src/agent-server/graphs/javascript/message-codec.ts";
+import { createEchoGraph } from "../src/builtin-graphs/echo-graph.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
 import { migrate } from "../src/platform/db/migrate.ts";

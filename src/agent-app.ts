@@ -3,9 +3,13 @@ import { AgentGuard } from "./agent-server/auth/agent-guard.ts";
 import { bringsKey, createInstanceGuard } from "./agent-server/auth/instance-guard.ts";
 import { createProjectAuthenticator } from "./agent-server/auth/project-authenticator.ts";
 import { createSingleWorkspace } from "./agent-server/auth/single-workspace.ts";
-import { type LoadedProject, loadProject } from "./agent-server/graphs/graph-loader.ts";
+import { feedbackLinks } from "./agent-server/execution/feedback-links.ts";
+import { startWatchdog, type WatchdogOptions } from "./agent-server/execution/watchdog.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
-import { createTypeSchemas } from "./agent-server/graphs/type-schemas.ts";
+import { type LoadedProject, loadProject } from "./agent-server/graphs/javascript/graph-loader.ts";
+import { loadStoreIndex, readStoreTtl } from "./agent-server/graphs/javascript/project-store.ts";
+import { createTypeSchemas } from "./agent-server/graphs/javascript/type-schemas.ts";
+import { libraryTracing } from "./agent-server/graphs/library-tracing.ts";
 import { readCorsRules } from "./agent-server/http-app/cors-rules.ts";
 import { withProjectApp } from "./agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./agent-server/http-app/mount-prefix.ts";
@@ -13,11 +17,7 @@ import { installProjectGlobals, type ProjectGlobals } from "./agent-server/http-
 import { servedRoutes } from "./agent-server/http-app/served-routes.ts";
 import { headersToLog } from "./agent-server/runs/caller-configurable.ts";
 import type { StoreIndex } from "./agent-server/store/item-embedder.ts";
-import { loadStoreIndex, readStoreTtl } from "./agent-server/store/project-store.ts";
-import { feedbackLinks } from "./agent-server/streaming/feedback-links.ts";
-import { libraryTracing } from "./agent-server/streaming/library-tracing.ts";
 import { UiBundles } from "./agent-server/ui/ui-bundles.ts";
-import { startWatchdog, type WatchdogOptions } from "./agent-server/watchdog.ts";
 import { readWebhookConfig } from "./agent-server/webhooks/webhook-config.ts";
 import {
   type AgentConfig,

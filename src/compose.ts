@@ -1,9 +1,9 @@
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
 import { platformUserConfigurable } from "./agent-server/auth/platform-user.ts";
-import { builtinGraphs } from "./agent-server/graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
-import { type LoadedGraph, withPersistence } from "./agent-server/graphs/loaded-graph.ts";
+import { type LoadedGraph, withPersistence } from "./agent-server/graphs/javascript/loaded-graph.ts";
 import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
+import { builtinGraphs } from "./builtin-graphs/builtin-graphs.ts";
 import { type BulkExportArea, createBulkExport } from "./bulk-export/bulk-export.ts";
 import {
   type ChatApp,

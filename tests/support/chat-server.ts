@@ -1,5 +1,8 @@
-import { builtinGraphs } from "../../src/agent-server/graphs/builtin/builtin-graphs.ts";
-import { type CompiledGraph, withPersistence } from "../../src/agent-server/graphs/loaded-graph.ts";
+import {
+  type CompiledGraph,
+  withPersistence,
+} from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
+import { builtinGraphs } from "../../src/builtin-graphs/builtin-graphs.ts";
 import {
   type Assistant,
   type ChatAppOptions,

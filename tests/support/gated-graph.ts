@@ -3,12 +3,12 @@ import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { loadServerKit } from "../../src/agent-server/graphs/graph-kit.ts";
+import { loadServerKit } from "../../src/agent-server/graphs/javascript/graph-kit.ts";
 import {
   type CompiledGraph,
   fixedGraph,
   type LoadedGraph,
-} from "../../src/agent-server/graphs/loaded-graph.ts";
+} from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
 
 /** Doors that open once, by the text they are named after. */
 export class Gates {

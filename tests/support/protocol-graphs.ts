@@ -9,12 +9,12 @@ import {
   StateGraph,
   StreamChannel,
 } from "@langchain/langgraph";
-import { builtinGraphs } from "../../src/agent-server/graphs/builtin/builtin-graphs.ts";
 import {
   type CompiledGraph,
   fixedGraph,
   type LoadedGraph,
-} from "../../src/agent-server/graphs/loaded-graph.ts";
+} from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
+import { builtinGraphs } from "../../src/builtin-graphs/builtin-graphs.ts";
 import { testGraphs } from "./test-graphs.ts";
 
 const Answers = Annotation.Root({

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { loadServerKit } from "../../src/agent-server/graphs/graph-kit.ts";
+import { loadServerKit } from "../../src/agent-server/graphs/javascript/graph-kit.ts";
 import {
   type CompiledGraph,
   fixedGraph,
   type LoadedGraph,
-} from "../../src/agent-server/graphs/loaded-graph.ts";
+} from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
 
 const Steps = Annotation.Root({
   steps: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),

@@ -3,6 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import {
   methodNotFound,
   type RpcRequest,
@@ -17,7 +18,6 @@ import {
 import { accepts, allows, describeFailure, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
 import type { RunAnswers } from "../runs/run-responses.ts";
 import type { RunService } from "../runs/run-service.ts";
-import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import { chooseDialect, type Dialect, type Operation, versionHeader } from "./a2a-dialect.ts";
 import type { SendParams } from "./a2a-message.ts";
 import type { A2aCaller, A2aService } from "./a2a-service.ts";

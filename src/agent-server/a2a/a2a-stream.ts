@@ -1,10 +1,10 @@
 import type { SseFrame } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { runFrames } from "../delivery/run-stream.ts";
+import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { isObject, type RpcId, rpcFailure, rpcResult } from "../json-rpc/json-rpc.ts";
 import { describeFailure } from "../json-rpc/rpc-exchange.ts";
 import { isActive } from "../runs/run.ts";
-import { runFrames } from "../streaming/run-stream.ts";
-import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { Dialect } from "./a2a-dialect.ts";
 import {
   agentMessage,

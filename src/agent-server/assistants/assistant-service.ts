@@ -2,10 +2,10 @@ import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/graph-drawing.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import type { GraphSchemas } from "../graphs/graph-schemas.ts";
-import type { CompiledGraph, LoadedGraph } from "../graphs/loaded-graph.ts";
+import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/javascript/graph-drawing.ts";
+import type { GraphSchemas } from "../graphs/javascript/graph-schemas.ts";
+import type { CompiledGraph, LoadedGraph } from "../graphs/javascript/loaded-graph.ts";
 import type { CatalogSchemas, SchemaCatalog } from "../graphs/schema-catalog.ts";
 import type { RunService } from "../runs/run-service.ts";
 import {

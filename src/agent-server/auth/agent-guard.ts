@@ -1,7 +1,7 @@
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { LoadedAuth } from "../graphs/graph-loader.ts";
+import type { LoadedAuth } from "../graphs/javascript/graph-loader.ts";
 import { statedFailure } from "./auth-failure.ts";
 import { type AuthFilter, isPlain, metadataCondition } from "./auth-filter.ts";
 

@@ -1,13 +1,13 @@
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { builtinGraphs } from "../../builtin-graphs/builtin-graphs.ts";
 import type { Authenticator } from "../../platform/http/caller.ts";
 import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
 import type { Route } from "../../platform/http/route.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
-import { builtinGraphs } from "../graphs/builtin/builtin-graphs.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
 import { AgentGuard } from "./agent-guard.ts";
 import { createProjectAuthenticator } from "./project-authenticator.ts";

@@ -7,8 +7,8 @@ import {
 } from "@langchain/core/messages";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadServerKit } from "../graphs/graph-kit.ts";
-import { type Codec, createMessageCodec } from "./message-codec.ts";
+import { loadServerKit } from "../graphs/javascript/graph-kit.ts";
+import { type Codec, createMessageCodec } from "../graphs/javascript/message-codec.ts";
 import { toWire } from "./message-wire.ts";
 
 let codec: Codec;

@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import type { LoadedGraph } from "./loaded-graph.ts";
+import type { LoadedGraph } from "./javascript/loaded-graph.ts";
 
 /** The graphs this server runs, and why the others do not. */
 export class GraphRegistry {

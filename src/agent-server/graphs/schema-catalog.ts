@@ -1,5 +1,5 @@
-import { type GraphSchemas, isFullyTyped, readGraphSchemas } from "./graph-schemas.ts";
-import type { LoadedGraph } from "./loaded-graph.ts";
+import { type GraphSchemas, isFullyTyped, readGraphSchemas } from "./javascript/graph-schemas.ts";
+import type { LoadedGraph } from "./javascript/loaded-graph.ts";
 
 /**
  * Better schemas from the source's types, where the running graph cannot tell; undefined when there are none. Rejects,

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../graphs/channel-schemas.ts";
+import type { JsonSchema } from "../graphs/javascript/channel-schemas.ts";
 
 export type NamedAssistant = {
   assistant_id: string;

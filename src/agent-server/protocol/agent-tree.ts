@@ -1,6 +1,6 @@
 import type { AgentStatus, AgentStatusEntry, AgentTreeNode } from "@langchain/protocol";
+import { lifecycleOf } from "../delivery/terminal-event.ts";
 import type { RunStatus } from "../runs/run.ts";
-import { lifecycleOf } from "./terminal-event.ts";
 
 type LifecycleParams = {
   namespace: string[];

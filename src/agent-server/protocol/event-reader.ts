@@ -1,7 +1,7 @@
 import type { Caller } from "../../platform/http/caller.ts";
-import type { ThreadEvent } from "../streaming/thread-event.ts";
-import type { ThreadFeed } from "../streaming/thread-feed.ts";
-import { namespaceOf } from "./protocol-event.ts";
+import { namespaceOf } from "../delivery/protocol-event.ts";
+import type { ThreadEvent } from "../delivery/thread-event.ts";
+import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type EventFilter, matchesFilter } from "./subscription-filter.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 

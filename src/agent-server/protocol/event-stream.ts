@@ -1,10 +1,10 @@
 import type { Caller } from "../../platform/http/caller.ts";
 import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
-import { sharedFrame } from "../streaming/shared-frame.ts";
-import type { ThreadEvent } from "../streaming/thread-event.ts";
+import { methodOf, toWireText } from "../delivery/protocol-event.ts";
+import { sharedFrame } from "../delivery/shared-frame.ts";
+import type { ThreadEvent } from "../delivery/thread-event.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { gapEnvelope } from "./protocol-error.ts";
-import { methodOf, toWireText } from "./protocol-event.ts";
 import type { ProtocolThread } from "./protocol-store.ts";
 import type { EventFilter } from "./subscription-filter.ts";
 

@@ -1,12 +1,12 @@
 import type { ReconnectResult, ResultData, SubscribeResult } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
-import { type LogEnd, logEndOf } from "../streaming/event-store.ts";
-import type { ThreadEvent } from "../streaming/thread-event.ts";
+import { type LogEnd, logEndOf } from "../delivery/event-store.ts";
+import { toWireText } from "../delivery/protocol-event.ts";
+import type { ThreadEvent } from "../delivery/thread-event.ts";
 import { flattenTree } from "./agent-tree.ts";
 import { type CommandEnvelope, type CommandParams, readParams } from "./commands.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { errorEnvelope, gapEnvelope, ProtocolError } from "./protocol-error.ts";
-import { toWireText } from "./protocol-event.ts";
 import type { ProtocolService } from "./protocol-service.ts";
 import { countEventsAfter } from "./protocol-store.ts";
 import { readCommand } from "./read-command.ts";

@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { lastProtocolSeq } from "../streaming/event-store.ts";
-import { type EventFamily, type EventNumbers, takeNumbers } from "../streaming/thread-event.ts";
+import { lastProtocolSeq } from "../delivery/event-store.ts";
+import { type EventFamily, type EventNumbers, takeNumbers } from "../delivery/thread-event.ts";
 import type { Run } from "./run.ts";
 import { lastEvents, type RunResult } from "./run-end.ts";
 

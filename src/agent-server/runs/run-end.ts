@@ -3,7 +3,7 @@ import {
   type EventNumbers,
   type ThreadEvent,
   takeNumbers,
-} from "../streaming/thread-event.ts";
+} from "../delivery/thread-event.ts";
 import type { ClaimedRun, RunOutcome } from "./run.ts";
 
 /** An event without a number yet. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { libraryTracing } from "../streaming/library-tracing.ts";
+import { libraryTracing } from "../graphs/library-tracing.ts";
 import { requireTracing } from "./run-preconditions.ts";
 import type { RunRequest } from "./run-request.ts";
 

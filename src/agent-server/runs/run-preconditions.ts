@@ -1,5 +1,5 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
-import type { LibraryTracing } from "../streaming/library-tracing.ts";
+import type { LibraryTracing } from "../graphs/library-tracing.ts";
 import type { CheckpointRef } from "./run.ts";
 import type { RunRequest } from "./run-request.ts";
 

@@ -6,10 +6,11 @@ import { newId } from "../../platform/ids.ts";
 import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
+import { type JoinPoint, joinPointOf } from "../delivery/join-point.ts";
+import { terminalRow } from "../delivery/terminal-event.ts";
+import type { ThreadFeed } from "../delivery/thread-feed.ts";
+import { type RunWorker, runsChannel } from "../execution/run-worker.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { terminalRow } from "../protocol/terminal-event.ts";
-import { type JoinPoint, joinPointOf } from "../streaming/join-point.ts";
-import type { ThreadFeed } from "../streaming/thread-feed.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
 import {
@@ -43,7 +44,6 @@ import {
   type Target,
   type TargetQuery,
 } from "./run-store.ts";
-import { type RunWorker, runsChannel } from "./run-worker.ts";
 
 export type RunServiceOptions = RunPreconditions & {
   database: Database;

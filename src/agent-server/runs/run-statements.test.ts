@@ -3,8 +3,8 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import type { Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { readStatement, writeBatchStatement } from "../checkpoints/checkpoint-statements.ts";
+import { appendStatement } from "../delivery/event-store.ts";
 import { findOwnershipsStatement } from "../protocol/protocol-store.ts";
-import { appendStatement } from "../streaming/event-store.ts";
 import {
   claimLoneRun,
   claimRuns,

@@ -1,5 +1,5 @@
 import type { Statement } from "../../platform/db/database.ts";
-import { lastProtocolSeq } from "../streaming/event-store.ts";
+import { lastProtocolSeq } from "../delivery/event-store.ts";
 
 /** Columns of a run, in the order every statement below returns them. */
 export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy,

@@ -1,7 +1,7 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { textArray } from "../../platform/db/text-array.ts";
-import type { EventNumbers, ThreadEvent } from "../streaming/thread-event.ts";
+import type { EventNumbers, ThreadEvent } from "../delivery/thread-event.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
 import {
   type CancelAction,

@@ -3,7 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import type { Route } from "../../platform/http/route.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { createStoreFactory, type StoreFactory } from "./graph-store.ts";
+import { createStoreFactory, type StoreFactory } from "../graphs/javascript/graph-store.ts";
 import type { StoreTtl } from "./item.ts";
 import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
 import { itemRoutes } from "./item-routes.ts";

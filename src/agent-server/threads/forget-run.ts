@@ -4,9 +4,9 @@ import { deleteRunCheckpoints } from "../checkpoints/checkpoint-maintenance-stor
 import { readCheckpointValues } from "../checkpoints/checkpoint-reader.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
-import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { readThreadState } from "../graphs/graph-state.ts";
+import { readThreadState } from "../graphs/javascript/graph-state.ts";
+import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
 import { interruptsByTask } from "./thread-state.ts";
 
 export type ForgetRunOptions = {

@@ -15,11 +15,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
-import { SaverFactory } from "../checkpoints/saver-factory.ts";
-import { type GraphKit, loadServerKit } from "../graphs/graph-kit.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
-import { carriedChannels, checkpointerKey } from "../graphs/graph-state.ts";
-import { type CompiledGraph, fixedGraph } from "../graphs/loaded-graph.ts";
+import { type GraphKit, loadServerKit } from "../graphs/javascript/graph-kit.ts";
+import { carriedChannels, checkpointerKey } from "../graphs/javascript/graph-state.ts";
+import { type CompiledGraph, fixedGraph } from "../graphs/javascript/loaded-graph.ts";
+import { SaverFactory } from "../graphs/javascript/saver-factory.ts";
 import { StateService } from "./state-service.ts";
 
 const workspaceId = randomUUID();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
-import type { StateAddress } from "../graphs/graph-state.ts";
+import type { StateAddress } from "../graphs/javascript/graph-state.ts";
 import { checkpointRef, jsonObject } from "../runs/run-schemas.ts";
 import { addressOf, type StateService } from "./state-service.ts";
 import { toThreadView } from "./thread.ts";

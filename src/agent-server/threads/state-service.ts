@@ -3,10 +3,9 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
-import type { CheckpointSaver } from "../checkpoints/checkpoint-saver.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
-import type { SaverFactory } from "../checkpoints/saver-factory.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import type { CheckpointSaver } from "../graphs/javascript/checkpoint-saver.ts";
 import {
   bulkUpdateState,
   carriedChannels,
@@ -16,8 +15,9 @@ import {
   type StateAddress,
   type Superstep,
   updateThreadState,
-} from "../graphs/graph-state.ts";
-import type { AccessContext, CompiledGraph } from "../graphs/loaded-graph.ts";
+} from "../graphs/javascript/graph-state.ts";
+import type { AccessContext, CompiledGraph } from "../graphs/javascript/loaded-graph.ts";
+import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
 import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow } from "./thread.ts";
 import { type ThreadGraph, ThreadGraphs } from "./thread-graphs.ts";

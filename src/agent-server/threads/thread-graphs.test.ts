@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestAgentServer, type TestAgentServer } from "../../../tests/support/agent-server.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
-import { loadServerKit } from "../graphs/graph-kit.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
-import { type CompiledGraph, factoryGraph, fixedGraph } from "../graphs/loaded-graph.ts";
+import { loadServerKit } from "../graphs/javascript/graph-kit.ts";
+import { type CompiledGraph, factoryGraph, fixedGraph } from "../graphs/javascript/loaded-graph.ts";
 
 const State = Annotation.Root({
   steps: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),

@@ -1,8 +1,13 @@
 import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
-import type { GraphKit } from "../graphs/graph-kit.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { graphAt, type StateAddress } from "../graphs/graph-state.ts";
-import type { AccessContext, CompiledGraph, GraphConfig, LoadedGraph } from "../graphs/loaded-graph.ts";
+import type { GraphKit } from "../graphs/javascript/graph-kit.ts";
+import { graphAt, type StateAddress } from "../graphs/javascript/graph-state.ts";
+import type {
+  AccessContext,
+  CompiledGraph,
+  GraphConfig,
+  LoadedGraph,
+} from "../graphs/javascript/loaded-graph.ts";
 
 export type ThreadGraph = { graphId: string; graph: CompiledGraph; kit: GraphKit };
 

@@ -1,0 +1,22 @@
+import { speaksProtocol, terminalRow } from "../delivery/terminal-event.ts";
+import type { ClaimedRun, RunOutcome } from "../runs/run.ts";
+import type { RunResult } from "../runs/run-end.ts";
+
+/** How a run ends whose process ended too often before it was done. */
+export function exhaustedResult(run: ClaimedRun, now: number): RunResult {
+  const attempts = run.attempt - run.excused;
+  const message = run.alone
+    ? `The run was started ${attempts} times and blocked the event loop of its process, alone in it at last. A node must not compute for long without awaiting something.`
+    : `The run was started ${attempts} times and its process ended each time before it was done.`;
+  const error = { error: "AttemptsExhausted", message };
+  const outcome: RunOutcome = {
+    status: "error",
+    threadStatus: "error",
+    error,
+    valuesJson: null,
+    interruptsJson: "{}",
+  };
+  const last = { held: [], terminal: speaksProtocol(run) ? terminalRow(run, outcome, now) : null };
+  const numbers = { seq: run.last_seq, protocol: run.protocol_seq, run: -1 };
+  return { outcome, resultJson: JSON.stringify({ __error__: error }), ...last, numbers };
+}

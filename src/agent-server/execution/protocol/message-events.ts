@@ -1,0 +1,88 @@
+import type { MessageMetadata, MessagesData, MessagesEvent } from "@langchain/protocol";
+import { toWire } from "../../checkpoints/message-wire.ts";
+import { type ClassicMessage, isPiece, MessageBlocks } from "./message-blocks.ts";
+
+type Metadata = Record<string, unknown>;
+type OpenMessage = { blocks: MessageBlocks; namespace: readonly string[]; metadata: Metadata };
+
+/** Events of the `messages` channel, whether the library speaks in content blocks or in message pieces. */
+export class MessageEvents {
+  readonly #now: () => number;
+  readonly #open = new Map<string, OpenMessage>();
+  readonly #told = new Set<string>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  map(namespace: readonly string[], payload: unknown): MessagesEvent[] {
+    const [spoken, metadata] = payload as [unknown, Metadata];
+    if (isClassic(spoken)) return this.#classic(namespace, spoken, metadata);
+    const data = toWire(spoken) as MessagesData;
+    return [this.#event(namespace, metadata, data)];
+  }
+
+  /** A task is over: messages whose pieces it sent have no more to come. */
+  finishUnder(prefix: string): MessagesEvent[] {
+    const told: MessagesEvent[] = [];
+    for (const [id, message] of this.#open) {
+      const place = message.namespace.join("|");
+      if (prefix === "" || place === prefix || place.startsWith(`${prefix}|`)) told.push(...this.#finish(id));
+    }
+    return told;
+  }
+
+  #classic(namespace: readonly string[], message: ClassicMessage, metadata: Metadata): MessagesEvent[] {
+    // Results of tools have a channel of their own.
+    if (message._getType() === "tool" || !message.id || this.#told.has(message.id)) return [];
+    let open = this.#open.get(message.id);
+    if (!open) {
+      open = { blocks: new MessageBlocks(message.id), namespace, metadata };
+      this.#open.set(message.id, open);
+    }
+    const told = open.blocks.add(message).map((data) => this.#event(namespace, metadata, data));
+    return isPiece(message) ? told : [...told, ...this.#finish(message.id)];
+  }
+
+  #finish(id: string): MessagesEvent[] {
+    const open = this.#open.get(id);
+    if (!open) return [];
+    this.#open.delete(id);
+    this.#told.add(id);
+    return open.blocks.finish().map((data) => this.#event(open.namespace, open.metadata, data));
+  }
+
+  #event(namespace: readonly string[], metadata: Metadata, data: MessagesData): MessagesEvent {
+    const node = metadata.langgraph_node;
+    const runId = typeof metadata.run_id === "string" ? { run_id: metadata.run_id } : {};
+    return {
+      method: "messages",
+      params: {
+        namespace: [...namespace],
+        timestamp: this.#now(),
+        ...(typeof node === "string" ? { node } : {}),
+        data:
+          data.event === "message-start"
+            ? { ...completeStart(data, metadata), ...runId }
+            : { ...data, ...runId },
+      },
+    };
+  }
+}
+
+/** The library leaves out the author of a model's message and what made it. */
+function completeStart(data: MessagesData, metadata: Metadata): MessagesData {
+  const about: MessageMetadata = {};
+  if (typeof metadata.ls_provider === "string") about.provider = metadata.ls_provider;
+  if (typeof metadata.ls_model_name === "string") about.model = metadata.ls_model_name;
+  if (typeof metadata.ls_model_type === "string") about.model_type = metadata.ls_model_type;
+  return {
+    role: "ai",
+    ...(Object.keys(about).length > 0 ? { metadata: about } : {}),
+    ...data,
+  } as MessagesData;
+}
+
+function isClassic(value: unknown): value is ClassicMessage {
+  return value !== null && typeof value === "object" && "_getType" in value;
+}

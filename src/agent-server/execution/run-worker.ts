@@ -1,0 +1,369 @@
+import type { Database, Unlisten } from "../../platform/db/database.ts";
+import { databaseTrouble } from "../../platform/db/database-errors.ts";
+import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
+import { errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import { within } from "../../platform/within.ts";
+import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
+import type { ThreadFeed } from "../delivery/thread-feed.ts";
+import { type CancelAction, type ClaimedRun, maxAttempts } from "../runs/run.ts";
+import { lastEvents, type RunResult } from "../runs/run-end.ts";
+import {
+  claimDueLoneRun,
+  claimDueRuns,
+  type FinishedRun,
+  findExhausted,
+  findWork,
+  finishRunRows,
+  requeueExpired,
+} from "../runs/run-store.ts";
+import { exhaustedResult } from "./exhausted-run.ts";
+import { HandBackQueue } from "./hand-back-queue.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import { workFor } from "./run-at-work.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import { handBackReason, type StopReason } from "./run-hand-back.ts";
+import { StartGate } from "./start-gate.ts";
+
+export const runsChannel = "treadle_runs";
+
+export type RunWorkerOptions = {
+  database: Database;
+  executor: RunExecutor;
+  feed: ThreadFeed;
+  logger: Logger;
+  processId: string;
+  graphIds: readonly string[];
+  concurrency: number;
+  leaseMs: number;
+  runTimeoutMs: number;
+  /** Called before the end of a run is written; what it throws leaves the run to another attempt. */
+  beforeEnd(run: ClaimedRun, result: RunResult): Promise<void>;
+  /** Called when a run ended and everything about it is committed; nobody waits for it but a stop. */
+  onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
+  /** Takes back a run that was cancelled with `rollback`; called instead of finishing it. */
+  onRollback(run: ClaimedRun, result: RunResult): Promise<void>;
+};
+
+type ActiveRun = { run: ClaimedRun; stop: AbortController; done: Promise<RunResult | null> };
+type Finish = { accepted: boolean; more: boolean };
+
+/** What a stop may take beyond its grace, in each of its last steps. */
+const lastStepMs = 400;
+const maxSleepMs = 3_600_000;
+/** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
+const loneWaitMs = 60_000;
+
+/**
+ * Takes due runs, runs them and ends them. Wake-ups come by NOTIFY and by a timer for the next delayed run; every
+ * heartbeat looks for itself, for what dead processes left and for what no wake-up told.
+ */
+export class RunWorker {
+  readonly #options: RunWorkerOptions;
+  readonly #active = new Map<string, ActiveRun>();
+  readonly #following = new Set<Promise<unknown>>();
+  readonly #finishes: WriteBatcher<FinishedRun, Finish>;
+  readonly #gate: StartGate;
+  readonly #leases: LeaseKeeper;
+  readonly #handBacks: HandBackQueue;
+  #unlisten: Unlisten | undefined;
+  #beat: NodeJS.Timeout | undefined;
+  #dueTimer: NodeJS.Timeout | undefined;
+  #claiming: Promise<void> | undefined;
+  #claimAgain = false;
+  #beating = false;
+  #reserved = 0;
+  /** Whether runs may be waiting for room in this process. */
+  #backlog = false;
+  /** Since when this process knows that a run waits that is to have a process to itself. */
+  #loneSince: number | undefined;
+  /** Such a run is under way here. */
+  #loneRuns = false;
+  #stopping = false;
+
+  constructor(options: RunWorkerOptions) {
+    this.#options = options;
+    const { database, logger, processId, leaseMs } = options;
+    this.#gate = new StartGate(() => options.feed.isHeard);
+    this.#leases = new LeaseKeeper({ database, processId, leaseMs });
+    this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
+    this.#finishes = new WriteBatcher<FinishedRun, Finish>({
+      name: "run_finish",
+      lanes: 2,
+      maxRows: 200,
+      maxBytes: 4_000_000,
+      retries: outageRetries,
+      bytesOf: (row) =>
+        row.events.reduce(
+          (sum, event) => sum + event.data.length,
+          (row.outcome.valuesJson?.length ?? 0) + 300,
+        ),
+      write: (rows) => finishRunRows(options.database, rows),
+    });
+  }
+
+  get leaseSeconds(): number {
+    return this.#options.leaseMs / 1000;
+  }
+
+  async start(): Promise<void> {
+    this.#unlisten = await this.#options.database.listen(
+      runsChannel,
+      (payload) => this.#onMessage(payload),
+      () => this.wake(),
+    );
+    this.#beat = setInterval(() => this.#heartbeat(), this.#options.leaseMs / 4);
+    this.#beat.unref();
+    await this.#sweep();
+    this.wake();
+  }
+
+  /** Room for a run that is about to be inserted as already claimed. */
+  reserve(): boolean {
+    if (this.#stopping) return false;
+    if (this.#room() <= 0) {
+      this.#backlog = true;
+      return false;
+    }
+    this.#reserved += 1;
+    return true;
+  }
+
+  release(): void {
+    this.#reserved -= 1;
+  }
+
+  /** Starts a run this process holds the lease of. */
+  begin(claimed: ClaimedRun): Promise<RunResult | null> {
+    // The thread did not exist yet when somebody began to listen, so its row does not tell.
+    const run = this.#options.feed.awaited.has(claimed.thread_id) ? { ...claimed, protocol: true } : claimed;
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), this.#options.runTimeoutMs);
+    timer.unref();
+    if (run.cancel_action) stop.abort(run.cancel_action satisfies StopReason);
+    if (run.alone) this.#loneRuns = true;
+    const done = this.#execute(run, stop).finally(() => {
+      clearTimeout(timer);
+      this.#active.delete(run.run_id);
+      if (run.alone) this.#loneRuns = false;
+      this.#options.feed.close(run.thread_id);
+      if (this.#backlog) this.wake();
+    });
+    this.#active.set(run.run_id, { run, stop, done });
+    this.#follow(run, done);
+    return done;
+  }
+
+  /** The end of a run of this process, or undefined when it runs elsewhere or not at all. */
+  resultOf(runId: string): Promise<RunResult | null> | undefined {
+    return this.#active.get(runId)?.done;
+  }
+
+  /** Stops a run if it is ours; others are told by NOTIFY. */
+  cancel(runId: string, action: CancelAction): boolean {
+    const active = this.#active.get(runId);
+    active?.stop.abort(action satisfies StopReason);
+    return active !== undefined;
+  }
+
+  wake(): void {
+    if (this.#stopping) return;
+    if (this.#claiming) {
+      this.#claimAgain = true;
+      return;
+    }
+    this.#claiming = this.#claim()
+      .catch((error: unknown) =>
+        this.#options.logger.warn({ reason: errorMessage(error) }, "could not take runs"),
+      )
+      .finally(() => {
+        this.#claiming = undefined;
+        if (this.#claimAgain) {
+          this.#claimAgain = false;
+          this.wake();
+        }
+      });
+  }
+
+  /** What waits in the queue may be for this process or for another one. */
+  wakeAll(): void {
+    this.wake();
+    const { feed, database } = this.#options;
+    // A lost announcement only delays the run until the next heartbeat.
+    if (feed.othersListen) database.notify(runsChannel, "wake").catch(() => undefined);
+  }
+
+  /**
+   * Lets runs finish for the grace period, then gives the rest back to the queue. Returns what it interrupted. Takes
+   * hardly longer than the grace, whatever the graphs and the database do.
+   */
+  async stop(graceMs: number): Promise<string[]> {
+    const deadline = performance.now() + graceMs;
+    this.#stopping = true;
+    clearTimeout(this.#dueTimer);
+    await within(lastStepMs, Promise.all([this.#unlisten?.(), this.#claiming]));
+    const all = Promise.allSettled([...this.#active.values()].map((active) => active.done));
+    await within(deadline - performance.now(), all);
+    const left = [...this.#active.values()];
+    for (const active of left) active.stop.abort("shutdown" satisfies StopReason);
+    await within(lastStepMs, all);
+    clearInterval(this.#beat);
+    this.#leases.stop();
+    // A graph that does not let go is given back all the same: what it still writes is refused by the fence.
+    for (const { run } of this.#active.values()) this.#handBacks.add(run, "shutdown");
+    await within(lastStepMs, this.#handBacks.flush());
+    await within(Math.max(lastStepMs, deadline - performance.now()), Promise.all(this.#following));
+    return left.map((active) => `run ${active.run.run_id} (returned to the queue)`);
+  }
+
+  /** What is to be done after a run, without making those who wait for its result wait for that too. */
+  #follow(run: ClaimedRun, done: Promise<RunResult | null>): void {
+    const followed = done.then(async (result) => {
+      if (result) await this.#options.onEnd(run, result);
+    });
+    const tracked = followed
+      .catch((error: unknown) =>
+        this.#options.logger.error({ runId: run.run_id, err: error }, "after-run work failed"),
+      )
+      .finally(() => this.#following.delete(tracked));
+    this.#following.add(tracked);
+  }
+
+  async #execute(run: ClaimedRun, stop: AbortController): Promise<RunResult | null> {
+    const { logger, executor } = this.#options;
+    const lease = this.#leases.hold(run, stop);
+    try {
+      await this.#gate.enter();
+      const result = await workFor(run.run_id, () => executor.execute(run, stop, lease));
+      if (stop.signal.reason === "rollback") {
+        const end = { ...result, held: [] };
+        await this.#options.onRollback(run, end);
+        // Its log is gone with it; readers learn of the end from here, those elsewhere by looking for the run.
+        this.publishEnd(run, end);
+        this.wakeAll();
+      } else await this.#finish(run, result);
+      return result;
+    } catch (error) {
+      const stopped = stop.signal.reason as StopReason | undefined;
+      const reason = handBackReason(stopped, databaseTrouble(error) !== undefined);
+      if (reason) this.#handBacks.add(run, reason);
+      else if (stopped === "lease_lost") logger.info({ runId: run.run_id }, "run left to another process");
+      // Its lease runs out and another attempt goes on from the last checkpoint.
+      else logger.error({ runId: run.run_id, err: error }, "run could not be ended");
+      return null;
+    } finally {
+      this.#leases.drop(run.run_id);
+    }
+  }
+
+  async #finish(run: ClaimedRun, result: RunResult): Promise<void> {
+    await this.#options.beforeEnd(run, result);
+    const { outcome } = result;
+    const { accepted, more } = await this.#finishes.add({
+      run,
+      outcome,
+      ...lastEvents(run, result),
+    });
+    if (!accepted) throw leaseLost(run.run_id);
+    this.publishEnd(run, result);
+    if (more) this.wake();
+  }
+
+  publishEnd(run: ClaimedRun, result: RunResult): void {
+    this.#options.feed.publish(lastEvents(run, result).events);
+  }
+
+  #room(): number {
+    return this.#loneRuns ? 0 : this.#options.concurrency - this.#active.size - this.#reserved;
+  }
+
+  async #claim(): Promise<void> {
+    const { database, processId, graphIds } = this.#options;
+    const how = { owner: processId, leaseSeconds: this.leaseSeconds, graphIds };
+    if (this.#loneSince !== undefined && !this.#loneRuns) {
+      const idle = this.#active.size + this.#reserved === 0;
+      // By what this process has seen: after a time without any the run waited long, but its neighbours did, too.
+      const waited = performance.now() - this.#loneSince >= loneWaitMs;
+      const run = idle || waited ? await claimDueLoneRun(database, { ...how, idle }) : undefined;
+      if (run) void this.begin(run);
+    }
+    const room = this.#room();
+    if (room <= 0) {
+      this.#backlog = true;
+      return;
+    }
+    const runs = await claimDueRuns(database, { ...how, limit: room });
+    // Full again: there may be more, and the next run to end makes room for it.
+    this.#backlog = runs.length === room;
+    for (const run of runs) void this.begin(run);
+    if (runs.length > 0) return;
+    const knew = this.#loneSince;
+    await this.#look();
+    // Only when it is news: one that cannot be taken yet is left to the heartbeats.
+    if (knew === undefined && this.#loneSince !== undefined) this.#claimAgain = true;
+  }
+
+  /** What there is to do, and when the next run becomes due. */
+  async #look(): Promise<{ expired: boolean; due: boolean }> {
+    const work = await findWork(this.#options.database);
+    this.#loneSince = work.lone ? (this.#loneSince ?? performance.now()) : undefined;
+    clearTimeout(this.#dueTimer);
+    if (work.next_due_ms !== null && !this.#stopping) {
+      const wait = Math.min(Math.max(work.next_due_ms, 0) + 5, maxSleepMs);
+      this.#dueTimer = setTimeout(() => this.wake(), wait);
+      this.#dueTimer.unref();
+    }
+    return work;
+  }
+
+  #onMessage(payload: string): void {
+    const [word, runId, action] = payload.split(":");
+    if (word === "cancel" && runId) this.cancel(runId, action === "rollback" ? "rollback" : "interrupt");
+    else this.wake();
+  }
+
+  /** One at a time: a database that does not answer must not gather them. */
+  #heartbeat(): void {
+    if (this.#beating) return;
+    this.#beating = true;
+    void this.#beatOnce()
+      .catch((error: unknown) =>
+        this.#options.logger.warn(
+          { reason: errorMessage(error) },
+          "could not renew the leases of running runs",
+        ),
+      )
+      .finally(() => {
+        this.#beating = false;
+      });
+  }
+
+  async #beatOnce(): Promise<void> {
+    await this.#leases.renew(this.#handBacks.runIds);
+    if (this.#stopping) return;
+    const { expired, due } = await this.#look();
+    if (expired) await this.#sweep();
+    if (due) this.wake();
+  }
+
+  /** Puts runs of dead processes back into the queue, or ends them when their attempts are used up. */
+  async #sweep(): Promise<void> {
+    const { database, logger } = this.#options;
+    for (const run of await findExhausted(database, maxAttempts)) {
+      const result = exhaustedResult(run, Date.now());
+      try {
+        await this.#finish(run, result);
+      } catch (error) {
+        // Another process was first with this one; the others are still to be looked at.
+        if (isLeaseLost(error)) continue;
+        throw error;
+      }
+      await this.#options.onEnd(run, result);
+    }
+    const back = await requeueExpired(database, maxAttempts);
+    if (back.length > 0) {
+      logger.warn({ runs: back.map((row) => row.run_id) }, "runs of a dead process are started again");
+      this.wake();
+    }
+  }
+}

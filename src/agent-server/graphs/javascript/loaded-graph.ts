@@ -1,0 +1,146 @@
+import type { Pregel } from "@langchain/langgraph/pregel";
+import { AppError, errorMessage } from "../../../platform/errors.ts";
+import type { GraphKit } from "./graph-kit.ts";
+
+/** Any compiled graph; its channels and nodes are the user's business. */
+// biome-ignore lint/suspicious/noExplicitAny: Pregel's parameters are invariant, no narrower type accepts every graph.
+export type CompiledGraph = Pregel<any, any, Record<string, unknown>, any, any>;
+
+/** Why a graph is being built; a factory may return another graph for reading than for running. */
+export const accessContexts = [
+  "threads.create_run",
+  "threads.read",
+  "threads.update",
+  "assistants.read",
+] as const;
+export type AccessContext = (typeof accessContexts)[number];
+
+export type GraphConfig = { configurable?: Record<string, unknown>; [key: string]: unknown };
+
+export type LoadedGraph = {
+  graphId: string;
+  description: string | undefined;
+  /** Absolute path of the source file; undefined for built-in graphs. */
+  file: string | undefined;
+  exportName: string;
+  isFactory: boolean;
+  /** The copy of the graph library this graph was built with. */
+  kit: GraphKit;
+  /**
+   * The compiled graph. A factory is called each time; any other graph is always the same object, so the caller must
+   * not write its checkpointer or store onto it but pass them with the run.
+   */
+  resolve(config: GraphConfig, accessContext: AccessContext, runContext?: unknown): Promise<CompiledGraph>;
+};
+
+export type GraphSource = Pick<LoadedGraph, "graphId" | "description" | "file" | "exportName">;
+
+/** A factory takes the run's config and `{ accessContext, executionRuntime }`, the latter only when it will run. */
+type GraphFactory = (config: GraphConfig, runtime: FactoryRuntime) => unknown;
+type FactoryRuntime = { accessContext: AccessContext; executionRuntime: { context: unknown } | null };
+
+export function fixedGraph(source: GraphSource, graph: CompiledGraph, kit: GraphKit): LoadedGraph {
+  return { ...source, isFactory: false, kit, resolve: async () => graph };
+}
+
+export function factoryGraph(source: GraphSource, factory: GraphFactory, kit: GraphKit): LoadedGraph {
+  return {
+    ...source,
+    isFactory: true,
+    kit,
+    async resolve(config, accessContext, runContext) {
+      const executionRuntime = accessContext === "threads.create_run" ? { context: runContext } : null;
+      const made = await callFactory(
+        source,
+        factory,
+        { configurable: {}, ...config },
+        { accessContext, executionRuntime },
+      );
+      const compiled = compileGraph(made);
+      if (compiled === undefined) {
+        throw graphError(
+          "graph.not_a_graph",
+          source,
+          `the function returned ${describeValue(made)} instead of a graph`,
+        );
+      }
+      return compiled;
+    },
+  };
+}
+
+async function callFactory(
+  source: GraphSource,
+  factory: GraphFactory,
+  config: GraphConfig,
+  runtime: FactoryRuntime,
+) {
+  try {
+    return await factory(config, runtime);
+  } catch (error) {
+    throw graphError(
+      "graph.factory_failed",
+      source,
+      `the function that makes the graph failed: ${errorMessage(error)}`,
+      error,
+    );
+  }
+}
+
+/** A compiled graph of what people export: compiled, not yet compiled, or an agent that carries its graph. */
+export function compileGraph(value: unknown): CompiledGraph | undefined {
+  if (value === null || typeof value !== "object") return undefined;
+  if (isCompiled(value)) return value;
+  if ("compile" in value && typeof value.compile === "function" && "nodes" in value) {
+    const compiled: unknown = value.compile();
+    return isCompiled(compiled) ? compiled : undefined;
+  }
+  if ("graph" in value && isCompiled(value.graph)) return value.graph;
+  return undefined;
+}
+
+export type Persistence = Partial<Pick<CompiledGraph, "checkpointer" | "store">>;
+
+/**
+ * A copy of the graph that keeps its state where the server wants it, whatever its author chose. A copy, because the
+ * graph is shared by all runs; made by its constructor, as the library itself does it, because private members do not
+ * survive any other way of copying.
+ */
+export function withPersistence(graph: CompiledGraph, persistence: Persistence): CompiledGraph {
+  const Graph = graph.constructor as new (fields: object) => CompiledGraph;
+  return new Graph({ ...graph, checkpointer: undefined, store: undefined, ...persistence });
+}
+
+function isCompiled(value: unknown): value is CompiledGraph {
+  return (
+    value !== null && typeof value === "object" && "lg_is_pregel" in value && value.lg_is_pregel === true
+  );
+}
+
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const name = value.constructor?.name;
+  return name && name !== "Object" ? `an object of class ${name}` : "a plain object";
+}
+
+/**
+ * Names the graph, its file and its export, then what went wrong. A conflict with what is deployed and not "come again":
+ * clients would ask five times before they show the reason, and nothing changes until somebody mends the graph.
+ */
+export function graphError(
+  code: `graph.${"factory_failed" | "load_failed" | "not_a_graph"}`,
+  source: GraphSource,
+  problem: string,
+  cause?: unknown,
+): AppError {
+  const place = `${source.file ?? "built-in"}, export "${source.exportName}"`;
+  return new AppError({
+    code,
+    kind: "conflict",
+    retryable: false,
+    message: `Graph "${source.graphId}" (${place}) cannot be used: ${problem}.`,
+    detail: { graphId: source.graphId, file: source.file, exportName: source.exportName },
+    cause,
+  });
+}

@@ -1,0 +1,138 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
+import { createSchemaCatalog } from "../schema-catalog.ts";
+import { withCompiler } from "./compiler-process.ts";
+import { type LoadedProject, loadProject } from "./graph-loader.ts";
+import { createTypeSchemas } from "./type-schemas.ts";
+
+const fixtures = fileURLToPath(new URL("../../../../tests/fixtures/graphs/", import.meta.url));
+const opened: LoadedProject[] = [];
+
+afterEach(async () => {
+  for (const project of opened.splice(0)) await project.close();
+});
+
+async function openCatalog(name: string) {
+  const configPath = `${fixtures}${name}/langgraph.json`;
+  const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+  opened.push(project);
+  return createSchemaCatalog({
+    graphs: project.graphs,
+    typeSchemas: createTypeSchemas(project.config.directory),
+    onProblem(graphId, error) {
+      throw new Error(`No schemas for ${graphId}`, { cause: error });
+    },
+  });
+}
+
+test("annotations get the types their author wrote, with unions, dates, optional fields and comments", async () => {
+  const schemas = await (await openCatalog("typescript")).get("rich");
+  const order = {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      amount: { type: "number", description: "In cents." },
+      paid: { type: "boolean" },
+      placedAt: { type: "string", format: "date-time" },
+    },
+    required: ["id", "amount", "placedAt"],
+  };
+  expect(schemas?.state_schema).toEqual({
+    $schema: "http://json-schema.org/draft-07/schema#",
+    type: "object",
+    properties: {
+      orders: { type: "array", items: order },
+      status: { type: "string", enum: ["closed", "open"] },
+      totals: { type: "object", properties: {}, additionalProperties: { type: "number" } },
+      last: { anyOf: [{ type: "null" }, order] },
+    },
+    required: ["orders", "status", "totals", "last"],
+  });
+  expect(schemas?.input_schema).not.toHaveProperty("required");
+  expect(schemas?.input_schema).toMatchObject({ properties: { orders: { type: "array", items: order } } });
+});
+
+test("a promise is followed to its graph", async () => {
+  const schemas = await (await openCatalog("typescript")).get("configured");
+  expect(schemas?.state_schema?.properties).toEqual({ answer: { type: "string" } });
+  expect(schemas?.context_schema?.properties).toEqual({
+    model: { type: "string", enum: ["large", "small"] },
+    temperature: { type: "number" },
+  });
+});
+
+test("messages stay messages beside typed fields, compiled or not", async () => {
+  const catalog = await openCatalog("typescript");
+  for (const graphId of ["agent", "uncompiled"]) {
+    expect((await catalog.get(graphId))?.state_schema?.properties).toMatchObject({
+      messages: { type: "array", langgraph_type: "messages" },
+      visits: { type: "number" },
+      city: { type: "string" },
+    });
+  }
+});
+
+test("a default export and a factory are followed to their graph", async () => {
+  const catalog = await openCatalog("commonjs");
+  for (const graphId of ["defaulted", "factory"]) {
+    expect((await catalog.get(graphId))?.output_schema).toMatchObject({
+      properties: { kind: { type: "string" }, sent: { type: "string" } },
+    });
+  }
+});
+
+test("plain JavaScript has the names of its channels", async () => {
+  const schemas = await (await openCatalog("javascript")).get("plain");
+  expect(schemas?.state_schema?.properties).toEqual({ answer: {} });
+});
+
+test("a compiler that does not answer is killed", async () => {
+  const { API } = await import("typescript/unstable/async");
+  const api = new API({ cwd: fixtures });
+  const inside = (api as unknown as { client: { process?: ChildProcess } }).client;
+  let child: ChildProcess | undefined;
+  const held = withCompiler(api, 3_000, async () => {
+    const answer = api.updateSnapshot({});
+    child = await waitUntil(() => inside.process, { what: "the compiler's process", timeoutMs: 60_000 });
+    child.kill("SIGSTOP");
+    return answer;
+  });
+  await expect(held).rejects.toThrow("the compiler took longer than 3 s");
+  // On a machine so busy that it had not begun, there was nothing to kill yet.
+  if (child === undefined) return;
+  if (child.signalCode === null) await once(child, "exit");
+  expect(child.signalCode).toBe("SIGKILL");
+});
+
+test("a compiler that takes too long is ended; the reason is told, and later it is tried again", async () => {
+  const configPath = `${fixtures}typescript/langgraph.json`;
+  const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+  opened.push(project);
+  const problems: unknown[] = [];
+  const hurried = createTypeSchemas(project.config.directory, { limitMs: 1 });
+  const patient = createTypeSchemas(project.config.directory);
+  let asked = 0;
+  const catalog = createSchemaCatalog({
+    graphs: project.graphs,
+    typeSchemas: (...subject) => (asked++ === 0 ? hurried : patient)(...subject),
+    onProblem: (_, error) => problems.push(error),
+    retryMs: 0,
+  });
+  const first = await catalog.get("rich");
+  expect(first?.problem).toMatch(
+    /types of graph in .*rich-state\.ts were not read: the compiler took longer than/,
+  );
+  expect(first?.state_schema?.properties).toMatchObject({ status: {} });
+  expect(problems).toHaveLength(1);
+  await waitUntil(async () => (await catalog.get("rich"))?.problem === undefined, {
+    what: "the types to be read again",
+    timeoutMs: 60_000,
+  });
+  expect((await catalog.get("rich"))?.state_schema?.properties).toMatchObject({
+    status: { type: "string", enum: ["closed", "open"] },
+  });
+  expect(asked).toBe(2);
+});

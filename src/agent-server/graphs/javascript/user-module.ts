@@ -1,0 +1,110 @@
+import { existsSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { register } from "tsx/esm/api";
+import { AppError, errorMessage } from "../../../platform/errors.ts";
+import type { ModuleReference } from "../project-config.ts";
+import { importModule, type ModuleNamespace } from "./native-import.ts";
+
+const loadable = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"]);
+
+export type UserExport = { value: unknown; file: string };
+
+/** A sentence about why a file or its export could not be had; `cause` is what the file threw. */
+export class UserModuleError extends Error {
+  override name = "UserModuleError";
+}
+
+/**
+ * Lets Node load TypeScript the way people write it (enums, `./x.js` meaning `x.ts`, path aliases of their tsconfig)
+ * for as long as the project runs: nodes may import more files at any time. Loading is deliberately not put in a
+ * namespace of its own, which would give the project second copies of every library.
+ */
+export function enableTypeScript(tsconfigPath: string | undefined): () => Promise<void> {
+  if (tsconfigPath === undefined) return register({ tsconfig: false });
+  try {
+    return register({ tsconfig: tsconfigPath });
+  } catch (error) {
+    const reason = errorMessage(error);
+    // A package is named by what stands in "extends"; a path is told as the file it leads to.
+    const [, missing] = /^File '([^']+)' not found/.exec(reason) ?? [];
+    const isPackage = missing !== undefined && !/^[./]/.test(missing);
+    const name = isPackage
+      ? missing
+          .split("/")
+          .slice(0, missing.startsWith("@") ? 2 : 1)
+          .join("/")
+      : "";
+    const hint = isPackage ? ` Install the package ${name} in the project, also where it is deployed.` : "";
+    throw new AppError({
+      code: "graph.tsconfig_unusable",
+      kind: "invalid",
+      message: missing
+        ? `${tsconfigPath} extends ${missing}, which is not there.${hint}`
+        : `${tsconfigPath} cannot be used: ${reason}`,
+      cause: error,
+    });
+  }
+}
+
+/** The tsconfig.json nearest to the file, no higher than the project's folder. */
+export function findTsconfig(file: string, projectDirectory: string): string | undefined {
+  let directory = dirname(file);
+  for (;;) {
+    const candidate = join(directory, "tsconfig.json");
+    if (existsSync(candidate)) return candidate;
+    const parent = dirname(directory);
+    if (directory === projectDirectory || parent === directory) break;
+    directory = parent;
+  }
+  const atRoot = join(projectDirectory, "tsconfig.json");
+  return existsSync(atRoot) ? atRoot : undefined;
+}
+
+export async function loadUserExport(reference: ModuleReference, directory: string): Promise<UserExport> {
+  const file = resolve(directory, reference.file);
+  if (!loadable.has(extname(file))) {
+    throw new UserModuleError(
+      `${reference.file} is not a JavaScript or TypeScript file, which is what this server runs`,
+    );
+  }
+  if (!existsSync(file))
+    throw new UserModuleError(`the file ${file} does not exist; check the path in the configuration`);
+  const module = await importUserFile(file);
+  const value = pickExport(module, reference.exportName);
+  if (value === undefined) {
+    const names = Object.keys(module).filter((name) => name !== "module.exports");
+    const list = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+    throw new UserModuleError(`the file has no export "${reference.exportName}"; ${list}`);
+  }
+  return { value, file };
+}
+
+async function importUserFile(file: string): Promise<ModuleNamespace> {
+  try {
+    return await importModule(pathToFileURL(file).href);
+  } catch (error) {
+    const text = error instanceof Error ? `${error.name}: ${withoutStack(error.message)}` : String(error);
+    const hint = isMissingPackage(error) ? "; install the packages of the project (npm install)" : "";
+    throw new UserModuleError(`loading the file failed: ${text}${hint}`, { cause: error });
+  }
+}
+
+/** Which file asked for it is told anyway. */
+function withoutStack(message: string): string {
+  return message.replace(/\nRequire stack:[\s\S]*$/, "");
+}
+
+/** A package, not a file of the project, whose import names where it should be. */
+function isMissingPackage(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const isMissing = code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND";
+  return isMissing && /Cannot find (package|module) '[^./]/.test(String(message));
+}
+
+/** A CommonJS file's `default` is its whole `module.exports`; the export people mean is inside. */
+function pickExport(module: ModuleNamespace, name: string): unknown {
+  const value = module[name];
+  if (name !== "default" || value === null || typeof value !== "object") return value;
+  return "__esModule" in value && "default" in value ? value.default : value;
+}

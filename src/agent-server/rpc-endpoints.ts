@@ -1,0 +1,55 @@
+import type { Database } from "../platform/db/database.ts";
+import type { Route } from "../platform/http/route.ts";
+import type { Logger } from "../platform/logger.ts";
+import { a2aRoutes } from "./a2a/a2a-routes.ts";
+import { A2aService } from "./a2a/a2a-service.ts";
+import type { AssistantService } from "./assistants/assistant-service.ts";
+import type { AgentGuard } from "./auth/agent-guard.ts";
+import type { GraphRegistry } from "./graphs/graph-registry.ts";
+import { RpcPermits } from "./json-rpc/rpc-permits.ts";
+import { mcpRoutes } from "./mcp/mcp-routes.ts";
+import { McpService } from "./mcp/mcp-service.ts";
+import type { RunAnswers } from "./runs/run-responses.ts";
+import type { StateService } from "./threads/state-service.ts";
+import type { ThreadService } from "./threads/thread-service.ts";
+
+export type RpcEndpointsOptions = {
+  database: Database;
+  logger: Logger;
+  graphs: GraphRegistry;
+  assistants: AssistantService;
+  guard: AgentGuard | undefined;
+  answers: RunAnswers;
+  states: StateService;
+  threads: ThreadService;
+  version: string;
+  publicUrl(): string;
+};
+
+/** The assistants as other programs' tools (MCP) and as other agents' colleagues (A2A). */
+export function createRpcEndpoints(options: RpcEndpointsOptions): Route[] {
+  const { database, logger, graphs, assistants, answers, states, threads } = options;
+  const { service: runs, feed, callerOf, finalResult } = answers;
+  const permits = new RpcPermits({ guard: options.guard, database });
+  const mcp = new McpService({
+    database,
+    logger,
+    graphs,
+    assistants,
+    permits,
+    runs,
+    finalResult,
+    removeThread: (workspaceId, threadId) => threads.remove(workspaceId, threadId),
+    version: options.version,
+  });
+  const a2a = new A2aService({
+    database,
+    graphs,
+    assistants,
+    permits,
+    runs,
+    states,
+    publicUrl: options.publicUrl,
+  });
+  return [...mcpRoutes({ mcp, logger, callerOf }), ...a2aRoutes({ a2a, runs, feed, logger, callerOf })];
+}
