@@ -1,9 +1,10 @@
 import { type AgentServer, createAgentServer } from "./agent-server/agent-server.ts";
-import { platformUserConfigurable } from "./agent-server/auth/platform-user.ts";
+import { platformUserConfigurable, readPlatformUser } from "./agent-server/auth/platform-user.ts";
 import { GraphRegistry } from "./agent-server/graphs/graph-registry.ts";
-import { type LoadedGraph, withPersistence } from "./agent-server/graphs/javascript/loaded-graph.ts";
+import { withPersistence } from "./agent-server/graphs/javascript/loaded-graph.ts";
+import { loadServerGraphs } from "./agent-server/graphs/javascript/server-graphs.ts";
 import { type AuthService, createAuthService } from "./auth-service/auth-service.ts";
-import { builtinGraphs } from "./builtin-graphs/builtin-graphs.ts";
+import { type BuiltinGraph, builtinGraphs } from "./builtin-graphs/builtin-graphs.ts";
 import { type BulkExportArea, createBulkExport } from "./bulk-export/bulk-export.ts";
 import {
   type ChatApp,
@@ -128,10 +129,11 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     workspaceName: workspaces.nameOf,
     modelPrices: await readPriceFile(config.modelPricesFile),
   });
-  const builtin = await builtinGraphs({
+  const builtin = builtinGraphs({
     environment: providerKeys(),
     accounts: {
       ...authService.agentAccess,
+      userOf: readPlatformUser,
       fetch: network.guardedFetch,
       async access(user, request) {
         const found = await authService.agentAccess.access(user, request);
@@ -142,10 +144,11 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
       },
     },
   });
+  const served = await loadServerGraphs(builtin);
   const agentServer = createAgentServer({
     database,
     logger,
-    graphs: new GraphRegistry(builtin.graphs),
+    graphs: new GraphRegistry(served.graphs),
     version: version(),
     runConcurrency: config.runConcurrency,
     runLeaseMs: config.runLeaseMs,
@@ -180,7 +183,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
   });
   const chat = createChatApp({
     logger,
-    assistants: await chatAssistants(builtin.graphs),
+    assistants: builtin.map(chatAssistant),
     identify: platformUserConfigurable,
   });
   const idempotency = createIdempotencyStore({
@@ -228,7 +231,7 @@ export async function composeAreas(ground: Ground): Promise<Areas & { documents:
     },
     info: {
       version: version(),
-      graphLibraryVersion: builtin.kit.version,
+      graphLibraryVersion: served.kit.version,
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });
@@ -314,17 +317,12 @@ function apiDocuments(
 }
 
 /** The built-in graphs as the example chat takes them: with its own checkpointer, slow enough to be watched. */
-function chatAssistants(graphs: ReadonlyMap<string, LoadedGraph>): Promise<ChatAssistant[]> {
-  return Promise.all(
-    [...graphs.values()].map(async ({ graphId, description = "", resolve }) => {
-      const graph = await resolve({}, "threads.create_run");
-      return {
-        assistant_id: graphId,
-        name: graphId[0]!.toUpperCase() + graphId.slice(1),
-        description,
-        settings: { reasoning: "always", token_delay_ms: 15 },
-        withCheckpointer: (checkpointer) => withPersistence(graph, { checkpointer }) as unknown as ChatGraph,
-      } satisfies ChatAssistant;
-    }),
-  );
+function chatAssistant({ graphId, description, graph }: BuiltinGraph): ChatAssistant {
+  return {
+    assistant_id: graphId,
+    name: graphId[0]!.toUpperCase() + graphId.slice(1),
+    description,
+    settings: { reasoning: "always", token_delay_ms: 15 },
+    withCheckpointer: (checkpointer) => withPersistence(graph, { checkpointer }) as unknown as ChatGraph,
+  };
 }

@@ -25,6 +25,7 @@ import { ThreadFeed } from "./delivery/thread-feed.ts";
 import { type FeedbackUrls, RunExecutor, type RunExecutorOptions } from "./execution/run-executor.ts";
 import { RunWorker } from "./execution/run-worker.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
+import { createStoreFactory } from "./graphs/javascript/graph-store.ts";
 import { SaverFactory } from "./graphs/javascript/saver-factory.ts";
 import type { LibraryTracing } from "./graphs/library-tracing.ts";
 import type { TypeSchemas } from "./graphs/schema-catalog.ts";
@@ -167,7 +168,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   const executor = new RunExecutor({
     graphs,
     savers,
-    stores: store.factory,
+    stores: createStoreFactory(store.items),
     events,
     feed,
     logger,

@@ -1,7 +1,6 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { interrupt } from "@langchain/langgraph";
 import { z } from "zod";
-import { readPlatformUser } from "../agent-server/auth/platform-user.ts";
 import { AppError } from "../platform/errors.ts";
 import { answeringTool } from "./answering-tool.ts";
 import {
@@ -19,7 +18,7 @@ import {
 export function createAccountTool(accounts: ConnectedAccounts): StructuredToolInterface {
   return answeringTool(
     async ({ provider, scopes }, config) => {
-      const user = readPlatformUser(config.configurable);
+      const user = accounts.userOf(config.configurable);
       if (!user) {
         return `Nobody started this run in person, with a key or a session that may use their accounts, so there is no one whose ${provider} account could be used.`;
       }

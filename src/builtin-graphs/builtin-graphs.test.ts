@@ -2,18 +2,18 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/mes
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CompiledGraph, withPersistence } from "../agent-server/graphs/javascript/loaded-graph.ts";
-import { type BuiltinGraphs, builtinGraphs } from "./builtin-graphs.ts";
+import { type BuiltinGraph, builtinGraphs } from "./builtin-graphs.ts";
 
-let builtin: BuiltinGraphs;
-beforeAll(async () => {
-  builtin = await builtinGraphs({ now: () => new Date("2031-02-03T04:05:00Z") });
+let builtin: BuiltinGraph[];
+beforeAll(() => {
+  builtin = builtinGraphs({ now: () => new Date("2031-02-03T04:05:00Z") });
 });
 
 const say = (content: string) => ({ messages: [{ role: "user", content }] });
 const fast = { token_delay_ms: 0 };
 
-async function graphOf(graphId: string): Promise<CompiledGraph> {
-  return builtin.graphs.get(graphId)!.resolve({}, "threads.create_run");
+function graphOf(graphId: string, graphs = builtin): CompiledGraph {
+  return graphs.find((each) => each.graphId === graphId)!.graph;
 }
 
 type State = { messages: BaseMessage[]; __interrupt__?: { value: unknown }[] };
@@ -23,13 +23,13 @@ async function ask(
   input: unknown,
   configurable: Record<string, unknown> = {},
 ): Promise<State> {
-  const graph = await graphOf(graphId);
+  const graph = graphOf(graphId);
   return (await graph.invoke(input, { configurable: { ...fast, ...configurable } })) as unknown as State;
 }
 
 /** A conversation on one thread that is kept. */
 async function conversation(graphId: string) {
-  const graph = withPersistence(await graphOf(graphId), { checkpointer: new MemorySaver() });
+  const graph = withPersistence(graphOf(graphId), { checkpointer: new MemorySaver() });
   return async (input: unknown) =>
     (await graph.invoke(input, { configurable: { thread_id: "one", ...fast } })) as unknown as State;
 }
@@ -127,7 +127,7 @@ describe("agent", () => {
   });
 
   test("gives the same messages, ids included, for the same conversation, whoever listens", async () => {
-    const graph = await graphOf("agent");
+    const graph = graphOf("agent");
     const input = { messages: [{ role: "user", content: "research durable execution", id: "q" }] };
     const invoked = (await ask("agent", input)).messages;
     const streamed: State[] = [];
@@ -155,7 +155,7 @@ describe("the agent's stream", () => {
   type Chunk = [namespace: string[], mode: string, data: unknown];
 
   async function collect(content: string, configurable: Record<string, unknown> = {}): Promise<Chunk[]> {
-    const graph = await graphOf("agent");
+    const graph = graphOf("agent");
     const stream = await graph.stream(say(content), {
       streamMode: ["messages", "updates", "tools"],
       subgraphs: true,
@@ -215,7 +215,7 @@ describe("the agent's stream", () => {
   });
 
   test("ends when it is cancelled", async () => {
-    const graph = await graphOf("agent");
+    const graph = graphOf("agent");
     const controller = new AbortController();
     const stream = await graph.stream(say("tell me a long story"), {
       streamMode: "messages",
@@ -242,8 +242,7 @@ describe("a real model", () => {
   });
 
   test("needs its package", async () => {
-    const { graphs } = await builtinGraphs({ environment: { ANTHROPIC_API_KEY: "k" } });
-    const graph = await graphs.get("agent")!.resolve({}, "threads.create_run");
+    const graph = graphOf("agent", builtinGraphs({ environment: { ANTHROPIC_API_KEY: "k" } }));
     const run = graph.invoke(say("hi"), { configurable: { model_name: "anthropic/claude-sonnet-4-5" } });
     await expect(run).rejects.toThrow(/npm install @langchain\/anthropic/);
   });

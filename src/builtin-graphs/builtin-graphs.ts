@@ -1,10 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type GraphKit, loadServerKit } from "../agent-server/graphs/javascript/graph-kit.ts";
-import {
-  type CompiledGraph,
-  fixedGraph,
-  type LoadedGraph,
-} from "../agent-server/graphs/javascript/loaded-graph.ts";
+import type { Pregel } from "@langchain/langgraph/pregel";
 import { createAgentGraph } from "./agent-graph.ts";
 import { createApprovalGraph } from "./approval-graph.ts";
 import { createChatModels } from "./chat-models.ts";
@@ -19,28 +14,34 @@ export type BuiltinGraphsOptions = {
   accounts?: ConnectedAccounts;
 };
 
-export type BuiltinGraphs = { graphs: Map<string, LoadedGraph>; kit: GraphKit };
+// biome-ignore lint/suspicious/noExplicitAny: Pregel's parameters are invariant, no narrower type holds all three.
+type AnyGraph = Pregel<any, any, Record<string, unknown>, any, any>;
+
+export type BuiltinGraph = { graphId: string; description: string; graph: AnyGraph };
 
 /** The graphs every server has: they need no key and no network. */
-export async function builtinGraphs(options: BuiltinGraphsOptions = {}): Promise<BuiltinGraphs> {
-  const kit = await loadServerKit();
+export function builtinGraphs(options: BuiltinGraphsOptions = {}): BuiltinGraph[] {
   const models = createChatModels({
     environment: options.environment ?? {},
     resolveFrom: fileURLToPath(import.meta.url),
   });
   const now = options.now ?? (() => new Date());
-  const make = (graphId: string, description: string, graph: unknown): [string, LoadedGraph] => {
-    const source = { graphId, description, file: undefined, exportName: graphId };
-    return [graphId, fixedGraph(source, graph as CompiledGraph, kit)];
-  };
-  const graphs = new Map([
-    make(
-      "agent",
-      "A helpful agent with tools, a research subagent and visible reasoning.",
-      createAgentGraph(models, now, options.accounts),
-    ),
-    make("echo", "Answers what it was told.", createEchoGraph()),
-    make("approval", "Asks a person before it acts.", createApprovalGraph()),
-  ]);
-  return { graphs, kit };
+  const agent = createAgentGraph(models, now, options.accounts);
+  return [
+    {
+      graphId: "agent",
+      description: "A helpful agent with tools, a research subagent and visible reasoning.",
+      graph: agent as unknown as AnyGraph,
+    },
+    {
+      graphId: "echo",
+      description: "Answers what it was told.",
+      graph: createEchoGraph() as unknown as AnyGraph,
+    },
+    {
+      graphId: "approval",
+      description: "Asks a person before it acts.",
+      graph: createApprovalGraph() as unknown as AnyGraph,
+    },
+  ];
 }

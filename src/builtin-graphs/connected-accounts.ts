@@ -1,6 +1,8 @@
-import type { PlatformUser } from "../agent-server/auth/platform-user.ts";
 import { AppError } from "../platform/errors.ts";
 import type { GuardedInit } from "../platform/network-guard.ts";
+
+/** Whose accounts they are. */
+export type AccountOwner = { workspaceId: string; userId: string };
 
 type AskedProvider = { id: string; name: string };
 
@@ -17,11 +19,13 @@ export type AccountAccess =
 
 /** The accounts people have connected at other services. An access token comes out of it, never a refresh token. */
 export type ConnectedAccounts = {
+  /** The person who started the run, from its `configurable`; undefined where nobody did who may use their accounts. */
+  userOf(configurable: Record<string, unknown> | undefined): AccountOwner | undefined;
   access(
-    user: PlatformUser,
+    user: AccountOwner,
     request: { provider: string; scopes?: readonly string[] | undefined; agentId?: string | undefined },
   ): Promise<AccountAccess>;
-  decline(user: PlatformUser, authId: string): Promise<void>;
+  decline(user: AccountOwner, authId: string): Promise<void>;
   fetch(url: string, init: GuardedInit): Promise<Response>;
 };
 

@@ -16,7 +16,7 @@ let server: Server;
 
 beforeAll(async () => {
   pages = await openChatPages();
-  const assistants = [...(await builtinAssistants(2)), failing, asking];
+  const assistants = [...builtinAssistants(2), failing, asking];
   server = await (await createChatServer({ assistants, pageFolder: pages.pageFolder })).listen();
 });
 

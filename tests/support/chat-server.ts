@@ -1,7 +1,4 @@
-import {
-  type CompiledGraph,
-  withPersistence,
-} from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
+import { withPersistence } from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
 import { builtinGraphs } from "../../src/builtin-graphs/builtin-graphs.ts";
 import {
   type Assistant,
@@ -44,28 +41,21 @@ export type ChatServerOptions = Partial<ChatAppOptions> & {
 };
 
 /** The built-in graphs as the chat application takes them. */
-export async function builtinAssistants(tokenDelayMs = 0): Promise<Assistant[]> {
-  const { graphs } = await builtinGraphs();
-  return Promise.all(
-    [...graphs.values()].map(async (loaded) => {
-      const graph = await loaded.resolve({}, "threads.create_run");
-      return {
-        assistant_id: loaded.graphId,
-        name: loaded.graphId[0]!.toUpperCase() + loaded.graphId.slice(1),
-        description: loaded.description ?? "",
-        settings: { reasoning: "always", token_delay_ms: tokenDelayMs },
-        withCheckpointer: (checkpointer) =>
-          withPersistence(graph as CompiledGraph, { checkpointer }) as unknown as ChatGraph,
-      } satisfies Assistant;
-    }),
-  );
+export function builtinAssistants(tokenDelayMs = 0): Assistant[] {
+  return builtinGraphs().map(({ graphId, description, graph }) => ({
+    assistant_id: graphId,
+    name: graphId[0]!.toUpperCase() + graphId.slice(1),
+    description,
+    settings: { reasoning: "always", token_delay_ms: tokenDelayMs },
+    withCheckpointer: (checkpointer) => withPersistence(graph, { checkpointer }) as unknown as ChatGraph,
+  }));
 }
 
 /** The chat application by itself, on the platform's HTTP ground: every answer is checked against its schema. */
 export async function createChatServer(options: ChatServerOptions = {}) {
   const { tokenDelayMs, agentAuthRequired = false, ...given } = options;
   const logger = createLogger({ level: "silent" });
-  const assistants = given.assistants ?? (await builtinAssistants(tokenDelayMs));
+  const assistants = given.assistants ?? builtinAssistants(tokenDelayMs);
   const chat = createChatApp({ logger, ...given, assistants });
   const http = createHttpApp({
     routes: chat.routes,

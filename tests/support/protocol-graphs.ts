@@ -14,6 +14,7 @@ import {
   fixedGraph,
   type LoadedGraph,
 } from "../../src/agent-server/graphs/javascript/loaded-graph.ts";
+import { loadServerGraphs } from "../../src/agent-server/graphs/javascript/server-graphs.ts";
 import { builtinGraphs } from "../../src/builtin-graphs/builtin-graphs.ts";
 import { testGraphs } from "./test-graphs.ts";
 
@@ -92,7 +93,7 @@ function counting() {
 }
 
 export async function protocolGraphs(): Promise<Map<string, LoadedGraph>> {
-  const builtin = await builtinGraphs({ environment: {} });
+  const builtin = await loadServerGraphs(builtinGraphs({ environment: {} }));
   const own = {
     "asking-twice": askingTwice(),
     "asking-below": askingBelow(),

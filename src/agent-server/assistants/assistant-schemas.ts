@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { jsonObject, runConfig } from "../runs/run-schemas.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
+import { runConfig } from "../graphs/graph-call-schemas.ts";
 import { type Assistant, type AssistantVersion, assistantFields, assistantSortKeys } from "./assistant.ts";
 
 const name = z.string().max(1000);

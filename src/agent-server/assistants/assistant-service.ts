@@ -7,7 +7,6 @@ import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/javas
 import type { GraphSchemas } from "../graphs/javascript/graph-schemas.ts";
 import type { CompiledGraph, LoadedGraph } from "../graphs/javascript/loaded-graph.ts";
 import type { CatalogSchemas, SchemaCatalog } from "../graphs/schema-catalog.ts";
-import type { RunService } from "../runs/run-service.ts";
 import {
   type Assistant,
   type AssistantChange,
@@ -39,7 +38,11 @@ export type AssistantServiceOptions = {
   schemas: Pick<SchemaCatalog, "get" | "atRunTime">;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
-  runs: Pick<RunService, "cancelMany" | "waitForEnd">;
+  /** Its runs are stopped before an assistant goes. */
+  runs: {
+    cancelMany(workspaceId: string, filter: { runIds: string[] }, action: "interrupt"): Promise<unknown>;
+    waitForEnd(threadId: string, runId: string, signal: AbortSignal): Promise<void>;
+  };
   removeThreads(workspaceId: string, threadIds: string[]): Promise<unknown>;
 };
 

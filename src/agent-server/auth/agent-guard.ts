@@ -1,9 +1,9 @@
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { LoadedAuth } from "../graphs/javascript/graph-loader.ts";
 import { statedFailure } from "./auth-failure.ts";
 import { type AuthFilter, isPlain, metadataCondition } from "./auth-filter.ts";
+import type { LoadedAuth } from "./project-auth.ts";
 
 export const authActions = {
   assistants: ["create", "read", "update", "delete", "search"],

@@ -2,10 +2,10 @@ import { AppError } from "../../platform/errors.ts";
 import type { Authenticator, Caller, Principal } from "../../platform/http/caller.ts";
 import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { LoadedAuth } from "../graphs/javascript/graph-loader.ts";
 import { statedFailure } from "./auth-failure.ts";
 import { isOperator as isNamedOperator } from "./instance-guard.ts";
 import { studioPrincipal, toPrincipal } from "./principal.ts";
+import type { LoadedAuth } from "./project-auth.ts";
 
 export type ProjectAuthenticatorOptions = {
   auth: Pick<LoadedAuth, "authenticate" | "disableStudioAuth">;

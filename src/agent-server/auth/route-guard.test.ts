@@ -9,6 +9,7 @@ import { createLogger } from "../../platform/logger.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
+import { loadServerGraphs } from "../graphs/javascript/server-graphs.ts";
 import { AgentGuard } from "./agent-guard.ts";
 import { createProjectAuthenticator } from "./project-authenticator.ts";
 import { ruleFor } from "./route-rules.ts";
@@ -51,7 +52,7 @@ beforeAll(async () => {
     typeof AgentGuard
   >[0] &
     Parameters<typeof createProjectAuthenticator>[0]["auth"];
-  const builtin = await builtinGraphs({ environment: {} });
+  const builtin = await loadServerGraphs(builtinGraphs({ environment: {} }));
   server = createAgentServer({
     database: database.database,
     logger,

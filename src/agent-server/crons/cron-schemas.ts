@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { jsonObject, runCreateBody } from "../runs/run-schemas.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
+import { runCreateBody } from "../runs/run-schemas.ts";
 import { type Cron, cronSortFields } from "./cron.ts";
 import { parseTime } from "./cron-schedule.ts";
 

@@ -5,7 +5,7 @@ import type { Caller } from "../../platform/http/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { assistantNotFound } from "../assistants/assistant.ts";
-import { threadNotFound } from "../runs/run-service.ts";
+import { threadNotFound } from "../threads/thread.ts";
 import { type Cron, type Firing, type OnRunCompleted, payloadPart, toCronCaller } from "./cron.ts";
 import { isFault, nextDue, parseSchedule, type Schedule } from "./cron-schedule.ts";
 import {

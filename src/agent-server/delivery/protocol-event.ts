@@ -32,3 +32,9 @@ export function methodOf(rowName: string): string {
 export function namespaceOf(event: Pick<ThreadEvent, "namespace">): string[] {
   return event.namespace === "" ? [] : event.namespace.split("|");
 }
+
+/** The node of a namespace segment `node:task-id`. */
+export function nameOf(segment: string): string {
+  const colon = segment.indexOf(":");
+  return colon === -1 ? segment : segment.slice(0, colon);
+}

@@ -1,6 +1,6 @@
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
-import type { StreamMode } from "../runs/run.ts";
+import type { StreamMode } from "../graphs/graph-call.ts";
 import type { JoinPoint } from "./join-point.ts";
 import { sharedFrame } from "./shared-frame.ts";
 import type { ThreadEvent } from "./thread-event.ts";

@@ -36,5 +36,8 @@ export function takeNumbers(last: EventNumbers, family: EventFamily): { seq: num
   return { seq: last.seq, number: last[family] };
 }
 
+/** How a run can end. */
+export type EndStatus = "success" | "error" | "timeout" | "interrupted";
+
 /** What the end of a run says to those who wait for it. */
 export type RunEnd = { status: string };

@@ -6,7 +6,7 @@ import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
-import { type CancelAction, type ClaimedRun, maxAttempts } from "../runs/run.ts";
+import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
 import {
   claimDueLoneRun,
@@ -24,8 +24,6 @@ import { workFor } from "./run-at-work.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { handBackReason, type StopReason } from "./run-hand-back.ts";
 import { StartGate } from "./start-gate.ts";
-
-export const runsChannel = "treadle_runs";
 
 export type RunWorkerOptions = {
   database: Database;

@@ -1,6 +1,6 @@
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { HttpApp } from "../graphs/javascript/graph-loader.ts";
+import type { HttpApp } from "../graphs/project-app.ts";
 import { type HonoContext, type HonoLike, isHono } from "./guarded-hono.ts";
 
 type Fetch<Env> = (request: Request, env?: Env) => Response | Promise<Response>;

@@ -1,4 +1,4 @@
-import type { HttpApp } from "../graphs/javascript/graph-loader.ts";
+import type { HttpApp } from "../graphs/project-app.ts";
 
 /** As much of a Hono application as is needed to put it in front of ours. */
 export type HonoLike = HttpApp & {

@@ -8,7 +8,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Authorize } from "../../platform/http/access.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { createLogger } from "../../platform/logger.ts";
-import type { HttpApp } from "../graphs/javascript/graph-loader.ts";
+import type { HttpApp } from "../graphs/project-app.ts";
 import { withCustomApp } from "./custom-app.ts";
 import { withProjectApp } from "./custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "./mount-prefix.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { jsonObject, runConfig } from "../runs/run-schemas.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
+import { runConfig } from "../graphs/graph-call-schemas.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { isChannel } from "./subscription-filter.ts";
 

@@ -8,7 +8,7 @@ import { sseResponse } from "../../platform/http/sse.ts";
 import { logEndOf } from "../delivery/event-store.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type ThreadStreamMode, threadFrames, threadStreamModes } from "../delivery/thread-stream.ts";
-import { threadNotFound } from "../runs/run-service.ts";
+import { threadNotFound } from "../threads/thread.ts";
 import { findThreadById } from "../threads/thread-store.ts";
 import { eventStreamBody } from "./commands.ts";
 import type { EventReader } from "./event-reader.ts";

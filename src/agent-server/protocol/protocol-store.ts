@@ -1,6 +1,7 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-import type { RunStatus, ThreadStatus } from "../runs/run.ts";
+import type { RunStatus } from "../runs/run.ts";
+import type { ThreadStatus } from "../threads/thread.ts";
 
 export type ProtocolThread = {
   thread_id: string;

@@ -1,3 +1,5 @@
+import { nameOf } from "../delivery/protocol-event.ts";
+
 /** What a subscriber wants to hear. */
 export type EventFilter = {
   channels: readonly string[];
@@ -51,10 +53,4 @@ function hasPrefix(namespace: readonly string[], prefix: readonly string[]): boo
     const candidate = namespace[index]!;
     return candidate === segment || (!segment.includes(":") && nameOf(candidate) === segment);
   });
-}
-
-/** The node of a namespace segment `node:task-id`. */
-export function nameOf(segment: string): string {
-  const colon = segment.indexOf(":");
-  return colon === -1 ? segment : segment.slice(0, colon);
 }

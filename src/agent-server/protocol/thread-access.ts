@@ -2,7 +2,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
-import { threadNotFound } from "../runs/run-service.ts";
+import { threadNotFound } from "../threads/thread.ts";
 import {
   findOwnership,
   findOwnerships,

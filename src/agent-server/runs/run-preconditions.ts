@@ -1,6 +1,6 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
+import type { CheckpointRef } from "../graphs/graph-call.ts";
 import type { LibraryTracing } from "../graphs/library-tracing.ts";
-import type { CheckpointRef } from "./run.ts";
 import type { RunRequest } from "./run-request.ts";
 
 /** What a server must have for some of what a run may ask for. */

@@ -1,16 +1,8 @@
 import type { Caller } from "../../platform/http/caller.ts";
 import { platformUserConfigurable } from "../auth/platform-user.ts";
 import { principalConfigurable, withoutAuthKeys } from "../auth/principal.ts";
-import {
-  type CheckpointRef,
-  type JsonObject,
-  type MultitaskStrategy,
-  mergeRunConfig,
-  type RunCommand,
-  type RunConfig,
-  type RunKwargs,
-  type StreamMode,
-} from "./run.ts";
+import type { CheckpointRef, RunCommand, RunConfig, StreamMode } from "../graphs/graph-call.ts";
+import { type JsonObject, type MultitaskStrategy, mergeRunConfig, type RunKwargs } from "./run.ts";
 import type { Target } from "./run-store.ts";
 
 /** A request to run, checked and with its defaults filled in. */

@@ -3,11 +3,12 @@ import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { type StreamMode, streamModes } from "../graphs/graph-call.ts";
+import { threadNotFound } from "../threads/thread.ts";
 import { findThreadById } from "../threads/thread-store.ts";
-import { cancelActions, runStatuses, type StreamMode, streamModes } from "./run.ts";
+import { cancelActions, runStatuses } from "./run.ts";
 import { type RunAnswers, runLocation, streamRun, waitForRun } from "./run-responses.ts";
 import { runCreateBody, runView, toRunRequest, toRunView } from "./run-schemas.ts";
-import { threadNotFound } from "./run-service.ts";
 import { listRuns } from "./run-store.ts";
 
 export type RunRoutesOptions = RunAnswers & { database: Database };

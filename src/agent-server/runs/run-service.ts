@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -9,10 +9,8 @@ import { permitRun } from "../auth/run-permit.ts";
 import { type JoinPoint, joinPointOf } from "../delivery/join-point.ts";
 import { terminalRow } from "../delivery/terminal-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
-import { type RunWorker, runsChannel } from "../execution/run-worker.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import type { ThreadTtl } from "../threads/thread.ts";
-import type { RunWebhooks } from "../webhooks/run-webhooks.ts";
+import { type ThreadTtl, threadNotFound } from "../threads/thread.ts";
 import {
   type CancelAction,
   type ClaimedRun,
@@ -20,6 +18,7 @@ import {
   type Run,
   type RunHead,
   type RunKwargs,
+  runsChannel,
 } from "./run.ts";
 import type { RunResult } from "./run-end.ts";
 import { endRolledBackRun, tellUnbegunEnd } from "./run-end-store.ts";
@@ -45,17 +44,37 @@ import {
   type TargetQuery,
 } from "./run-store.ts";
 
+/** Whoever runs the runs of this process. */
+export type RunHolder = {
+  leaseSeconds: number;
+  /** Room for a run that is about to be inserted as already claimed. */
+  reserve(): boolean;
+  release(): void;
+  begin(run: ClaimedRun): Promise<RunResult | null>;
+  /** The end of a run of this process, or undefined when it runs elsewhere or not at all. */
+  resultOf(runId: string): Promise<RunResult | null> | undefined;
+  /** Whether the run is held here and was told to stop. */
+  cancel(runId: string, action: CancelAction): boolean;
+  wakeAll(): void;
+};
+
+/** Tells the outside world of ends, where a run asks for it. */
+export type RunAnnouncer = {
+  check(url: string): Promise<void>;
+  announceCancelled(tx: Sql, runId: string): Promise<void>;
+};
+
 export type RunServiceOptions = RunPreconditions & {
   database: Database;
   graphs: GraphRegistry;
   feed: ThreadFeed;
-  worker: RunWorker;
+  worker: RunHolder;
   processId: string;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
   /** The project's own authorization, if it has one. */
   guard?: AgentGuard | undefined;
-  webhooks: RunWebhooks;
+  webhooks: RunAnnouncer;
   /** TTL of threads that are made with a run. */
   defaultTtl: ThreadTtl | null;
   /** Resolves when no checkpoint of this process is on its way to the database. */
@@ -376,14 +395,6 @@ function toCreated(run: NewRun, inserted: InsertedRun, request: RunRequest): Run
     started_at: inserted.status === "running" ? at : null,
     ended_at: null,
   };
-}
-
-export function threadNotFound(id: string): AppError {
-  return new AppError({
-    code: "thread.not_found",
-    kind: "not_found",
-    message: `Thread with ID ${id} not found`,
-  });
 }
 
 export function runNotFound(id: string): AppError {

@@ -1,3 +1,7 @@
+import type { EndStatus } from "../delivery/thread-event.ts";
+import type { GraphCall, RunConfig } from "../graphs/graph-call.ts";
+import type { ThreadStatus } from "../threads/thread.ts";
+
 export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
@@ -5,71 +9,27 @@ export function isActive(status: RunStatus): boolean {
   return status === "pending" || status === "running";
 }
 
-export const threadStatuses = ["idle", "busy", "interrupted", "error"] as const;
-export type ThreadStatus = (typeof threadStatuses)[number];
-
 export const multitaskStrategies = ["reject", "enqueue", "interrupt", "rollback"] as const;
 export type MultitaskStrategy = (typeof multitaskStrategies)[number];
 
 export const cancelActions = ["interrupt", "rollback"] as const;
 export type CancelAction = (typeof cancelActions)[number];
 
-export const streamModes = [
-  "values",
-  "updates",
-  "messages",
-  "messages-tuple",
-  "custom",
-  "tasks",
-  "checkpoints",
-  "debug",
-  "events",
-  "tools",
-] as const;
-export type StreamMode = (typeof streamModes)[number];
-
 export const maxAttempts = 3;
 
-export type Json = unknown;
+/** Where processes tell one another that runs wait, or are to stop. */
+export const runsChannel = "treadle_runs";
+
 export type JsonObject = Record<string, unknown>;
 
-export type RunConfig = {
-  tags?: string[];
-  recursion_limit?: number;
-  configurable?: JsonObject;
-  [key: string]: unknown;
-};
-
-export type RunCommand = {
-  update?: unknown;
-  resume?: unknown;
-  goto?: string | { node: string; input: unknown } | (string | { node: string; input: unknown })[];
-};
-
-export type CheckpointRef = {
-  checkpoint_id?: string;
-  checkpoint_ns?: string;
-  checkpoint_map?: JsonObject | null;
-};
-
 /** What a run was asked to do, as it is kept in the row and shown in `kwargs`. */
-export type RunKwargs = {
-  input?: Json;
-  command?: RunCommand | null;
-  config: RunConfig;
-  context?: JsonObject;
-  stream_mode: StreamMode[];
-  interrupt_before?: string[] | "*" | null;
-  interrupt_after?: string[] | "*" | null;
+export type RunKwargs = GraphCall & {
   webhook?: string | null;
   feedback_keys?: string[] | null;
   tracing_project?: string;
   tracing_example?: string;
   temporary: boolean;
-  subgraphs: boolean;
   resumable: boolean;
-  durability: "sync" | "async" | "exit";
-  checkpoint?: CheckpointRef | null;
   /** Set when the streaming protocol started the run. */
   protocol?: boolean;
 };
@@ -117,7 +77,7 @@ export type ClaimedRun = Run & {
 
 /** How a run ended, and what its thread looks like afterwards. */
 export type RunOutcome = {
-  status: Exclude<RunStatus, "pending" | "running">;
+  status: EndStatus;
   threadStatus: ThreadStatus;
   error: RunError | null;
   /** JSON text of the thread's values; null leaves them as they were. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject } from "../runs/run-schemas.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
 import { type FoundItem, keyFault, labelFault, namespaceFault, splitNamespace } from "./item.ts";
 
 type Check = (labels: readonly unknown[]) => { path: number[]; message: string } | null;

@@ -3,7 +3,6 @@ import type { Database } from "../../platform/db/database.ts";
 import type { Route } from "../../platform/http/route.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { createStoreFactory, type StoreFactory } from "../graphs/javascript/graph-store.ts";
 import type { StoreTtl } from "./item.ts";
 import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
 import { itemRoutes } from "./item-routes.ts";
@@ -21,7 +20,6 @@ export type StoreOptions = {
 
 export type Store = {
   routes: Route[];
-  factory: StoreFactory;
   items: ItemService;
   recurringJobs: RecurringJob[];
   /** Finds out what the database offers for vectors; before the first search. */
@@ -46,7 +44,6 @@ export function createStore(options: StoreOptions): Store {
   });
   return {
     routes: itemRoutes(items),
-    factory: createStoreFactory(items),
     items,
     recurringJobs: [sweepJob],
     async start() {

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { jsonObject } from "../../platform/http/json-object.ts";
 import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
+import { checkpointRef } from "../graphs/graph-call-schemas.ts";
 import type { StateAddress } from "../graphs/javascript/graph-state.ts";
-import { checkpointRef, jsonObject } from "../runs/run-schemas.ts";
 import { addressOf, type StateService } from "./state-service.ts";
 import { toThreadView } from "./thread.ts";
 import { historyBody, stateUpdateBody, stateUpdated, threadState, threadView } from "./thread-schemas.ts";

@@ -18,13 +18,13 @@ import {
 } from "../graphs/javascript/graph-state.ts";
 import type { AccessContext, CompiledGraph } from "../graphs/javascript/loaded-graph.ts";
 import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
-import { threadNotFound } from "../runs/run-service.ts";
+import type { StateSnapshot } from "../graphs/state-snapshot.ts";
 import type { ThreadRow } from "./thread.ts";
+import { threadNotFound } from "./thread.ts";
 import { type ThreadGraph, ThreadGraphs } from "./thread-graphs.ts";
 import {
   emptyThreadState,
   interruptsByTask,
-  type StateSnapshot,
   type ThreadState,
   toThreadState,
   toThreadStateJson,

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
 import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { measureThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
-import { jsonObject } from "../runs/run-schemas.ts";
 import type { StateService } from "./state-service.ts";
 import {
   extractPath,

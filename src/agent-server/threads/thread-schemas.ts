@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { threadStatuses } from "../runs/run.ts";
-import { checkpointRef, jsonObject, runCommand } from "../runs/run-schemas.ts";
-import { threadFields, ttlStrategies } from "./thread.ts";
+import { jsonObject } from "../../platform/http/json-object.ts";
+import { checkpointRef, runCommand } from "../graphs/graph-call-schemas.ts";
+import { threadFields, threadStatuses, ttlStrategies } from "./thread.ts";
 
 /** A hundred years; beyond some hundred thousand PostgreSQL has no date. */
 const ttlMinutes = z.number().positive().max(52_560_000);

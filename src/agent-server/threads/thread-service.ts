@@ -5,8 +5,8 @@ import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { copyThreadCheckpoints, keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
-import { threadNotFound } from "../runs/run-service.ts";
 import type { ThreadRow, ThreadTtl, TtlStrategy } from "./thread.ts";
+import { threadNotFound } from "./thread.ts";
 import {
   copyThreadRow,
   deleteThreadEvents,

@@ -1,27 +1,7 @@
 import { type CheckpointView, checkpointOf, publicConfigurable } from "../checkpoints/checkpoint-view.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import { WireText } from "../checkpoints/wire-text.ts";
-
-/** The graph library's snapshot of a thread, as far as we read it. */
-export type StateSnapshot = {
-  values: unknown;
-  next: readonly string[];
-  config: { configurable?: Record<string, unknown> };
-  metadata?: Record<string, unknown>;
-  createdAt?: string;
-  parentConfig?: { configurable?: Record<string, unknown> };
-  tasks: readonly SnapshotTask[];
-};
-
-type SnapshotTask = {
-  id: string;
-  name: string;
-  path?: readonly unknown[];
-  error?: unknown;
-  interrupts?: readonly unknown[];
-  state?: StateSnapshot | { configurable?: Record<string, unknown> };
-  result?: unknown;
-};
+import type { SnapshotTask, StateSnapshot } from "../graphs/state-snapshot.ts";
 
 export type ThreadTask = {
   id: string;

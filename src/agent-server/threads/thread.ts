@@ -1,4 +1,7 @@
-import type { ThreadStatus } from "../runs/run.ts";
+import { AppError } from "../../platform/errors.ts";
+
+export const threadStatuses = ["idle", "busy", "interrupted", "error"] as const;
+export type ThreadStatus = (typeof threadStatuses)[number];
 
 export const ttlStrategies = ["delete", "keep_latest"] as const;
 export type TtlStrategy = (typeof ttlStrategies)[number];
@@ -86,4 +89,12 @@ export function extractPath(view: ThreadView, path: string): unknown {
     else current = Object.hasOwn(current, part) ? (current as Record<string, unknown>)[part] : null;
   }
   return current ?? null;
+}
+
+export function threadNotFound(id: string): AppError {
+  return new AppError({
+    code: "thread.not_found",
+    kind: "not_found",
+    message: `Thread with ID ${id} not found`,
+  });
 }

@@ -1,5 +1,5 @@
 import type { AgentStatus, LifecycleCause, LifecycleEvent } from "@langchain/protocol";
-import { nameOf } from "../../protocol/subscription-filter.ts";
+import { nameOf } from "../../delivery/protocol-event.ts";
 
 type Observed = { method: string; namespace: readonly string[]; data: unknown };
 type Branch = { namespace: string[]; status: AgentStatus };

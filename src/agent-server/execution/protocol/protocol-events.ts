@@ -3,12 +3,12 @@ import type {
   Checkpoint,
   CustomData,
   InputEvent,
-  LifecycleEvent,
   ToolsData,
   UpdatesData,
 } from "@langchain/protocol";
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { ProtocolEvent } from "../../delivery/protocol-event.ts";
+import { rootLifecycle } from "../../delivery/terminal-event.ts";
 import type { GraphChunk } from "../../graphs/javascript/graph-stream.ts";
 import { MessageEvents } from "./message-events.ts";
 import { NamespaceLifecycle } from "./namespace-lifecycle.ts";
@@ -143,16 +143,6 @@ export class ProtocolEventMapper {
   #place(namespace: readonly string[]): { namespace: string[]; timestamp: number } {
     return { namespace: [...namespace], timestamp: this.#now() };
   }
-}
-
-export function rootLifecycle(
-  status: AgentStatus,
-  graphName: string,
-  timestamp: number,
-  error?: string,
-): LifecycleEvent {
-  const data = { event: status, graph_name: graphName, ...(error === undefined ? {} : { error }) };
-  return { method: "lifecycle", params: { namespace: [], timestamp, data } };
 }
 
 function toolsData(payload: unknown): ToolsData {

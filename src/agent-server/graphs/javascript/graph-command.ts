@@ -1,4 +1,4 @@
-import type { RunCommand } from "../../runs/run.ts";
+import type { RunCommand } from "../graph-call.ts";
 import type { GraphKit } from "./graph-kit.ts";
 
 /** Commands must be built from the graph's own copy of the library: another copy's `Send` is refused. */

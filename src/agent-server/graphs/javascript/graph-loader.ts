@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
+import type { LoadedAuth } from "../../auth/project-auth.ts";
 import { environmentAdditions, parseEnvFile, requestedEnvironment } from "../env-file.ts";
+import type { HttpApp } from "../project-app.ts";
 import {
   type GraphReference,
   type ModuleReference,
@@ -20,17 +22,6 @@ import {
   type LoadedGraph,
 } from "./loaded-graph.ts";
 import { enableTypeScript, findTsconfig, loadUserExport, UserModuleError } from "./user-module.ts";
-
-type AuthCallback = (...args: unknown[]) => unknown;
-
-export type LoadedAuth = {
-  authenticate: AuthCallback | undefined;
-  /** Keyed `resource:action`, `resource`, `*:action` or `*`. */
-  callbacks: Readonly<Record<string, AuthCallback>>;
-  disableStudioAuth: boolean;
-};
-
-export type HttpApp = { fetch(request: Request, ...rest: unknown[]): Response | Promise<Response> };
 
 export type LoadedProject = {
   config: ProjectConfig;
@@ -186,10 +177,7 @@ async function loadAuth(
       `the export is ${describeValue(value)}, not an Auth object`,
     );
   }
-  const { authenticate, callbacks } = handlers as {
-    authenticate?: AuthCallback;
-    callbacks?: Record<string, AuthCallback>;
-  };
+  const { authenticate, callbacks } = handlers as Partial<LoadedAuth>;
   return { authenticate, callbacks: callbacks ?? {}, disableStudioAuth: reference.disableStudioAuth };
 }
 

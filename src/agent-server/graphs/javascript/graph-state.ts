@@ -1,6 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { RunCommand } from "../../runs/run.ts";
-import type { StateSnapshot } from "../../threads/thread-state.ts";
+import type { RunCommand } from "../graph-call.ts";
+import type { StateSnapshot } from "../state-snapshot.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";

@@ -5,6 +5,7 @@ import { newId } from "../../../platform/ids.ts";
 import { createLogger } from "../../../platform/logger.ts";
 import { createStore, type Store } from "../../store/store.ts";
 import { type GraphKit, loadServerKit } from "./graph-kit.ts";
+import { createStoreFactory } from "./graph-store.ts";
 
 let testDatabase: TestDatabase;
 let store: Store;
@@ -19,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => testDatabase?.drop());
 
 function open(workspaceId = newId()) {
-  return store.factory.forWorkspace(kit, workspaceId)!;
+  return createStoreFactory(store.items).forWorkspace(kit, workspaceId)!;
 }
 
 describe("the store a graph gets", () => {

@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
-import type { RunKwargs } from "../../runs/run.ts";
+import type { GraphCall } from "../graph-call.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import { checkpointerKey } from "./graph-state.ts";
@@ -17,7 +17,7 @@ export type GraphChunk =
 export type GraphRun = {
   graph: CompiledGraph;
   kit: GraphKit;
-  kwargs: RunKwargs;
+  kwargs: GraphCall;
   runId: string;
   metadata: Record<string, unknown>;
   saver: BaseCheckpointSaver | undefined;
@@ -65,7 +65,7 @@ export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
  */
 export function forStreamModes(
   chunk: GraphChunk,
-  kwargs: Pick<RunKwargs, "subgraphs">,
+  kwargs: Pick<GraphCall, "subgraphs">,
 ): GraphChunk | undefined {
   if (chunk.kind === "event" || kwargs.subgraphs || chunk.namespace.length === 0) return chunk;
   const anywhere = chunk.mode === "messages" || chunk.mode === "tools" || chunk.mode === "custom";
@@ -122,7 +122,7 @@ export function graphConfig(run: GraphRun): Record<string, unknown> {
 }
 
 /** What the graph is started with: its input, a command, or nothing to go on where it stopped. */
-function graphInput(kit: GraphKit, kwargs: Pick<RunKwargs, "input" | "command">): unknown {
+function graphInput(kit: GraphKit, kwargs: Pick<GraphCall, "input" | "command">): unknown {
   if (!kwargs.command) return kwargs.input ?? null;
   return toCommand(kit, kwargs.command);
 }

@@ -1,6 +1,6 @@
 import { checkpointOf, publicConfigurable } from "../../checkpoints/checkpoint-view.ts";
 import { toWire } from "../../checkpoints/message-wire.ts";
-import type { StreamMode } from "../../runs/run.ts";
+import type { StreamMode } from "../graph-call.ts";
 import type { GraphChunk } from "./graph-stream.ts";
 
 /** An event of a run's stream, named as on the wire. */
