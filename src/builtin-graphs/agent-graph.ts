@@ -1,9 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { CompiledGraph } from "../agent-server/graphs/javascript/loaded-graph.ts";
 import { createAccountTool } from "./account-tool.ts";
 import { type Clock, createAgentTools, searchNotesTool } from "./agent-tools.ts";
 import { answeringTool } from "./answering-tool.ts";
+import type { AnyGraph } from "./any-graph.ts";
 import type { ChatModels } from "./chat-models.ts";
 import type { ConnectedAccounts } from "./connected-accounts.ts";
 import { createToolLoop } from "./tool-loop.ts";
@@ -51,7 +51,7 @@ export function createAgentGraph(models: ChatModels, now: Clock, accounts?: Conn
     voice: "agent",
     systemPrompt: "You are a helpful assistant. Use the tools when they help, and answer in Markdown.",
     tools: [...createAgentTools(now), task, ...(accounts ? [createAccountTool(accounts)] : [])],
-    subgraphs: [researcher as unknown as CompiledGraph],
+    subgraphs: [researcher as unknown as AnyGraph],
     models,
   });
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { Pregel } from "@langchain/langgraph/pregel";
 import { createAgentGraph } from "./agent-graph.ts";
+import type { AnyGraph } from "./any-graph.ts";
 import { createApprovalGraph } from "./approval-graph.ts";
 import { createChatModels } from "./chat-models.ts";
 import type { ConnectedAccounts } from "./connected-accounts.ts";
@@ -13,9 +13,6 @@ export type BuiltinGraphsOptions = {
   /** Left out: the agent has no tool for people's accounts. */
   accounts?: ConnectedAccounts;
 };
-
-// biome-ignore lint/suspicious/noExplicitAny: Pregel's parameters are invariant, no narrower type holds all three.
-type AnyGraph = Pregel<any, any, Record<string, unknown>, any, any>;
 
 export type BuiltinGraph = { graphId: string; description: string; graph: AnyGraph };
 

@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { findInstalledPackage, importUrl } from "../agent-server/graphs/javascript/installed-package.ts";
-import { importModule } from "../agent-server/graphs/javascript/native-import.ts";
 import { AppError } from "../platform/errors.ts";
+import { findInstalledPackage, importUrl } from "../platform/installed-package.ts";
+import { importModule } from "../platform/native-import.ts";
 import { OfflineChatModel, type OfflineModelOptions } from "./offline-model.ts";
 
 type Provider = { packageName: string; className: string; keys: readonly string[] };

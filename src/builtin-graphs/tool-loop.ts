@@ -4,8 +4,8 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { END, MessagesValue, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { z } from "zod";
-import type { CompiledGraph } from "../agent-server/graphs/javascript/loaded-graph.ts";
 import { AppError } from "../platform/errors.ts";
+import type { AnyGraph } from "./any-graph.ts";
 import type { ChatModels } from "./chat-models.ts";
 import { contentOf, defaultTokenDelayMs, type OfflineModelOptions } from "./offline-model.ts";
 
@@ -39,7 +39,7 @@ export type ToolLoopOptions = {
   systemPrompt: string;
   tools: StructuredToolInterface[];
   /** Graphs the tools call, so that their state can be read and drawn. */
-  subgraphs?: CompiledGraph[];
+  subgraphs?: AnyGraph[];
   models: ChatModels;
 };
 

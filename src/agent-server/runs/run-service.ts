@@ -1,4 +1,4 @@
-import type { Database, Sql } from "../../platform/db/database.ts";
+import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -20,8 +20,10 @@ import {
   type RunKwargs,
   runsChannel,
 } from "./run.ts";
+import type { RunAnnouncer } from "./run-announcer.ts";
 import type { RunResult } from "./run-end.ts";
 import { endRolledBackRun, tellUnbegunEnd } from "./run-end-store.ts";
+import type { RunHolder } from "./run-holder.ts";
 import { type RunPreconditions, requireCheckpoint, requireTracing } from "./run-preconditions.ts";
 import { buildKwargs, type RunRequest, runMetadata, withPermitted } from "./run-request.ts";
 import {
@@ -43,26 +45,6 @@ import {
   type Target,
   type TargetQuery,
 } from "./run-store.ts";
-
-/** Whoever runs the runs of this process. */
-export type RunHolder = {
-  leaseSeconds: number;
-  /** Room for a run that is about to be inserted as already claimed. */
-  reserve(): boolean;
-  release(): void;
-  begin(run: ClaimedRun): Promise<RunResult | null>;
-  /** The end of a run of this process, or undefined when it runs elsewhere or not at all. */
-  resultOf(runId: string): Promise<RunResult | null> | undefined;
-  /** Whether the run is held here and was told to stop. */
-  cancel(runId: string, action: CancelAction): boolean;
-  wakeAll(): void;
-};
-
-/** Tells the outside world of ends, where a run asks for it. */
-export type RunAnnouncer = {
-  check(url: string): Promise<void>;
-  announceCancelled(tx: Sql, runId: string): Promise<void>;
-};
 
 export type RunServiceOptions = RunPreconditions & {
   database: Database;

@@ -9,10 +9,15 @@ import type * as PregelModule from "@langchain/langgraph/pregel";
 import type * as Schemas from "@langchain/langgraph/zod/schema";
 import type * as Checkpoint from "@langchain/langgraph-checkpoint";
 import { AppError } from "../../../platform/errors.ts";
-import { findInstalledPackage, type InstalledPackage, importUrl, requireFrom } from "./installed-package.ts";
+import {
+  findInstalledPackage,
+  type InstalledPackage,
+  importUrl,
+  requireFrom,
+} from "../../../platform/installed-package.ts";
+import { importModule } from "../../../platform/native-import.ts";
 import { lightenCallbacks } from "./light-callbacks.ts";
 import { lightenContext } from "./light-context.ts";
-import { importModule } from "./native-import.ts";
 
 /**
  * The parts of the graph library the server must take from the same copy as the graph it runs: a `Send`, a revived

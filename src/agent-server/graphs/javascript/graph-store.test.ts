@@ -3,24 +3,25 @@ import { createTestDatabase, type TestDatabase } from "../../../../tests/support
 import { systemClock } from "../../../platform/clock.ts";
 import { newId } from "../../../platform/ids.ts";
 import { createLogger } from "../../../platform/logger.ts";
-import { createStore, type Store } from "../../store/store.ts";
+import { createStore } from "../../store/store.ts";
 import { type GraphKit, loadServerKit } from "./graph-kit.ts";
-import { createStoreFactory } from "./graph-store.ts";
+import { createStoreFactory, type StoreFactory } from "./graph-store.ts";
 
 let testDatabase: TestDatabase;
-let store: Store;
+let stores: StoreFactory;
 let kit: GraphKit;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const logger = createLogger({ level: "silent" });
-  store = createStore({ database: testDatabase.database, clock: systemClock, logger });
+  const { items } = createStore({ database: testDatabase.database, clock: systemClock, logger });
+  stores = createStoreFactory(items);
   kit = await loadServerKit();
 });
 afterAll(() => testDatabase?.drop());
 
 function open(workspaceId = newId()) {
-  return createStoreFactory(store.items).forWorkspace(kit, workspaceId)!;
+  return stores.forWorkspace(kit, workspaceId)!;
 }
 
 describe("the store a graph gets", () => {

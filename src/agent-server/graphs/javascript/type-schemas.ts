@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type * as Compiler from "typescript/unstable/async";
+import { findInstalledPackage, importUrl } from "../../../platform/installed-package.ts";
 import { KeyedLock } from "../../../platform/keyed-lock.ts";
+import { importModule } from "../../../platform/native-import.ts";
 import type { TypeSchemas } from "../schema-catalog.ts";
 import type { JsonSchema } from "./channel-schemas.ts";
 import { withCompiler } from "./compiler-process.ts";
 import { type GraphSchemas, tidySchema } from "./graph-schemas.ts";
-import { findInstalledPackage, importUrl } from "./installed-package.ts";
-import { importModule } from "./native-import.ts";
 import { type TypeReader, typeToSchema } from "./type-to-schema.ts";
 import { findTsconfig } from "./user-module.ts";
 

@@ -3,8 +3,8 @@ import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { register } from "tsx/esm/api";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
+import { importModule, type ModuleNamespace } from "../../../platform/native-import.ts";
 import type { ModuleReference } from "../project-config.ts";
-import { importModule, type ModuleNamespace } from "./native-import.ts";
 
 const loadable = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"]);
 

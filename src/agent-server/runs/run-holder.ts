@@ -1,0 +1,18 @@
+import type { CancelAction, ClaimedRun } from "./run.ts";
+import type { RunResult } from "./run-end.ts";
+
+/** Whoever runs the runs of this process. */
+export type RunHolder = {
+  leaseSeconds: number;
+  /** Room for a run that is about to be inserted as already claimed. */
+  reserve(): boolean;
+  release(): void;
+  /** Starts a run this process holds the lease of. */
+  begin(run: ClaimedRun): Promise<RunResult | null>;
+  /** The end of a run of this process, or undefined when it runs elsewhere or not at all. */
+  resultOf(runId: string): Promise<RunResult | null> | undefined;
+  /** Stops a run if it is held here, and answers whether it is. */
+  cancel(runId: string, action: CancelAction): boolean;
+  /** What waits in the queue may be for this process or for another one. */
+  wakeAll(): void;
+};
