@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { createApp } from "../src/app.ts";
-import { type Config, readConfig } from "../src/config.ts";
+import { createApp } from "../src/app/platform.ts";
+import { type Config, readConfig } from "../src/config/index.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { workspaceId } from "./bulk-export-fill.ts";
 

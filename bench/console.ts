@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { build } from "vite";
-import { createApp } from "../src/app.ts";
-import { readConfig } from "../src/config.ts";
+import { createApp } from "../src/app/platform.ts";
+import { readConfig } from "../src/config/index.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { median } from "./load.ts";
 

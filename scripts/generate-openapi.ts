@@ -1,5 +1,5 @@
-import { composeAreas } from "../src/compose.ts";
-import { readConfig } from "../src/config.ts";
+import { composePlatform } from "../src/app/compose.ts";
+import { readConfig } from "../src/config/index.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
 import { buildOpenApi } from "../src/platform/http/openapi.ts";
@@ -9,7 +9,7 @@ import { createSecretBox } from "../src/platform/secret-box.ts";
 /** The OpenAPI documents, from the routes. Nothing is started and no database is asked. */
 export async function generateOpenApi(): Promise<{ path: string; content: string }[]> {
   const logger = createLogger({ level: "silent" });
-  const { documents } = await composeAreas({
+  const { documents } = await composePlatform({
     config: readConfig({}),
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 2, logger }),
     databaseUrl: "postgres://127.0.0.1/none",

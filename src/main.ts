@@ -70,7 +70,7 @@ async function fail(error: unknown, options: GlobalOptions): Promise<number> {
   // Commander has already written its message; help and version end this way too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage.code;
   const { reportFailure } = await import("./cli/failure.ts");
-  const { readSetting } = await import("./config.ts");
+  const { readSetting } = await import("./config/index.ts");
   const level = readSetting("TREADLE_LOG_LEVEL");
   return reportFailure(error, { json: options.json === true, debug: level === "debug" || level === "trace" });
 }

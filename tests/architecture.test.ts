@@ -46,13 +46,8 @@ const areas = [
   "chat-app",
   "console",
 ];
-const roots = [
-  "src/app.ts",
-  "src/compose.ts",
-  "src/compose-control-plane.ts",
-  "src/compose-console.ts",
-  "src/agent-app.ts",
-];
+/** What composes: the only place where areas meet. */
+const isRoot = (path: string) => path.startsWith("src/app/");
 
 /**
  * The folders of an area, lowest first: a folder imports those before it and none after it, types included, so there are
@@ -125,7 +120,7 @@ describe("layers", () => {
     expect(back).toEqual([]);
   });
 
-  it("areas do not import the command line or the composition roots", () => {
+  it("areas do not import the command line, the settings or what composes", () => {
     const back = production
       .filter((source) => areaOf(source.path))
       .flatMap((source) =>
@@ -134,7 +129,7 @@ describe("layers", () => {
           .filter(
             (target) =>
               target !== null &&
-              (roots.includes(target) || target.startsWith("src/cli/") || target === "src/main.ts"),
+              (isRoot(target) || /^src\/(cli|config)\//.test(target) || target === "src/main.ts"),
           )
           .map((target) => `${source.path} -> ${target}`),
       );
@@ -189,8 +184,7 @@ describe("libraries have one home", () => {
     expect(
       importersOf(
         /^(@hono\/|hono(\/|$))/,
-        (path) =>
-          path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || roots.includes(path),
+        (path) => path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || isRoot(path),
       ),
     ).toEqual([]);
   });
@@ -212,9 +206,9 @@ describe("libraries have one home", () => {
     expect(importersOf(/^@aws-sdk\//, (path) => path.startsWith("src/platform/blob/"))).toEqual([]);
   });
 
-  it("process.env is read in config.ts alone", () => {
+  it("process.env is read in src/config alone", () => {
     const readers = production.filter(
-      (source) => source.path !== "src/config.ts" && /process\s*\.\s*env\b/.test(source.text),
+      (source) => source.path !== "src/config/index.ts" && /process\s*\.\s*env\b/.test(source.text),
     );
     expect(readers.map((source) => source.path)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { agentSettingsSchema, readConfig, settingNames } from "../src/config.ts";
+import { agentSettingsSchema, readConfig, settingNames } from "../src/config/index.ts";
 import { maxTarballBytes } from "../src/control-plane/uploads/upload-service.ts";
 import { createTestApp, type TestApp } from "./support/app.ts";
 

@@ -1,13 +1,11 @@
+import type { Area, Worker } from "../platform/area.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { TableGrowth } from "../platform/db/table-growth.ts";
 import type { Authorize } from "../platform/http/access.ts";
 import type { Caller } from "../platform/http/caller.ts";
-import type { Route } from "../platform/http/route.ts";
 import type { OnUpgrade } from "../platform/http/server.ts";
 import { isUuid, newId } from "../platform/ids.ts";
-import type { RecurringJob } from "../platform/jobs/job-schedule.ts";
-import type { JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard, type NetworkGuard } from "../platform/network-guard.ts";
 import { within } from "../platform/within.ts";
@@ -115,18 +113,11 @@ const defaultProject: ProjectOptions = {};
 /** What one of the last steps of a stop may take. */
 const lastStepMs = 300;
 
-export type AgentServer = {
+export type AgentServer = Area & {
   /** Under which the runs of this process are leased. */
   processId: string;
-  routes: Route[];
   /** WebSockets, which do not pass through routes. */
   onUpgrade(authorize: Authorize): OnUpgrade;
-  /** For the job worker of the process. */
-  jobHandlers: Record<string, JobHandler>;
-  recurring: RecurringJob[];
-  start(): Promise<void>;
-  /** Lets runs finish, returns the rest to the queue and names them. */
-  stop(graceMs: number): Promise<{ interrupted: string[] }>;
 };
 
 /** Area C: assistants, threads, runs, state, store and crons, over one registry of graphs. */
@@ -314,7 +305,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     routes: guard ? guardRoutes(routes, { guard, database, assistantIdOf }) : routes,
     onUpgrade: protocol.onUpgrade,
     jobHandlers: { [webhookJobKind]: (context) => webhooks.deliver(context) },
-    recurring: [
+    recurringJobs: [
       ...store.recurringJobs,
       threadSweepJob({
         database,
@@ -331,24 +322,34 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
         protocolEvents: options.protocolEvents ?? defaultProtocolEvents,
       }),
     ],
+    workers: [
+      {
+        name: "agent-server.runs",
+        start: () => worker.start(),
+        stop: async ({ graceMs }) => ({ interrupted: await worker.stop(graceMs) }),
+      },
+      {
+        name: "agent-server.crons",
+        start: () => crons.start(),
+        async stop() {
+          await within(lastStepMs, crons.stop());
+          return { interrupted: [] };
+        },
+      },
+    ] satisfies Worker[],
     async start() {
       await feed.start();
       await processes.start();
       await store.start();
-      await worker.start();
-      await crons.start();
       // So that no request waits for schemas; what cannot be read is logged there.
       void assistants.warm();
       void project.ui?.warm();
     },
-    async stop(graceMs) {
-      // None of these may hold up a stop while the database is away.
-      await within(lastStepMs, crons.stop());
+    async stop() {
       await project.ui?.stop();
-      const interrupted = await worker.stop(graceMs);
+      // None of these may hold up a stop while the database is away.
       await within(lastStepMs, events.drain());
       await within(lastStepMs, Promise.all([feed.stop(), processes.stop()]));
-      return { interrupted };
     },
   };
 }

@@ -1,19 +1,20 @@
-import { readThreadsMark } from "./agent-server/threads/thread-mark-store.ts";
-import { readConnectionsMark } from "./auth-service/tokens/connections-mark-store.ts";
-import { readDestinationsMark, readExportsMark } from "./bulk-export/exports/export-mark-store.ts";
-import { type Console, createConsole } from "./console/console.ts";
-import { readDeploymentsMark } from "./control-plane/deployments/deployment-mark-store.ts";
-import type { Database, Sql } from "./platform/db/database.ts";
-import type { Logger } from "./platform/logger.ts";
-import { readTracesMark } from "./traces/query/trace-mark-store.ts";
-import { readSettingsMark } from "./workspaces/settings-mark-store.ts";
+import { readThreadsMark } from "../agent-server/threads/thread-mark-store.ts";
+import { readConnectionsMark } from "../auth-service/tokens/connections-mark-store.ts";
+import { readDestinationsMark, readExportsMark } from "../bulk-export/exports/export-mark-store.ts";
+import { createConsole } from "../console/console.ts";
+import { readDeploymentsMark } from "../control-plane/deployments/deployment-mark-store.ts";
+import type { Area } from "../platform/area.ts";
+import type { Database, Sql } from "../platform/db/database.ts";
+import type { Logger } from "../platform/logger.ts";
+import { readTracesMark } from "../traces/query/trace-mark-store.ts";
+import { readSettingsMark } from "../workspaces/settings-mark-store.ts";
 
 /** The console, told by each area how to notice its changes. */
 export function composeConsole(ground: {
   database: Database;
   logger: Logger;
   folder?: string | undefined;
-}): Console {
+}): Area {
   const { database, logger, folder } = ground;
   const ofWorkspace = (read: (sql: Sql, workspaceId: string) => Promise<string>) => ({
     mark: ({ workspaceId }: { workspaceId: string }) => read(database.sql, workspaceId),

@@ -1,25 +1,25 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkProject } from "./agent-server/graphs/check-project.ts";
-import { type Config, childEnvironments, isLoopbackHost } from "./config.ts";
+import { checkProject } from "../agent-server/graphs/check-project.ts";
+import { type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   createControlPlane,
-} from "./control-plane/control-plane.ts";
-import type { Reach } from "./control-plane/runtimes/docker-environment.ts";
-import { createDockerRuntime } from "./control-plane/runtimes/docker-runtime.ts";
-import { createProcessRuntime } from "./control-plane/runtimes/process-runtime.ts";
-import type { Runtime } from "./control-plane/runtimes/runtime.ts";
-import { createWalls, type Walls } from "./control-plane/sandbox/walls.ts";
-import type { TracingPort } from "./control-plane/tracing/deployment-tracing.ts";
-import { AppError } from "./platform/errors.ts";
-import type { Logger } from "./platform/logger.ts";
-import type { ProjectService } from "./traces/projects/project-service.ts";
-import type { PlatformKeys } from "./workspaces/platform-key-service.ts";
+} from "../control-plane/control-plane.ts";
+import type { Reach } from "../control-plane/runtimes/docker-environment.ts";
+import { createDockerRuntime } from "../control-plane/runtimes/docker-runtime.ts";
+import { createProcessRuntime } from "../control-plane/runtimes/process-runtime.ts";
+import type { Runtime } from "../control-plane/runtimes/runtime.ts";
+import { createWalls, type Walls } from "../control-plane/sandbox/walls.ts";
+import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { ProjectService } from "../traces/projects/project-service.ts";
+import type { PlatformKeys } from "../workspaces/platform-key-service.ts";
 
 /** The command that also started this process; `agent` serves one project. */
-const treadle = fileURLToPath(new URL("../bin/treadle.js", import.meta.url));
+const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));
 const packageRoot = dirname(dirname(treadle));
 
 export type ControlPlaneGround = Pick<
@@ -45,7 +45,7 @@ export type ControlPlaneGround = Pick<
   projects(): ProjectService;
 };
 
-/** The control plane with the runtime and the limits the settings ask for: a part of `app.ts`, which grew too long. */
+/** The control plane with the runtime and the limits the settings ask for. */
 export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();

@@ -1,9 +1,8 @@
+import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Caller } from "../platform/http/caller.ts";
-import type { Route } from "../platform/http/route.ts";
-import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
-import type { JobHandler } from "../platform/jobs/job-worker.ts";
+import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network-guard.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -53,10 +52,8 @@ export type AuthServiceOptions = {
   };
 };
 
-export type AuthService = {
-  routes: Route[];
-  jobHandlers: Record<string, JobHandler>;
-  recurring: RecurringJob[];
+/** Starts after the first organization exists. */
+export type AuthService = Area & {
   /** For agents that run inside the platform: an access token or a consent URL, never a refresh token. */
   authenticate(
     caller: Caller,
@@ -68,9 +65,6 @@ export type AuthService = {
   leave: Departures["leave"];
   /** Refreshes every token that is due; the recurring job does so each minute. */
   refreshDueTokens(signal: AbortSignal): Promise<number>;
-  /** After the first organization exists. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
 };
 
 const minuteMs = 60_000;
@@ -124,7 +118,8 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
       [revokePendingJobKind]: pending.revoke,
       [deliverEventJobKind]: events.deliver,
     },
-    recurring: [
+    workers: [],
+    recurringJobs: [
       every({
         kind: "auth.refresh_tokens",
         database,

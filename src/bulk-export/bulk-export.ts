@@ -1,8 +1,8 @@
+import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { AppError, errorMessage } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/caller.ts";
-import type { Route } from "../platform/http/route.ts";
 import { createJobWorker, type JobContext, type JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard } from "../platform/network-guard.ts";
@@ -46,10 +46,7 @@ export type BulkExportOptions = {
   tickMs?: number;
 };
 
-export type BulkExportArea = {
-  routes: Route[];
-  start(): Promise<void>;
-  stop(options?: { graceMs?: number }): Promise<void>;
+export type BulkExportArea = Area & {
   /** Looks after schedules and waiting exports now. */
   tick(): Promise<void>;
 };
@@ -144,17 +141,23 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
       ...exportPreviewRoutes(createPreviewService({ database, clock, limits, source })),
       ...exportRoutes(service),
     ],
-    async start() {
-      await steps.start();
-      await runs.start();
-      schedules.start();
-    },
-    async stop({ graceMs = 0 } = {}) {
-      await schedules.stop();
+    jobHandlers: {},
+    recurringJobs: [],
+    workers: [
+      { name: "bulk-export.steps", ...steps },
       // A run goes on elsewhere from its cursor: there is nothing to wait for.
-      await Promise.all([runs.stop({ graceMs: 0 }), steps.stop({ graceMs })]);
-      await threads.stop();
-    },
+      { name: "bulk-export.runs", start: runs.start, stop: () => runs.stop({ graceMs: 0 }) },
+      {
+        name: "bulk-export.schedules",
+        start: async () => schedules.start(),
+        async stop() {
+          await schedules.stop();
+          return { interrupted: [] };
+        },
+      },
+    ],
+    start: async () => {},
+    stop: () => threads.stop(),
     tick: () => schedules.tick(),
   };
 }

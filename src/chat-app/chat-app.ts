@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import type { Area } from "../platform/area.ts";
 import type { Caller } from "../platform/http/caller.ts";
-import type { Route } from "../platform/http/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
 import { chatRoutes } from "./chat-routes.ts";
@@ -20,11 +20,8 @@ export type ChatAppOptions = {
   pageFolder?: string;
 };
 
-export type ChatApp = {
-  routes: Route[];
-  /** Ends runs and streams. What the threads held is gone with the process. */
-  stop(): Promise<void>;
-};
+/** `stop` ends runs and streams. What the threads held is gone with the process. */
+export type ChatApp = Area;
 
 const defaultLimits: ChatLimits = {
   maxThreads: 100,
@@ -48,6 +45,10 @@ export function createChatApp(options: ChatAppOptions): ChatApp {
       ...chatRoutes({ assistants, bookOf, logger, identify }),
       ...pageRoutes(pageFolder ?? fileURLToPath(new URL("../../web/chat/dist", import.meta.url))),
     ],
+    jobHandlers: {},
+    recurringJobs: [],
+    workers: [],
+    start: async () => {},
     async stop() {
       await Promise.all([...books.values()].map((book) => book.stop()));
     },

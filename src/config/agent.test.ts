@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseAgentConfig, readDefaultConfigs } from "./agent-config.ts";
+import { parseAgentConfig, readDefaultConfigs } from "./agent.ts";
 
 const read = (environment: Record<string, string> = {}) =>
   parseAgentConfig("/projects/bot/langgraph.json", environment);

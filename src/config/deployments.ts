@@ -1,11 +1,8 @@
 import { delimiter, dirname } from "node:path";
 import { z } from "zod";
-import { isSubnetRange } from "./control-plane/runtimes/docker-network.ts";
-import { type IsolationSetting, isolationSettings } from "./control-plane/sandbox/isolation.ts";
-import { flag } from "./settings.ts";
-
-const seconds = (least: number, most: number) => z.coerce.number().min(least).max(most);
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+import { isSubnetRange } from "../control-plane/runtimes/docker-network.ts";
+import { isolationSettings } from "../control-plane/sandbox/isolation.ts";
+import { amount, type Edition, flag, text, whole } from "./fields.ts";
 
 /** Settings of the control plane: how deployments are built and run. */
 export const deploymentSettings = {
@@ -19,14 +16,10 @@ export const deploymentSettings = {
     .describe(
       "Walls around deployed code and builds, for TREADLE_RUNTIME=process: auto = a sandbox where this machine permits one; required = nothing is deployed without one; off = none, everything runs as the platform's own user. docs/security.md.",
     ),
-  TREADLE_DOCKER_SOCKET: z
-    .string()
-    .min(1)
+  TREADLE_DOCKER_SOCKET: text
     .default("/var/run/docker.sock")
     .describe("Socket of the Docker Engine, for TREADLE_RUNTIME=docker."),
-  TREADLE_DOCKER_IMAGE: z
-    .string()
-    .min(1)
+  TREADLE_DOCKER_IMAGE: text
     .default("treadle:latest")
     .describe("Image with Treadle in it, in which built deployments run under TREADLE_RUNTIME=docker."),
   TREADLE_DEPLOYMENTS_URL: z
@@ -55,23 +48,23 @@ export const deploymentSettings = {
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
-  TREADLE_BUILD_TIMEOUT_SECONDS: seconds(1, 86_400)
+  TREADLE_BUILD_TIMEOUT_SECONDS: amount(1, 86_400)
     .default(900)
     .describe("Longest time one build of a deployment may take."),
   TREADLE_BUILD_MAX_MB: whole(1, 1_000_000)
     .default(2_048)
     .describe("Largest a built deployment may be, its packages included."),
   TREADLE_BUILD_CONCURRENCY: whole(1, 64).default(2).describe("Builds at once."),
-  TREADLE_DEPLOY_HEALTH_SECONDS: seconds(1, 3600)
+  TREADLE_DEPLOY_HEALTH_SECONDS: amount(1, 3600)
     .default(300)
     .describe("How long a new revision may take to become healthy."),
-  TREADLE_DEPLOY_DRAIN_SECONDS: seconds(0, 86_400)
+  TREADLE_DEPLOY_DRAIN_SECONDS: amount(0, 86_400)
     .default(300)
     .describe("How long a replaced revision waits for its requests to end."),
-  TREADLE_DEPLOY_BAKE_SECONDS: seconds(0, 3600)
+  TREADLE_DEPLOY_BAKE_SECONDS: amount(0, 3600)
     .default(10)
     .describe("How long a replaced revision stays at hand in case the new one dies."),
-  TREADLE_DEPLOY_ROLLBACK_SECONDS: seconds(0, 86_400)
+  TREADLE_DEPLOY_ROLLBACK_SECONDS: amount(0, 86_400)
     .default(60)
     .describe("A revision that dies this soon after it took over gives its place back."),
   TREADLE_KEEP_SERVERS: flag
@@ -79,53 +72,27 @@ export const deploymentSettings = {
     .describe(
       "Deployed servers go on when the platform is stopped, and the next start finds them again within seconds; default: they are stopped with it.",
     ),
-  TREADLE_GIT_POLL_SECONDS: seconds(5, 86_400)
+  TREADLE_GIT_POLL_SECONDS: amount(5, 86_400)
     .default(60)
     .describe("How often branches of deployments with build_on_push are looked at."),
 };
 
-type Settings = z.output<z.ZodObject<typeof deploymentSettings>>;
-
-export type DeploymentConfig = {
-  runtime: "process" | "docker";
-  isolation: IsolationSetting;
-  dockerSocket: string;
-  dockerImage: string;
-  /** `https://{slug}.agents.example.com`. */
-  url: string | undefined;
-  dockerSubnets: string;
-  dockerAllowRoot: boolean;
-  /** Of a server whose resource specification says nothing; null for no limit. */
-  defaultMemoryBytes: number | null;
-  allowLocalRepositories: boolean;
-  buildTimeoutMs: number;
-  buildMaxBytes: number;
-  buildConcurrency: number;
-  healthMs: number;
-  drainMs: number;
-  bakeMs: number;
-  rollbackMs: number;
-  /** How long a server that was asked to stop may take; longer than the grace it gives its own runs. */
-  stopMs: number;
-  provenMs: number;
-  /** Whether servers go on without the platform. */
-  keepServers: boolean;
-  gitPollMs: number;
-  purgeAfterMs: number;
-};
+export type DeploymentConfig = ReturnType<typeof deploymentConfigOf>;
 
 export function deploymentConfigOf(
-  env: Settings,
-  { loopback, edition }: { loopback: boolean; edition: "self-hosted" | "cloud" },
-): DeploymentConfig {
+  env: z.output<z.ZodObject<typeof deploymentSettings>>,
+  { loopback, edition }: { loopback: boolean; edition: Edition },
+) {
   return {
     runtime: env.TREADLE_RUNTIME,
     isolation: env.TREADLE_ISOLATION,
     dockerSocket: env.TREADLE_DOCKER_SOCKET,
     dockerImage: env.TREADLE_DOCKER_IMAGE,
+    /** `https://{slug}.agents.example.com`. */
     url: env.TREADLE_DEPLOYMENTS_URL?.replace(/\/+$/, ""),
     dockerSubnets: env.TREADLE_DOCKER_SUBNETS,
     dockerAllowRoot: env.TREADLE_DOCKER_ALLOW_ROOT ?? false,
+    /** Of a server whose resource specification says nothing; null for no limit. */
     defaultMemoryBytes: env.TREADLE_AGENT_MEMORY_MB === 0 ? null : env.TREADLE_AGENT_MEMORY_MB * 1024 * 1024,
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
@@ -135,8 +102,10 @@ export function deploymentConfigOf(
     drainMs: env.TREADLE_DEPLOY_DRAIN_SECONDS * 1000,
     bakeMs: env.TREADLE_DEPLOY_BAKE_SECONDS * 1000,
     rollbackMs: env.TREADLE_DEPLOY_ROLLBACK_SECONDS * 1000,
+    /** How long a server that was asked to stop may take; longer than the grace it gives its own runs. */
     stopMs: 75_000,
     provenMs: 10 * 60_000,
+    /** Whether servers go on without the platform. */
     keepServers: env.TREADLE_KEEP_SERVERS ?? false,
     gitPollMs: env.TREADLE_GIT_POLL_SECONDS * 1000,
     purgeAfterMs: 24 * 60 * 60_000,

@@ -1,9 +1,8 @@
-import { z } from "zod";
-import type { ExportLimits } from "./bulk-export/export-limits.ts";
-import { flag } from "./settings.ts";
+import type { z } from "zod";
+import type { ExportLimits } from "../bulk-export/export-limits.ts";
+import { amount, type Edition, flag, whole } from "./fields.ts";
 
-const positive = (most: number, fallback: number) =>
-  z.coerce.number().int().min(1).max(most).default(fallback);
+const positive = (most: number, fallback: number) => whole(1, most).default(fallback);
 
 /** Settings of bulk exports. */
 export const exportSettings = {
@@ -26,24 +25,15 @@ export const exportSettings = {
     "Days of bulk exports this process writes at once; each takes about one processor and 300 MB.",
   ),
   TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Longest time a bulk export may run."),
-  TREADLE_EXPORT_RETRIES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000)
+  TREADLE_EXPORT_RETRIES: whole(0, 1_000)
     .default(20)
     .describe("How often one day of a bulk export is tried again."),
-  TREADLE_EXPORT_RETRY_SECONDS: z.coerce
-    .number()
-    .min(0)
-    .max(3_600)
-    .default(30)
-    .describe("The pause before it is tried again."),
+  TREADLE_EXPORT_RETRY_SECONDS: amount(0, 3_600).default(30).describe("The pause before it is tried again."),
 };
 
 export function exportConfigOf(
   env: z.output<z.ZodObject<typeof exportSettings>>,
-  edition: "self-hosted" | "cloud",
+  edition: Edition,
 ): ExportLimits {
   const enforced = edition === "cloud" || env.TREADLE_EXPORT_CAPS === true;
   const caps = {

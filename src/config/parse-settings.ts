@@ -1,10 +1,5 @@
-import { z } from "zod";
-import { AppError } from "./platform/errors.ts";
-
-/** What the schemas of settings have in common. */
-export const flag = z
-  .enum(["1", "0", "true", "false", "yes", "no"])
-  .transform((text) => text === "1" || text === "true" || text === "yes");
+import type { z } from "zod";
+import { AppError } from "../platform/errors.ts";
 
 export const secretSettings: ReadonlySet<string> = new Set([
   "TREADLE_API_KEY",
@@ -48,22 +43,4 @@ export function maskSetting(name: string, value: string): string {
       .replace(/([?&](?:ssl)?password=)[^&]*/gi, "$1********");
   }
   return value;
-}
-
-export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
-  return (
-    name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name)
-  );
-}
-
-export function publicUrlIsLoopback(url: string | undefined): boolean {
-  return url === undefined || isLoopbackHost(new URL(url).hostname);
-}
-
-export function commaList(text: string): string[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter(Boolean);
 }

@@ -1,21 +1,17 @@
 import { z } from "zod";
-import { type Role, roles } from "./platform/http/caller.ts";
-import { commaList, flag, invalidSettings, isLoopbackHost } from "./settings.ts";
-import type { SessionLimits } from "./workspaces/sessions/console-session.ts";
-import type { OidcConfig } from "./workspaces/sign-in/oidc-config.ts";
+import { type Role, roles } from "../platform/http/caller.ts";
+import type { SessionLimits } from "../workspaces/sessions/console-session.ts";
+import type { OidcConfig } from "../workspaces/sign-in/oidc-config.ts";
+import { amount, commaList, flag, list, text } from "./fields.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import { invalidSettings } from "./parse-settings.ts";
 
 /** Settings of people's sign-in and of their console sessions. */
 export const signInSettings = {
-  TREADLE_SESSION_IDLE_MINUTES: z.coerce
-    .number()
-    .min(5)
-    .max(525_600)
+  TREADLE_SESSION_IDLE_MINUTES: amount(5, 525_600)
     .default(720)
     .describe("A console session ends when it was not used for this long."),
-  TREADLE_SESSION_LIFETIME_HOURS: z.coerce
-    .number()
-    .min(1)
-    .max(8_760)
+  TREADLE_SESSION_LIFETIME_HOURS: amount(1, 8_760)
     .default(168)
     .describe("A console session ends after this long in any case; people then sign in again."),
   TREADLE_OIDC_ISSUER: z
@@ -23,10 +19,8 @@ export const signInSettings = {
     .refine(isSafeIssuer, "must be https, or http on this machine, without ? and #")
     .optional()
     .describe("OpenID Connect provider people sign in with; docs/sign-in.md."),
-  TREADLE_OIDC_CLIENT_ID: z.string().min(1).optional().describe("This server's client id at the provider."),
-  TREADLE_OIDC_CLIENT_SECRET: z
-    .string()
-    .min(1)
+  TREADLE_OIDC_CLIENT_ID: text.optional().describe("This server's client id at the provider."),
+  TREADLE_OIDC_CLIENT_SECRET: text
     .optional()
     .describe("Its client secret; without one it is a public client, which PKCE alone protects."),
   TREADLE_OIDC_NAME: z
@@ -39,17 +33,13 @@ export const signInSettings = {
   TREADLE_OIDC_SCOPES: z
     .string()
     .default("openid email profile")
-    .refine((text) => text.split(/\s+/).includes("openid"), "must contain openid")
+    .refine((value) => value.split(/\s+/).includes("openid"), "must contain openid")
     .describe("Scopes to ask the provider for, separated by spaces."),
-  TREADLE_OIDC_GROUPS_CLAIM: z
-    .string()
-    .min(1)
+  TREADLE_OIDC_GROUPS_CLAIM: text
     .default("groups")
     .describe("The claim that lists the groups somebody is in."),
-  TREADLE_OIDC_ROLES: z
-    .string()
-    .default("")
-    .refine((text) => rolesOf(text) !== null, `must be group=role,… with the roles ${roles.join(", ")}`)
+  TREADLE_OIDC_ROLES: list
+    .refine((value) => rolesOf(value) !== null, `must be group=role,… with the roles ${roles.join(", ")}`)
     .describe(
       "Role of each group, as group=role,…; * is everybody. The strongest counts. Empty: only members sign in.",
     ),
@@ -100,15 +90,15 @@ export function signInConfigOf(env: z.output<z.ZodObject<typeof signInSettings>>
   };
 }
 
-function isSafeIssuer(text: string): boolean {
-  const url = URL.parse(text);
+function isSafeIssuer(value: string): boolean {
+  const url = URL.parse(value);
   if (url === null || url.search !== "" || url.hash !== "" || url.username !== "") return false;
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
 }
 
 /** Null when it cannot be read. A group's name may hold `=`; its role is what follows the last one. */
-function rolesOf(text: string): { group: string; role: Role }[] | null {
-  const found = commaList(text).map((part) => {
+function rolesOf(value: string): { group: string; role: Role }[] | null {
+  const found = commaList(value).map((part) => {
     const at = part.lastIndexOf("=");
     const group = part.slice(0, Math.max(at, 0)).trim();
     const role = roles.find((known) => known === part.slice(at + 1).trim());

@@ -1,16 +1,10 @@
 import { fileURLToPath } from "node:url";
-import type { Route } from "../platform/http/route.ts";
+import type { Area } from "../platform/area.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { changeRoutes } from "./change-routes.ts";
 import type { ChangeTopics } from "./change-topic.ts";
 import { pageRoutes } from "./page-routes.ts";
-
-export type Console = {
-  /** The endpoints programs may use too. */
-  routes: Route[];
-  pageRoutes: Route[];
-};
 
 export type ConsoleOptions = {
   topics: ChangeTopics;
@@ -20,9 +14,15 @@ export type ConsoleOptions = {
 };
 
 /** The pages people run the platform with. They talk to the public endpoints alone. */
-export function createConsole({ topics, logger, folder }: ConsoleOptions): Console {
+export function createConsole({ topics, logger, folder }: ConsoleOptions): Area {
   return {
+    // The endpoints programs may use too; the pages are hidden.
     routes: changeRoutes(createChangeFeed({ topics, logger })),
-    pageRoutes: pageRoutes(folder ?? fileURLToPath(new URL("../../web/console/dist", import.meta.url))),
+    hiddenRoutes: pageRoutes(folder ?? fileURLToPath(new URL("../../web/console/dist", import.meta.url))),
+    jobHandlers: {},
+    recurringJobs: [],
+    workers: [],
+    start: async () => {},
+    stop: async () => {},
   };
 }

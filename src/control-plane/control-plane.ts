@@ -1,13 +1,13 @@
 import { join } from "node:path";
+import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { raiseDatabaseWalls } from "../platform/db/database-walls.ts";
 import type { Authorize } from "../platform/http/access.ts";
 import type { AuditSink } from "../platform/http/audit.ts";
 import type { BeginRaw } from "../platform/http/raw-exchange.ts";
-import type { Route } from "../platform/http/route.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server.ts";
-import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network-guard.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -115,24 +115,19 @@ export type ControlPlaneOptions = {
   consolePath?(deploymentId: string): string;
 };
 
-export type ControlPlane = {
-  /** For the control plane's own document. */
-  routes: Route[];
-  /** The gateway and pages; not part of any document. */
-  hiddenRoutes: Route[];
+export type ControlPlane = Area & {
+  /** The gateway and pages. */
+  hiddenRoutes: NonNullable<Area["hiddenRoutes"]>;
   /** Takes the connections that are for a deployment and leaves the others to whoever had them. */
   onUpgrade(otherwise: OnUpgrade): OnUpgrade;
   /** Takes the requests that are for a deployment. */
   onRequest(begin: (route: string) => BeginRaw): OnRequest;
-  recurring: RecurringJob[];
   /** Pages of deployments, which the platform trusts no more than any other site. */
   isDeploymentOrigin(origin: string): boolean;
   /** Throws while the workspace has deployments. */
   beforeWorkspaceDelete(workspaceId: string): Promise<void>;
   /** What stands between deployed code and the rest of the machine. */
   isolation(): Promise<Isolation>;
-  start(): Promise<void>;
-  stop(graceMs: number): Promise<void>;
 };
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
@@ -333,7 +328,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       return (request, ...rest) => (isForGateway(request, origins) ? own : otherwise)(request, ...rest);
     },
     onRequest: (begin) => createGatewayListener({ ...gateway, begin: begin(gatewayRoute) }),
-    recurring: [
+    jobHandlers: {},
+    recurringJobs: [
       every({
         ...{ database, clock },
         kind: "control_plane.maintain",
@@ -353,24 +349,36 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     isDeploymentOrigin: origins.isDeploymentOrigin,
     beforeWorkspaceDelete: deployments.refuseWhileAny,
     isolation: runtime.isolation,
+    workers: [
+      {
+        name: "control-plane.reconciler",
+        // Deployed servers are told the platform's address.
+        needsAddress: true,
+        async start() {
+          await prepareDeploymentFolders(folder);
+          const isolation = await runtime.isolation();
+          if (isolation.kind === "none" || isolation.kind === "users")
+            logger.warn({ isolation: isolation.kind }, describeIsolation(isolation));
+          await lease.start();
+        },
+        async stop({ graceMs }) {
+          const held = lease.holds();
+          await stopReconciling();
+          if (held) {
+            await builds.stopAll();
+            if (!settings.keepServers) await supervisor.stopAll(graceMs);
+          }
+          await lease.stop();
+          return { interrupted: [] };
+        },
+      },
+    ],
     async start() {
-      await prepareDeploymentFolders(folder);
-      const isolation = await runtime.isolation();
-      if (isolation.kind === "none" || isolation.kind === "users")
-        logger.warn({ isolation: isolation.kind }, describeIsolation(isolation));
       await targets.start();
       meter.start();
-      await lease.start();
     },
-    async stop(graceMs) {
-      const held = lease.holds();
+    async stop() {
       await meter.stop();
-      await stopReconciling();
-      if (held) {
-        await builds.stopAll();
-        if (!settings.keepServers) await supervisor.stopAll(graceMs);
-      }
-      await lease.stop();
       await targets.stop();
       proxy.close();
     },

@@ -1,8 +1,8 @@
+import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Route } from "../platform/http/route.ts";
-import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { annotationItemRoutes } from "./annotation/annotation-item-routes.ts";
@@ -48,9 +48,7 @@ import { publicRoutes } from "./sharing/public-routes.ts";
 import { shareRoutes } from "./sharing/share-routes.ts";
 import { createShareService } from "./sharing/share-service.ts";
 
-export type Traces = {
-  routes: Route[];
-  recurringJobs: RecurringJob[];
+export type Traces = Area & {
   /** For runs of this very process: resolves once they are committed, throws when they cannot be. */
   ingestRuns(workspaceId: string, project: string, runs: readonly IngestedRun[]): Promise<void>;
   /** For graphs of this process: takes spans without ever waiting or failing. */
@@ -59,8 +57,6 @@ export type Traces = {
   feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   /** Projects as exports need them. */
   projects: ReturnType<typeof createProjectService>;
-  start(): Promise<void>;
-  stop(): Promise<void>;
 };
 
 /** A run by the wire's names; `post` makes it, `patch` adds to it. */
@@ -158,6 +154,8 @@ export function createTraces(options: TracesOptions): Traces {
       ...annotationRunRoutes(annotation),
       ...annotationItemRoutes(annotation),
     ],
+    jobHandlers: {},
+    workers: [],
     recurringJobs: [
       every({
         kind: "traces.partitions",

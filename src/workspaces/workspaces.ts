@@ -1,9 +1,9 @@
+import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import { type Authenticator, roleCovers } from "../platform/http/caller.ts";
 import type { FailedCredentials } from "../platform/http/failed-credentials.ts";
-import type { Route } from "../platform/http/route.ts";
-import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createApiKeyHasher } from "./api-key-hasher.ts";
@@ -37,28 +37,28 @@ import { workspaceRoutes } from "./workspace-routes.ts";
 import { createWorkspaceService } from "./workspace-service.ts";
 import { findStoredWorkspace } from "./workspace-store.ts";
 
-export type Workspaces = {
-  routes: Route[];
+/** `start` bootstraps with the configured values. */
+export type Workspaces = Area & {
   audit: AuditService;
   authenticator: Authenticator;
   /** Whether a text is a credential of the platform, valid or not. */
   isCredential(text: string): Promise<boolean>;
   /** Makes the first organization, workspace, administrator and key, and starts recognising callers. */
   bootstrap(config: BootstrapConfig): Promise<Bootstrapped>;
+  /** What the start found or made. */
+  identity(): Bootstrapped;
   platformKeys: PlatformKeys;
   deploymentTokens: DeploymentTokens;
   /** How people who are signed in to the console enter the pages of deployments. */
   pagePasses: PagePasses;
   /** A link that signs the administrator in to the console, once. */
   makeSignInLink(url: string): Promise<string>;
-  recurring: RecurringJob[];
   organizationOf(workspaceId: string): Promise<string>;
   nameOf(workspaceId: string): Promise<string>;
   /** Whether the user is a member whose role permits it. */
   mayStartRuns(workspaceId: string, userId: string): Promise<boolean>;
   planOf(organizationId: string): Promise<Plan>;
   setPlan(organizationId: string, plan: Plan): Promise<void>;
-  stop(): Promise<void>;
 };
 
 export type WorkspacesOptions = {
@@ -68,6 +68,8 @@ export type WorkspacesOptions = {
   logger: Logger;
   /** Plans matter in edition cloud only. */
   edition?: Edition;
+  /** Asked for at the start. */
+  bootstrapConfig?: () => Promise<BootstrapConfig>;
   /** Called before a workspace is deleted; throws to refuse. */
   beforeWorkspaceDelete?: (workspaceId: string) => Promise<void>;
   /** Where people reach the server; undefined where nobody does, in tests of areas. */
@@ -174,13 +176,21 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     firstWorkspaceId: () => bootstrapped?.workspaceId,
   });
 
+  const bootstrap = async (config: BootstrapConfig) => {
+    await authenticator.start();
+    bootstrapped = await bootstrapIdentity({ database, clock, logger, hasher, config });
+    return bootstrapped;
+  };
+
   return {
     authenticator,
     audit,
     deploymentTokens,
     pagePasses,
     makeSignInLink: signIn.makeLink,
-    recurring: [
+    jobHandlers: {},
+    workers: [],
+    recurringJobs: [
       every({
         kind: "workspaces.prune_sessions",
         database,
@@ -215,10 +225,13 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       ...auditRoutes(audit),
     ],
 
-    async bootstrap(config) {
-      await authenticator.start();
-      bootstrapped = await bootstrapIdentity({ database, clock, logger, hasher, config });
+    bootstrap,
+    identity() {
+      if (!bootstrapped) throw new Error("The workspaces are used before they were started.");
       return bootstrapped;
+    },
+    async start() {
+      await bootstrap((await options.bootstrapConfig?.()) ?? {});
     },
 
     async organizationOf(workspaceId) {

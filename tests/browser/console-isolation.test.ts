@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { type ConsolePage, type RunningConsole, startConsole } from "../support/console-page.ts";

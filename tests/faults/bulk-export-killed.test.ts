@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { defaultFileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { startArea, stopArea } from "../../src/platform/area.ts";
 import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
@@ -99,11 +100,11 @@ async function expectAllOnce({ id, runs }: Begun): Promise<void> {
 
 async function inOtherProcess<T>(work: () => Promise<T>): Promise<T> {
   const other = app.another({ fileLimits, leaseMs });
-  await other.start();
+  await startArea(other);
   try {
     return await work();
   } finally {
-    await other.stop();
+    await stopArea(other, { graceMs: 0 });
   }
 }
 
@@ -214,10 +215,10 @@ test("a process that sleeps through its lease and wakes up again changes nothing
 
 test("a process that is asked to stop hands its run over, and that is no retry", async () => {
   const stopping = app.another({ fileLimits, leaseMs });
-  await stopping.start();
+  await startArea(stopping);
   const begun = await begin();
   await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
-  await stopping.stop();
+  await stopArea(stopping, { graceMs: 0 });
   expect((await app.getExport(begun.id)).status).toBe("RUNNING");
   await inOtherProcess(() => expectAllOnce(begun));
   expect((await readRun(begun.id))!.retry_number).toBe(0);

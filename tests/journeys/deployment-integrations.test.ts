@@ -169,7 +169,7 @@ describe("build_on_push", () => {
 
   it("sees a push by looking, where no webhook can reach", { timeout: 60_000 }, async () => {
     const sha = await repository.commit(quickProject("three"), "Three");
-    const poll = plane.recurring.find(({ kind }) => kind === "control_plane.poll_branches")!;
+    const poll = plane.recurringJobs.find(({ kind }) => kind === "control_plane.poll_branches")!;
     await poll.handler({ signal: new AbortController().signal } as never);
     const { body } = await plane.call<{ resources: RevisionBody[] }>(
       "GET",

@@ -107,7 +107,7 @@ describe("a deployment made from an archive", () => {
     const following = await plane.call("PATCH", path, { source_config: { build_on_push: true } });
     expect(following.status).toBe(200);
     const sha = await repository.commit(quickProject("pushed"), "Push");
-    const poll = plane.recurring.find(({ kind }) => kind === "control_plane.poll_branches")!;
+    const poll = plane.recurringJobs.find(({ kind }) => kind === "control_plane.poll_branches")!;
     await poll.handler({ signal: new AbortController().signal } as never);
     const { body } = await plane.call<{ resources: Sourced[] }>("GET", `${path}/revisions?limit=1`);
     const pushed = await revisionDone(plane, deployment.id, body.resources[0]!.id);

@@ -235,7 +235,7 @@ describe("purging", () => {
     expect(await named()).toBe(1);
     expect((await plane.call("DELETE", `/v2/deployments/${guarded.id}`)).status).toBe(204);
     expect((await plane.call("DELETE", `/v2/deployments/${guarded.id}?force=true`)).status).toBe(204);
-    const purge = plane.recurring.find(({ kind }) => kind === "control_plane.maintain")!;
+    const purge = plane.recurringJobs.find(({ kind }) => kind === "control_plane.maintain")!;
     await waitUntil(
       async () => {
         await purge.handler({ signal: new AbortController().signal } as never);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createTestApp } from "../support/app.ts";
 import { type BrowserClient, createBrowserClient } from "../support/browser-client.ts";
 import {

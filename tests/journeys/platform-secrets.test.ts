@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { forgetSecrets } from "../../src/config.ts";
-import { secretSettings } from "../../src/settings.ts";
+import { forgetSecrets } from "../../src/config/index.ts";
+import { secretSettings } from "../../src/config/parse-settings.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createDataParent, type RunningTreadle, startTreadle } from "../support/treadle.ts";
 

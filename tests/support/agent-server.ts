@@ -5,6 +5,7 @@ import {
   createAgentServer,
 } from "../../src/agent-server/agent-server.ts";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
+import { startArea, stopArea } from "../../src/platform/area.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import type { Caller } from "../../src/platform/http/caller.ts";
@@ -50,7 +51,7 @@ export async function startTestAgentServer(
     publicUrl: () => "http://127.0.0.1",
     ...overrides,
   });
-  await server.start();
+  await startArea(server);
   const http = createHttpApp({
     routes: server.routes,
     authenticator: { authenticate: async () => null, loopbackCaller: async () => caller },
@@ -73,7 +74,7 @@ export async function startTestAgentServer(
     database,
     server,
     async stop(graceMs = 0) {
-      const runs = server.stop(graceMs);
+      const runs = stopArea(server, { graceMs });
       await Promise.all([running.close({ graceMs, streamsUntil: runs }), runs]);
       await database.close();
     },

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type App, createApp, type Started } from "../../src/app.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type App, createApp, type Started } from "../../src/app/platform.ts";
+import { type Config, readConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { createLogger, type Logger } from "../../src/platform/logger.ts";

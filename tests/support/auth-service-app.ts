@@ -116,7 +116,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
     logger,
     handlers: {
       ...service.jobHandlers,
-      ...Object.fromEntries(service.recurring.map((job) => [job.kind, job.handler])),
+      ...Object.fromEntries(service.recurringJobs.map((job) => [job.kind, job.handler])),
     },
   });
   if (options.jobs) await jobs.start();

@@ -5,6 +5,7 @@ import {
   createBulkExport,
 } from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/export-limits.ts";
+import { startArea, stopArea } from "../../src/platform/area.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -110,7 +111,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     validateResponses: true,
   });
   const identity = await workspaces.bootstrap({});
-  if (options.started !== false) await area.start();
+  if (options.started !== false) await startArea(area);
   const { workspaceId } = identity;
   const call: BulkExportApp["call"] = (method, path, more = {}) =>
     callApp(async (request) => http.fetch(request), method, path, {
@@ -173,7 +174,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
       }
     },
     async stop() {
-      for (const one of areas) await one.stop();
+      for (const one of areas) await stopArea(one, { graceMs: 0 });
       await workspaces.stop();
       if (database !== created.database) await database.close();
       await created.drop();

@@ -1,6 +1,7 @@
 import { createBulkExport } from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits } from "../../src/bulk-export/export-limits.ts";
 import type { FileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { startArea } from "../../src/platform/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -33,5 +34,5 @@ const area = createBulkExport({
   leaseMs: settings.leaseMs,
   tickMs: 200,
 });
-await area.start();
+await startArea(area);
 process.stdout.write("ready\n");

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { build } from "vite";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/index.ts";
 import { createTestApp, type TestApp } from "./app.ts";
 import { findViolations } from "./axe.ts";
 import { launchBrowser } from "./components/chromium.ts";

@@ -2,12 +2,13 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
-import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config.ts";
+import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config/index.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";
 import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation.ts";
 import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
+import { startArea, stopArea } from "../../src/platform/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
@@ -114,7 +115,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   });
   const jobs = createJobWorker({
     ...{ database, clock, logger },
-    handlers: Object.fromEntries(plane.recurring.map((job) => [job.kind, job.handler])),
+    handlers: Object.fromEntries(plane.recurringJobs.map((job) => [job.kind, job.handler])),
   });
   server = await listen(http, {
     ...{ host: "127.0.0.1", port: options.port ?? 0, logger },
@@ -122,14 +123,14 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     onRequest: plane.onRequest(http.raw),
   });
   await otherAreas?.start();
-  await plane.start();
+  await startArea(plane);
   await jobs.start();
   const url = server.url;
   return {
     url,
     apiKey,
     database,
-    recurring: plane.recurring,
+    recurringJobs: plane.recurringJobs,
     workspaceId: identity.workspaceId,
     async call<Body = Record<string, unknown>>(
       method: string,
@@ -157,7 +158,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     async stop() {
       await server.close({ graceMs: 1_000 });
       await jobs.stop();
-      await plane.stop(5_000);
+      await stopArea(plane, { graceMs: 5_000 });
       await otherAreas?.stop();
       await workspaces.stop();
       if (!options.keepDatabases) await dropDeploymentDatabases(database);

@@ -1,6 +1,6 @@
+import { tracingPort } from "../../src/app/compose-control-plane.ts";
 import { type AuthServiceOptions, createAuthService } from "../../src/auth-service/auth-service.ts";
-import { tracingPort } from "../../src/compose-control-plane.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createTraces } from "../../src/traces/traces.ts";
 import type { Workspaces } from "../../src/workspaces/workspaces.ts";
 

@@ -2,6 +2,7 @@ import { Auth } from "@langchain/langgraph-sdk/auth";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { builtinGraphs } from "../../builtin-graphs/builtin-graphs.ts";
+import { startArea, stopArea } from "../../platform/area.ts";
 import type { Authenticator } from "../../platform/http/caller.ts";
 import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
 import type { Route } from "../../platform/http/route.ts";
@@ -64,7 +65,7 @@ beforeAll(async () => {
     publicUrl: () => "http://127.0.0.1",
     project: { guard: new AgentGuard(loaded, logger) },
   });
-  await server.start();
+  await startArea(server);
   const own = createSingleWorkspace({
     workspaceId: "00000000-0000-4000-8000-000000000000",
     apiKey: undefined,
@@ -89,7 +90,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await server.stop(1_000);
+  await stopArea(server, { graceMs: 1_000 });
   await database.drop();
 });
 

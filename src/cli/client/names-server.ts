@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { currentEnvironment } from "../../config.ts";
+import { currentEnvironment } from "../../config/index.ts";
 import type { GlobalOptions } from "../program.ts";
 import { findLocalServer } from "./local-server.ts";
 import { profilePath, readProfiles } from "./profile-file.ts";

@@ -1,4 +1,4 @@
-import { currentEnvironment } from "../../config.ts";
+import { currentEnvironment } from "../../config/index.ts";
 import { type GlobalOptions, readVersion } from "../program.ts";
 import { createOutput, type Output } from "../terminal/output.ts";
 import { type ApiClient, createApiClient } from "./api-client.ts";

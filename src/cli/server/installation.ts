@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { type Config, environmentWith, readConfig } from "../../config.ts";
+import { type Config, environmentWith, readConfig } from "../../config/index.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { createLogger, type Logger } from "../../platform/logger.ts";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { prepareDataFolder, readRuntimeFile } from "../../platform/data-folder.ts";
 import { lockDataFolder } from "../../platform/data-folder-lock.ts";
 import type { Database } from "../../platform/db/database.ts";

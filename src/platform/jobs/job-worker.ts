@@ -41,8 +41,8 @@ export type JobWorkerOptions = {
 
 export type JobWorker = {
   start(): Promise<void>;
-  /** Waits for running jobs, then aborts them and gives them back to the queue. */
-  stop(options?: { graceMs?: number }): Promise<void>;
+  /** Waits for running jobs, then aborts them and gives them back to the queue, so none counts as interrupted. */
+  stop(options?: { graceMs?: number }): Promise<{ interrupted: string[] }>;
 };
 
 const minWaitMs = 50;
@@ -62,7 +62,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   const running = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let unlisten: Unlisten | undefined;
-  let stopping: Promise<void> | undefined;
+  let stopping: Promise<{ interrupted: string[] }> | undefined;
   let interrupted = false;
   let pumping = false;
   let pumped = Promise.resolve();
@@ -234,6 +234,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
       }
     }
     leases.stop();
+    return { interrupted: [] };
   };
 
   return {

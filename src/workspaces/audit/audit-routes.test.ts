@@ -220,7 +220,7 @@ describe("append-only", () => {
     expect(await events(`target_id=${kept.id}`)).toHaveLength(1);
     const [told] = await events("action=audit_events.pruned&limit=1");
     expect(told).toMatchObject({ actor: { kind: "system" }, details: { count: 1 } });
-    const kinds = app.workspaces.recurring.map(({ kind }) => kind);
+    const kinds = app.workspaces.recurringJobs.map(({ kind }) => kind);
     expect(kinds).toContain("workspaces.prune_audit_events");
   });
 });

@@ -128,7 +128,7 @@ describe("a session", () => {
     await signedIn();
     app.clock.advance(20 * 24 * 3_600_000);
     await signedIn();
-    const [prune] = app.workspaces.recurring;
+    const [prune] = app.workspaces.recurringJobs;
     await prune!.handler({} as never);
     const { rows } = await raw`select id from console_sessions`.execute(app.database.sql);
     expect(rows).toHaveLength(1);

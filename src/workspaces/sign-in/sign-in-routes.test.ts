@@ -39,7 +39,8 @@ describe("who makes a one-time link", () => {
         makers.push(file);
     }
     expect(makers.sort()).toEqual([
-      "app.ts",
+      "app/compose.ts",
+      "app/platform.ts",
       "cli/commands/login-link/login-link.ts",
       "workspaces/sign-in/sign-in-code-service.ts",
       "workspaces/sign-in/sign-in-code-store.ts",

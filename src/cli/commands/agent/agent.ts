@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { url as debuggerUrl } from "node:inspector";
-import type { AgentApp, StartedAgent } from "../../../agent-app.ts";
-import { type AgentConfig, readAgentConfig } from "../../../config.ts";
+import type { AgentApp, StartedAgent } from "../../../app/agent.ts";
+import { type AgentConfig, readAgentConfig } from "../../../config/index.ts";
 import { prepareDataFolder } from "../../../platform/data-folder.ts";
 import { lockDataFolder } from "../../../platform/data-folder-lock.ts";
 import { exitCodes } from "../../exit-codes.ts";
@@ -32,7 +32,7 @@ export async function runAgent(options: AgentOptions): Promise<number> {
   try {
     await checkAddress(config.host, config.port);
     // Loaded only now: what is wrong with the settings, folder or port is told without that second.
-    const { createAgentApp } = await import("../../../agent-app.ts");
+    const { createAgentApp } = await import("../../../app/agent.ts");
     const app = createAgentApp(config, { logger, watchdog: watchdogOf(config) });
     const crash = watchCrash(logger);
     await start(app, config, output);

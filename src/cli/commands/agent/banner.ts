@@ -1,4 +1,4 @@
-import type { AgentConfig } from "../../../config.ts";
+import type { AgentConfig } from "../../../config/index.ts";
 import type { Output } from "../../terminal/output.ts";
 
 export type AgentBannerFacts = {

@@ -11,7 +11,7 @@ export function register(program: Command): void {
     )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const { describeConfig, environmentWith, readConfig } = await import("../../../config.ts");
+      const { describeConfig, environmentWith, readConfig } = await import("../../../config/index.ts");
       const { createOutput, formatTable } = await import("../../terminal/output.ts");
       const output = createOutput(options);
       const environment = environmentWith({ TREADLE_DATA_DIR: options.dataDir });

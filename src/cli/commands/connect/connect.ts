@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { currentEnvironment } from "../../../config.ts";
+import { currentEnvironment } from "../../../config/index.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { isUuid } from "../../../platform/ids.ts";
 import * as answers from "../../client/answers.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { currentEnvironment } from "../../../config.ts";
+import { currentEnvironment } from "../../../config/index.ts";
 import { announceRevision } from "../../client/announce-revision.ts";
 import * as answers from "../../client/answers.ts";
 import type { ApiClient } from "../../client/api-client.ts";

@@ -5,7 +5,7 @@ import { createConnection } from "node:net";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { Config } from "../../../config.ts";
+import type { Config } from "../../../config/index.ts";
 import { isWritable, readRuntimeFile } from "../../../platform/data-folder.ts";
 import { findLockHolder } from "../../../platform/data-folder-lock.ts";
 import { errorMessage } from "../../../platform/errors.ts";

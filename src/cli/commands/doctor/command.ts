@@ -13,7 +13,7 @@ export function register(program: Command): void {
     )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { port?: string; host?: string }>();
-      const { environmentWith, readConfig } = await import("../../../config.ts");
+      const { environmentWith, readConfig } = await import("../../../config/index.ts");
       const config = readConfig(
         environmentWith({
           TREADLE_PORT: options.port,

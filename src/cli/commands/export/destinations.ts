@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { currentEnvironment } from "../../../config.ts";
+import { currentEnvironment } from "../../../config/index.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { type Destination, destination } from "../../client/answers.ts";
 import type { ApiClient } from "../../client/api-client.ts";

@@ -1,4 +1,4 @@
-import { currentEnvironment } from "../../../config.ts";
+import { currentEnvironment } from "../../../config/index.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { workspace } from "../../client/answers.ts";
 import { createApiClient } from "../../client/api-client.ts";

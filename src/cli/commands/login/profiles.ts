@@ -1,4 +1,4 @@
-import { currentEnvironment } from "../../../config.ts";
+import { currentEnvironment } from "../../../config/index.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { normalUrl, type Profiles } from "../../client/connection.ts";
 import { profilePath, readProfiles, writeProfiles } from "../../client/profile-file.ts";

@@ -8,7 +8,7 @@ export function register(program: Command): void {
     .addHelpText("after", "\nUse it to migrate a DATABASE_URL before the servers are replaced.")
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const { environmentWith, readConfig } = await import("../../../config.ts");
+      const { environmentWith, readConfig } = await import("../../../config/index.ts");
       const config = readConfig(environmentWith({ TREADLE_DATA_DIR: options.dataDir }));
       const { createLogger } = await import("../../../platform/logger.ts");
       const { migrationsDirectory, withDatabaseUrl } = await import("../../server/local-database.ts");

@@ -1,4 +1,4 @@
-import type { Config } from "../../../config.ts";
+import type { Config } from "../../../config/index.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import { AppError } from "../../../platform/errors.ts";

@@ -1,5 +1,5 @@
-import type { App } from "../../../app.ts";
-import { type Config, environmentWith, forgetSecrets, readConfig } from "../../../config.ts";
+import type { App } from "../../../app/platform.ts";
+import { type Config, environmentWith, forgetSecrets, readConfig } from "../../../config/index.ts";
 import { prepareDataFolder, removeRuntimeFile, writeRuntimeFile } from "../../../platform/data-folder.ts";
 import { lockDataFolder } from "../../../platform/data-folder-lock.ts";
 import { readVersion } from "../../program.ts";
@@ -32,7 +32,7 @@ export async function runUp(options: UpOptions): Promise<number> {
   try {
     await checkAddress(config.host, config.port);
     // Loaded only now: what is wrong with the settings, folder or port is told without that second.
-    const { createApp } = await import("../../../app.ts");
+    const { createApp } = await import("../../../app/platform.ts");
     const app = await createApp(config, { logger });
     const crash = watchCrash(logger);
     try {

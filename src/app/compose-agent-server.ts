@@ -1,0 +1,72 @@
+import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
+import { readPlatformUser } from "../agent-server/auth/platform-user.ts";
+import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
+import type { loadServerGraphs } from "../agent-server/graphs/javascript/server-graphs.ts";
+import type { AuthService } from "../auth-service/auth-service.ts";
+import { type BuiltinGraph, builtinGraphs } from "../builtin-graphs/builtin-graphs.ts";
+import { providerKeys } from "../config/index.ts";
+import type { NetworkGuard } from "../platform/network-guard.ts";
+import { version } from "../platform/package-facts.ts";
+import type { Traces } from "../traces/traces.ts";
+import type { Workspaces } from "../workspaces/workspaces.ts";
+import type { Ground } from "./ground.ts";
+
+export type AgentServerPorts = {
+  network: NetworkGuard;
+  workspaces: Workspaces;
+  authService: AuthService;
+  traces: Traces;
+};
+
+/** The built-in graphs, with people's accounts; each token they take is in the audit log. */
+export function composeBuiltinGraphs(
+  ports: Pick<AgentServerPorts, "network" | "workspaces" | "authService">,
+): BuiltinGraph[] {
+  const { agentAccess } = ports.authService;
+  return builtinGraphs({
+    environment: providerKeys(),
+    accounts: {
+      ...agentAccess,
+      userOf: readPlatformUser,
+      fetch: ports.network.guardedFetch,
+      async access(user, request) {
+        const found = await agentAccess.access(user, request);
+        if (found.status === "completed") {
+          await ports.workspaces.audit.recordTokenRead(user, found.provider.id, request.agentId);
+        }
+        return found;
+      },
+    },
+  });
+}
+
+/** The agent server of the platform itself, over the built-in graphs. */
+export function composeAgentServer(
+  { config, database, clock, logger, publicUrl }: Ground,
+  { network, workspaces, traces }: Omit<AgentServerPorts, "authService">,
+  { graphs }: Awaited<ReturnType<typeof loadServerGraphs>>,
+): AgentServer {
+  return createAgentServer({
+    database,
+    clock,
+    logger,
+    network,
+    publicUrl,
+    graphs: new GraphRegistry(graphs),
+    version: version(),
+    runConcurrency: config.runConcurrency,
+    runLeaseMs: config.runLeaseMs,
+    runTimeoutMs: config.runTimeoutMs,
+    webhookSecret: config.webhookSecret,
+    streamKeepMs: config.streamKeepMs,
+    protocolEvents: config.protocolEvents,
+    testHooks: config.testHooks,
+    mayAct: ({ workspaceId, userId }) => workspaces.mayStartRuns(workspaceId, userId),
+    ...(config.tracing
+      ? {
+          trace: (place, span) => traces.spans.record(place, "post", span),
+          feedbackUrls: (...asked) => traces.feedbackUrls(...asked),
+        }
+      : {}),
+  });
+}

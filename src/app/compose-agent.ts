@@ -1,0 +1,188 @@
+import { createAgentServer } from "../agent-server/agent-server.ts";
+import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
+import { bringsKey, createInstanceGuard } from "../agent-server/auth/instance-guard.ts";
+import { createProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
+import { createSingleWorkspace } from "../agent-server/auth/single-workspace.ts";
+import { feedbackLinks } from "../agent-server/execution/feedback-links.ts";
+import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
+import type { LoadedProject } from "../agent-server/graphs/javascript/graph-loader.ts";
+import { readStoreTtl } from "../agent-server/graphs/javascript/project-store.ts";
+import { createTypeSchemas } from "../agent-server/graphs/javascript/type-schemas.ts";
+import { libraryTracing } from "../agent-server/graphs/library-tracing.ts";
+import { readCorsRules } from "../agent-server/http-app/cors-rules.ts";
+import { withProjectApp } from "../agent-server/http-app/custom-route-auth.ts";
+import { cutPrefix, withoutPrefix } from "../agent-server/http-app/mount-prefix.ts";
+import type { ProjectGlobals } from "../agent-server/http-app/project-globals.ts";
+import { servedRoutes } from "../agent-server/http-app/served-routes.ts";
+import { headersToLog } from "../agent-server/runs/caller-configurable.ts";
+import type { StoreIndex } from "../agent-server/store/item-embedder.ts";
+import { UiBundles } from "../agent-server/ui/ui-bundles.ts";
+import { readWebhookConfig } from "../agent-server/webhooks/webhook-config.ts";
+import { type AgentConfig, currentEnvironment, type readDefaultConfigs } from "../config/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { createHttpApp } from "../platform/http/http-app.ts";
+import type { ServerEnv } from "../platform/http/pipeline.ts";
+import type { OnUpgrade } from "../platform/http/server.ts";
+import { systemRoutes } from "../platform/http/system-routes.ts";
+import type { Logger } from "../platform/logger.ts";
+import { createMetrics } from "../platform/metrics.ts";
+import { createNetworkGuard } from "../platform/network-guard.ts";
+import { version } from "../platform/package-facts.ts";
+import { composeJobs } from "./compose-jobs.ts";
+
+export type AgentGround = {
+  config: AgentConfig;
+  project: LoadedProject;
+  storeIndex: StoreIndex | undefined;
+  /** Of the environment with what the project's own file adds to it. */
+  defaultConfigs: ReturnType<typeof readDefaultConfigs>;
+  globals: ProjectGlobals;
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  publicUrl(): string;
+};
+
+/** One agent server for one project. Builds everything, starts nothing. */
+export function composeAgent({
+  config,
+  project,
+  storeIndex,
+  database,
+  clock,
+  logger,
+  publicUrl,
+  ...more
+}: AgentGround) {
+  const { defaultConfigs, globals } = more;
+  const { file } = project.config;
+  const metrics = createMetrics();
+  metrics.poolGauges(() => database.poolStats());
+  const own = createSingleWorkspace({
+    workspaceId: config.workspaceId,
+    apiKey: config.apiKey,
+    checkTenant: config.workspaceGiven,
+    isInProcess: globals.isInProcess,
+  });
+  const authenticator = project.auth
+    ? createProjectAuthenticator({
+        ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },
+        behindGateway: config.instanceSecret !== undefined,
+      })
+    : own;
+  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
+  const webhooks = readWebhookConfig(file, currentEnvironment());
+  const ttl = file.checkpointer?.ttl;
+  const agentServer = createAgentServer({
+    database,
+    logger,
+    clock,
+    graphs: new GraphRegistry(project.graphs, project.broken),
+    version: version(),
+    runConcurrency: config.runConcurrency,
+    runLeaseMs: config.runLeaseMs,
+    runTimeoutMs: config.runTimeoutMs,
+    publicUrl,
+    network: createNetworkGuard({
+      allowPrivateAddresses: config.allowPrivateAddresses && !webhooks.denyPrivate,
+    }),
+    webhookSecret: config.webhookSecret,
+    streamKeepMs: config.streamKeepMs,
+    protocolEvents: config.protocolEvents,
+    testHooks: config.testHooks,
+    feedbackUrls: feedbackLinks(currentEnvironment()),
+    libraryTracing: libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined }),
+    project: {
+      guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
+      webhooks,
+      configurableHeaders: file.http?.configurable_headers ?? undefined,
+      defaultConfigs,
+      callProject:
+        project.httpApp && ((request) => globals.outside(() => inner(request, { projectOnly: true }))),
+      threadTtl: ttl?.default_ttl ? { minutes: ttl.default_ttl, strategy: ttl.strategy ?? "delete" } : null,
+      sweepIntervalMs: ttl?.sweep_interval_minutes ? ttl.sweep_interval_minutes * 60_000 : undefined,
+      sweepLimit: ttl?.sweep_limit ?? undefined,
+      storeIndex,
+      storeTtl: readStoreTtl(file),
+      ui: uiOf(project, logger),
+      mountPrefix: prefix,
+      typeSchemas: createTypeSchemas(project.config.directory),
+    },
+  });
+  const system = systemRoutes({
+    database,
+    metrics,
+    info: {
+      version: version(),
+      graphLibraryVersion: project.kit.version,
+      flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: true },
+    },
+  });
+  const routes = servedRoutes([...system, ...agentServer.routes], file.http);
+  const title = "Treadle agent server";
+  const description = `The graphs of ${project.config.path}.`;
+  const document = { path: "/openapi.json", title, version: version(), description, routes } as const;
+  const { origins, ...cors } = readCorsRules(file);
+  const loggingRule = file.http?.logging_headers;
+  const http = createHttpApp({
+    routes,
+    authenticator,
+    agentAuthRequired: config.authRequired,
+    logger,
+    metrics,
+    corsOrigins: config.corsOrigins.length > 0 ? config.corsOrigins : origins,
+    cors,
+    documents: file.http?.disable_meta ? [] : [document],
+    validateResponses: config.validateResponses,
+    ...(config.instanceSecret === undefined ? {} : { isKeyed: bringsKey }),
+    ...(loggingRule ? { loggedHeaders: (headers) => headersToLog(headers, loggingRule) } : {}),
+  });
+  const upgrade = agentServer.onUpgrade(http.authorize);
+  const onUpgrade: OnUpgrade = (incoming, ...rest) => {
+    if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
+    upgrade(incoming, ...rest);
+  };
+  const inner = frontDoor({ project, logger, http });
+  const fetch: typeof inner = prefix ? (request, env) => inner(withoutPrefix(request, prefix), env) : inner;
+  const areas = [agentServer];
+  return {
+    areas,
+    workers: [...agentServer.workers, composeJobs({ database, clock, logger }, areas)],
+    processId: agentServer.processId,
+    fetch,
+    /** For the project's own code, which knows nothing of a prefix. */
+    inner,
+    door: doorOf(config, onUpgrade),
+  };
+}
+
+function uiOf(
+  { config: { ui: files, directory, file } }: LoadedProject,
+  logger: Logger,
+): UiBundles | undefined {
+  if (files.size === 0 || file.http?.disable_ui) return undefined;
+  return new UiBundles({ directory, files, shared: file.ui_config?.shared ?? [], logger });
+}
+
+/** Behind a gateway nobody else gets in. */
+function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
+  if (instanceSecret === undefined) return { onUpgrade };
+  const guard = createInstanceGuard(instanceSecret);
+  return { onRequest: guard.onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
+}
+
+type FrontDoor = Pick<AgentGround, "project" | "logger"> & { http: ReturnType<typeof createHttpApp> };
+type ProjectEnv = ServerEnv & { projectOnly?: boolean };
+type ProjectFetch = (request: Request, env?: ProjectEnv) => Response | Promise<Response>;
+
+/** The project's own application, then ours. */
+function frontDoor({ project, logger, http }: FrontDoor): ProjectFetch {
+  const { file } = project.config;
+  const { httpApp: custom } = project;
+  if (!custom) return (request, env) => http.fetch(request, env);
+  const { authorize } = http;
+  const own: ProjectFetch = (request, env) =>
+    env?.projectOnly ? new Response(null, { status: 404 }) : http.fetch(request, env);
+  return withProjectApp<ProjectEnv>({ custom, own, http: file.http, authorize, logger });
+}

@@ -1,0 +1,39 @@
+import type { Area, Worker } from "../platform/area.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { pruneJob, type RecurringJob } from "../platform/jobs/job-schedule.ts";
+import { createJobWorker, type JobHandler } from "../platform/jobs/job-worker.ts";
+import type { Logger } from "../platform/logger.ts";
+
+export type JobsGround = { database: Database; clock: Clock; logger: Logger };
+
+/** One job worker for what all areas leave to the queue, with the platform's own recurring jobs. */
+export function composeJobs(
+  { database, clock, logger }: JobsGround,
+  areas: readonly Pick<Area, "jobHandlers" | "recurringJobs">[],
+  own: readonly RecurringJob[] = [],
+): Worker {
+  const recurring = [
+    pruneJob({ database, clock }),
+    ...own,
+    ...areas.flatMap(({ recurringJobs }) => recurringJobs),
+  ];
+  const handlers: Record<string, JobHandler> = {};
+  const entries = [
+    ...areas.flatMap(({ jobHandlers }) => Object.entries(jobHandlers)),
+    ...recurring.map(({ kind, handler }) => [kind, handler] as const),
+  ];
+  for (const [kind, handler] of entries) {
+    if (kind in handlers) throw new Error(`Two areas have a handler for jobs of kind ${kind}.`);
+    handlers[kind] = handler;
+  }
+  const jobs = createJobWorker({ database, clock, logger, handlers });
+  return {
+    name: "platform.jobs",
+    async start() {
+      for (const job of recurring) await job.start();
+      await jobs.start();
+    },
+    stop: jobs.stop,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Config } from "../config/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { DatabaseClock } from "../platform/db/database-clock.ts";
+import { startEmbeddedPostgres } from "../platform/db/embedded-postgres.ts";
+import { migrate } from "../platform/db/migrate.ts";
+import { openDatabase } from "../platform/db/open-database.ts";
+import type { Logger } from "../platform/logger.ts";
+import { migrationsFolder } from "../platform/package-facts.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** What the platform's areas are made of. */
+export type Ground = {
+  config: Config;
+  database: Database;
+  /** For connections of their own, such as COPY. */
+  databaseUrl: string;
+  secretBox: SecretBox;
+  clock: Clock;
+  logger: Logger;
+  publicUrl(): string;
+  /** Where processes of this machine reach it, whatever people use. */
+  internalUrl(): string;
+  /** Where the console was built, when not in its own folder. */
+  consoleFolder?: string | undefined;
+};
+
+export type OpenDatabaseOptions = {
+  /** Undefined: an embedded PostgreSQL in the data folder. */
+  databaseUrl: string | undefined;
+  dataDir: string;
+  databasePool: number;
+  applicationName?: string;
+  logger: Logger;
+  life: Lifecycle;
+};
+
+export type OpenedDatabase = {
+  database: Database;
+  databaseUrl: string;
+  /** Due times follow the database's clock, whatever this machine believes. */
+  clock: DatabaseClock;
+  /** What people should know about the embedded one. */
+  notes: string[];
+};
+
+/** The database, up to date and with its clock. */
+export async function openGround(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
+  const { logger, life, databasePool: poolSize, applicationName } = options;
+  const { url, notes } = await findPostgres(options);
+  await migrate({ url, directory: migrationsFolder, logger });
+  const database = openDatabase({ url, poolSize, logger, ...(applicationName ? { applicationName } : {}) });
+  life.onClose(() => database.close());
+  const clock = new DatabaseClock({ database, logger });
+  await clock.start();
+  life.onClose(async () => clock.stop());
+  return { database, databaseUrl: url, clock, notes };
+}
+
+async function findPostgres({ databaseUrl, dataDir, logger, life }: OpenDatabaseOptions) {
+  if (databaseUrl !== undefined) return { url: databaseUrl, notes: [] };
+  const postgres = await startEmbeddedPostgres({ dataDir, logger });
+  life.onClose(() => postgres.stop());
+  return postgres;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import type { Area, Worker } from "../platform/area.ts";
+import type { CloseOptions } from "../platform/http/server.ts";
+import { Lifecycle } from "./lifecycle.ts";
+
+function recorder() {
+  const log: string[] = [];
+  const area = (name: string, more: Partial<Area> = {}): Area => ({
+    routes: [],
+    jobHandlers: {},
+    recurringJobs: [],
+    workers: [],
+    start: async () => void log.push(`start ${name}`),
+    stop: async () => void log.push(`stop ${name}`),
+    ...more,
+  });
+  const worker = (name: string, more: Partial<Worker> = {}): Worker => ({
+    name,
+    start: async () => void log.push(`start ${name}`),
+    async stop({ graceMs }) {
+      log.push(`stop ${name} within ${graceMs}`);
+      return { interrupted: [`work of ${name}`] };
+    },
+    ...more,
+  });
+  return { log, area, worker };
+}
+
+describe("a stop", () => {
+  it("gives all workers the same grace, then closes areas and what they stand on in reverse", async () => {
+    const { log, area, worker } = recorder();
+    const life = new Lifecycle();
+    life.onClose(async () => log.push("close the database"));
+    await life.startAreas([area("first"), area("second")], { graceMs: 5 });
+    await life.startWorkers([worker("a"), worker("b")]);
+    expect(await life.stop({ graceMs: 5 })).toEqual({ interrupted: ["work of a", "work of b"] });
+    expect(log).toEqual([
+      ...["start first", "start second", "start a", "start b"],
+      ...["stop a within 5", "stop b within 5", "stop second", "stop first", "close the database"],
+    ]);
+  });
+
+  it("stops the workers beside one another and keeps streams until the last of them has ended", async () => {
+    const { log, worker } = recorder();
+    const life = new Lifecycle();
+    const slow = Promise.withResolvers<void>();
+    await life.startWorkers([
+      worker("slow", {
+        async stop() {
+          await slow.promise;
+          return { interrupted: [] };
+        },
+      }),
+      worker("quick"),
+    ]);
+    life.serve({
+      url: "",
+      port: 0,
+      async close({ graceMs, streamsUntil }: CloseOptions) {
+        log.push(`close the server within ${graceMs}`);
+        await streamsUntil;
+        log.push("streams end");
+        return { interrupted: ["GET /threads/{thread_id}/stream"] };
+      },
+    });
+    const stopping = life.stop({ graceMs: 7 });
+    await Promise.resolve();
+    expect(log).toContain("stop quick within 7");
+    expect(log).not.toContain("streams end");
+    slow.resolve();
+    expect((await stopping).interrupted).toEqual(["GET /threads/{thread_id}/stream", "work of quick"]);
+    expect(log.at(-1)).toBe("streams end");
+  });
+
+  it("closes everything although one worker and one area fail, and says so", async () => {
+    const { log, area, worker } = recorder();
+    const life = new Lifecycle();
+    const fail = (what: string) => async () => {
+      throw new Error(what);
+    };
+    await life.startAreas([area("sound"), area("broken", { stop: fail("area") })], { graceMs: 0 });
+    await life.startWorkers([worker("bad", { stop: fail("worker") }), worker("good")]);
+    await expect(life.stop({ graceMs: 0 })).rejects.toThrow("Not everything could be stopped in order.");
+    expect(log.slice(-2)).toEqual(["stop good within 0", "stop sound"]);
+  });
+
+  it("also ends an area and a worker whose start failed half-way", async () => {
+    const { log, area, worker } = recorder();
+    const fails = async () => {
+      throw new Error("no database");
+    };
+    const life = new Lifecycle();
+    await expect(life.startAreas([area("half", { start: fails })], { graceMs: 0 })).rejects.toThrow();
+    await expect(life.startWorkers([worker("half.worker", { start: fails })])).rejects.toThrow();
+    await life.stop({ graceMs: 3 });
+    expect(log).toEqual(["stop half.worker within 3", "stop half"]);
+  });
+});

@@ -1,0 +1,49 @@
+import type { Area, StopOptions, Stopped, Worker } from "../platform/area.ts";
+import { Closers } from "../platform/closers.ts";
+import type { RunningServer } from "../platform/http/server.ts";
+
+/** The one start and the one shutdown of a process, whichever areas and workers it has. */
+export class Lifecycle {
+  readonly #closers = new Closers();
+  readonly #workers: Worker[] = [];
+  #server: RunningServer | undefined;
+
+  /** What others stand on is closed after them, in the reverse order of opening. */
+  onClose(step: () => Promise<unknown>): void {
+    this.#closers.push(step);
+  }
+
+  async startAreas(areas: readonly Area[], options: StopOptions): Promise<void> {
+    for (const area of areas) {
+      // Before: what an area that fails half-way has begun is to be ended as well.
+      this.#closers.push(() => area.stop(options));
+      await area.start();
+    }
+  }
+
+  async startWorkers(workers: readonly Worker[]): Promise<void> {
+    for (const worker of workers) {
+      this.#workers.push(worker);
+      await worker.start();
+    }
+  }
+
+  serve(server: RunningServer): void {
+    this.#server = server;
+  }
+
+  /** One grace for all: requests and the work of every worker end beside one another; then the rest is closed. */
+  async stop({ graceMs }: StopOptions): Promise<Stopped> {
+    const working = this.#workers.map((worker) => worker.stop({ graceMs }));
+    const requests = this.#server?.close({ graceMs, streamsUntil: Promise.allSettled(working) });
+    const ended = await Promise.allSettled([requests ?? { interrupted: [] }, ...working]);
+    const failures = ended
+      .filter((each) => each.status === "rejected")
+      .map(({ reason }) => reason as unknown);
+    await this.#closers.run().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw new AggregateError(failures, "Not everything could be stopped in order.");
+    return {
+      interrupted: ended.flatMap((each) => (each.status === "fulfilled" ? each.value.interrupted : [])),
+    };
+  }
+}

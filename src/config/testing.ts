@@ -1,0 +1,14 @@
+import type { z } from "zod";
+import { flag } from "./fields.ts";
+
+/** Settings for those who test a server. */
+export const testingSettings = {
+  TREADLE_VALIDATE_RESPONSES: flag
+    .default(false)
+    .describe("Check every response against its published schema (the tests do)."),
+  TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
+};
+
+export function testingConfigOf(env: z.output<z.ZodObject<typeof testingSettings>>) {
+  return { validateResponses: env.TREADLE_VALIDATE_RESPONSES, testHooks: env.TREADLE_TEST_HOOKS };
+}
