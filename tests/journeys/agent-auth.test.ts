@@ -129,6 +129,11 @@ describe("what is whose", () => {
     expect(run.metadata).toMatchObject({ owner: "ada" });
     await expect(bob.runs.get(run.thread_id, run.run_id)).rejects.toThrow(/HTTP 404/);
     await expect(bob.runs.cancel(run.thread_id, run.run_id)).rejects.toThrow(/HTTP 404/);
+    const joined: unknown[] = [];
+    for await (const part of bob.runs.joinStream(run.thread_id, run.run_id)) joined.push(part);
+    expect(joined).toMatchObject([
+      { event: "error", data: { message: `404: Run with ID ${run.run_id} not found` } },
+    ]);
     expect((await call("GET", `/runs/${run.run_id}/stream`, { token: "token-of-bob" })).status).toBe(404);
     expect((await call("GET", `/runs/${run.run_id}/stream`, { token: "token-of-ada" })).status).toBe(200);
   });

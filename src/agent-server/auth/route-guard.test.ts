@@ -134,6 +134,50 @@ test("assistants belong to their maker", async () => {
   expect((await call("ada", "POST", "/assistants/search", {})).body).toHaveLength(1);
 });
 
+describe("a run of somebody else's thread", () => {
+  const never = "00000000-0000-4000-8000-00000000dead";
+  const pathOf = (run: { thread_id: string; run_id: string }) =>
+    `/threads/${run.thread_id}/runs/${run.run_id}`;
+  const runOfAda = async (): Promise<{ thread_id: string; run_id: string }> => {
+    const thread = await call("ada", "POST", "/threads", {});
+    const body = { assistant_id: "echo", input: { messages: [] } };
+    return (await call("ada", "POST", `/threads/${thread.body.thread_id}/runs`, body)).body;
+  };
+
+  test.each([
+    ["GET", ""],
+    ["GET", "/join"],
+    ["DELETE", ""],
+    ["POST", "/cancel"],
+  ])("is told in the words of one that never was: %s %s", async (method, end) => {
+    const run = await runOfAda();
+    const hidden = await call("bob", method, pathOf(run) + end);
+    expect(hidden).toMatchObject({ status: 404, body: { detail: `Run with ID ${run.run_id} not found` } });
+    const missing = await call("bob", method, pathOf({ ...run, thread_id: never }) + end);
+    expect(missing).toEqual(hidden);
+  });
+
+  test("its stream begins and says so, as that of one that never was", async () => {
+    const run = await runOfAda();
+    const joined = async (user: string, path: string) => {
+      const response = await http.fetch(
+        new Request(`http://127.0.0.1${path}/stream`, { headers: { "x-user": user } }),
+      );
+      return {
+        status: response.status,
+        type: response.headers.get("content-type"),
+        text: await response.text(),
+      };
+    };
+    const hidden = await joined("bob", pathOf(run));
+    expect(hidden).toMatchObject({ status: 200, type: expect.stringContaining("text/event-stream") });
+    const message = `404: Run with ID ${run.run_id} not found`;
+    expect(hidden.text).toBe(`event: error\ndata: ${JSON.stringify({ error: "NotFound", message })}\n\n`);
+    expect(await joined("bob", pathOf({ ...run, thread_id: never }))).toEqual(hidden);
+    expect((await joined("ada", pathOf(run))).text).not.toContain("404");
+  });
+});
+
 describe("crons", () => {
   const cron = { assistant_id: "echo", schedule: "0 0 1 1 *", input: {} };
 

@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import type { Route } from "../../platform/http/route.ts";
 import { isUuid } from "../../platform/ids.ts";
+import { absenceAsEvent } from "./absence-as-event.ts";
 import type { AgentGuard } from "./agent-guard.ts";
 import { type AuthFilter, metadataCondition } from "./auth-filter.ts";
 import { isAdmitted, isItemAdmitted } from "./guarded-row-store.ts";
@@ -33,7 +34,11 @@ export function guardRoutes(routes: readonly Route[], options: RouteGuardOptions
     if (!rule) return route;
     return {
       spec: route.spec,
-      handle: async (request) => route.handle(await permit(request, rule, options)),
+      handle: (request) => {
+        const answer = async () => route.handle(await permit(request, rule, options));
+        const caller = request.caller as Caller | null;
+        return rule.absenceAsEvent && caller?.principal ? absenceAsEvent(answer) : answer();
+      },
     };
   });
 }
@@ -108,7 +113,10 @@ const missing = {
   item: "item.not_found",
 } as const satisfies Record<GuardedRow["kind"], ErrorCode>;
 
-function notFound({ kind, id }: GuardedRow): AppError {
+/** The words of a row that is not there: nobody can tell which of the two it is. */
+function notFound(row: GuardedRow): AppError {
+  const { kind, id } =
+    row.kind === "thread" && row.runId !== undefined ? { kind: "run" as const, id: row.runId } : row;
   const name = kind.charAt(0).toUpperCase() + kind.slice(1);
   return new AppError({
     code: missing[kind],

@@ -5,7 +5,8 @@ export type GuardedRequest = RouteRequest<RouteSpec>;
 
 /** The row a request is about, which the filter of the handler must match. */
 export type GuardedRow =
-  | { kind: "thread" | "assistant" | "cron" | "run"; id: string }
+  | { kind: "thread"; id: string /** What the path names of it. */; runId?: string | undefined }
+  | { kind: "assistant" | "cron" | "run"; id: string }
   | { kind: "item"; id: string; namespace: readonly string[] };
 
 export type WrittenItem = { namespace: readonly string[]; key: string; value: unknown };
@@ -17,6 +18,8 @@ export type RouteRule = {
   also?: AuthAction;
   /** The thread in the path must be one the caller may start runs on. */
   runsOnThread?: boolean;
+  /** A row the caller may not see is told by an event of the stream. */
+  absenceAsEvent?: boolean;
   /** What the handler is shown and may change. */
   value(request: GuardedRequest): Record<string, unknown>;
   row?(request: GuardedRequest): GuardedRow | undefined;
@@ -45,6 +48,7 @@ function changedBody(request: GuardedRequest, value: Record<string, unknown>): G
 const thread = (request: GuardedRequest): GuardedRow => ({
   kind: "thread",
   id: paramsOf(request).thread_id ?? "",
+  runId: paramsOf(request).run_id,
 });
 const run = (request: GuardedRequest): GuardedRow => ({ kind: "run", id: paramsOf(request).run_id ?? "" });
 const assistant = (request: GuardedRequest): GuardedRow => ({
@@ -102,6 +106,7 @@ const byOperation: Record<string, RouteRule | null> = {
   // Components are the project's, for whoever it lets in; assistants:read is asked where an assistant is named.
   loadUiComponent: askedElsewhere,
   getUiFile: askedElsewhere,
+  joinRunStream: { ...onThread("read"), absenceAsEvent: true },
   joinStatelessRunStream: {
     resource: "threads",
     action: "read",
