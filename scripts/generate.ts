@@ -3,8 +3,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateConfiguration } from "./generate-configuration.ts";
 import { generateErrors } from "./generate-errors.ts";
+import { generateFilterLanguage } from "./generate-filter-language.ts";
 import { generateOpenApi } from "./generate-openapi.ts";
 import { generateSchema } from "./generate-schema.ts";
+import { generateWireTypes } from "./generate-wire-types.ts";
 
 /**
  * Writes every file that follows from the code: `npm run generate`.
@@ -13,9 +15,13 @@ import { generateSchema } from "./generate-schema.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
 
+const documents = await generateOpenApi();
+const whole = documents.find(({ path }) => path === "openapi/treadle.json")!;
 const files = [
   ...(await generateSchema()),
-  ...(await generateOpenApi()),
+  ...documents,
+  generateWireTypes(whole.content),
+  generateFilterLanguage(),
   generateConfiguration(),
   generateErrors(),
 ];

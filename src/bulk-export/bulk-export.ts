@@ -1,7 +1,7 @@
 import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { AppError, errorMessage } from "../platform/errors.ts";
+import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/caller.ts";
 import { createJobWorker, type JobContext, type JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -107,7 +107,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
         const retryable = error instanceof AppError && error.retryable && isWorthRetrying(error);
         if (retryable && job.attempt <= finishRetries) throw error;
         logger.error({ err: error, export_id: exportId }, "bulk export failed");
-        await failExport({ database, clock }, exportId, errorMessage(error));
+        await failExport({ database, clock }, exportId, error);
       }
       wake();
     };

@@ -8,35 +8,42 @@ import { id, name, role, time } from "./wire.ts";
 
 const scope = z.enum(allScopes);
 
-const apiKey = z.object({
-  id,
-  name: z.string(),
-  prefix: z.string().describe("The part of the key that may be shown."),
-  role,
-  scopes: z.array(scope).nullable().describe("What the key is limited to. Null: everything its role allows."),
-  tracing_project: z
-    .string()
-    .nullable()
-    .describe("The name of the one tracing project it may write to; it then opens nothing else."),
-  service: z.boolean().describe("Belongs to the workspace and to no person: no accounts, makes no keys."),
-  user_id: id.nullable().describe("Null for a service key."),
-  created_by: id
-    .nullable()
-    .describe(
-      "The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it.",
-    ),
-  workspace_id: id.nullable().describe("Null: the key opens every workspace of its user."),
-  created_at: time,
-  last_used_at: time.nullable(),
-  expires_at: time.nullable(),
-  managed: z.boolean().describe("Made by the platform for itself, which replaces it when it is revoked."),
-});
+const apiKey = z
+  .object({
+    id,
+    name: z.string(),
+    prefix: z.string().describe("The part of the key that may be shown."),
+    role,
+    scopes: z
+      .array(scope)
+      .nullable()
+      .describe("What the key is limited to. Null: everything its role allows."),
+    tracing_project: z
+      .string()
+      .nullable()
+      .describe("The name of the one tracing project it may write to; it then opens nothing else."),
+    service: z.boolean().describe("Belongs to the workspace and to no person: no accounts, makes no keys."),
+    user_id: id.nullable().describe("Null for a service key."),
+    created_by: id
+      .nullable()
+      .describe(
+        "The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it.",
+      ),
+    workspace_id: id.nullable().describe("Null: the key opens every workspace of its user."),
+    created_at: time,
+    last_used_at: time.nullable(),
+    expires_at: time.nullable(),
+    managed: z.boolean().describe("Made by the platform for itself, which replaces it when it is revoked."),
+  })
+  .meta({ id: "ApiKey" });
 const listQuery = pageQuery.extend({
   include_managed: z.stringbool().default(false).describe("Also the keys the platform made for itself."),
 });
-const createdApiKey = apiKey.extend({
-  key: z.string().describe("Shown this once; only a hash of it is kept."),
-});
+const createdApiKey = apiKey
+  .extend({
+    key: z.string().describe("Shown this once; only a hash of it is kept."),
+  })
+  .meta({ id: "CreatedApiKey" });
 
 const createRequest = z.object({
   name,

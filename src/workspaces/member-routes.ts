@@ -5,14 +5,16 @@ import type { MemberService } from "./member-service.ts";
 import { pageBody, pageOf, pageQuery } from "./page.ts";
 import { id, name, role, time } from "./wire.ts";
 
-const member = z.object({
-  user_id: id,
-  email: z.string(),
-  name: z.string(),
-  role,
-  created_at: time,
-  updated_at: time,
-});
+const member = z
+  .object({
+    user_id: id,
+    email: z.string(),
+    name: z.string(),
+    role,
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: "Member" });
 
 const tag = "Members";
 const params = z.object({ user_id: id });

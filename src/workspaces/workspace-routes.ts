@@ -5,14 +5,16 @@ import { id, name, role, time } from "./wire.ts";
 import type { VisibleWorkspace } from "./workspace.ts";
 import type { WorkspaceService } from "./workspace-service.ts";
 
-const workspace = z.object({
-  id: id.describe("Also the value of X-Tenant-Id."),
-  organization_id: id,
-  name: z.string(),
-  role: role.describe("The caller's role in it."),
-  created_at: time,
-  updated_at: time,
-});
+const workspace = z
+  .object({
+    id: id.describe("Also the value of X-Tenant-Id."),
+    organization_id: id,
+    name: z.string(),
+    role: role.describe("The caller's role in it."),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: "Workspace" });
 
 /** Whoever reads anything at all may know in which workspace. */
 const anyReader = ["read", "runs", "deploy", "export", "accounts"] as const;

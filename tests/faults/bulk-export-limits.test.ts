@@ -93,7 +93,8 @@ test("a run that takes too long is tried again, and in the end is TIMEDOUT", asy
   proxy.blackHole();
   const { id } = await app.newExport(body);
   const ended = await app.waitFor(id);
-  expect(ended).toMatchObject({ status: "FAILED", error: expect.stringContaining("took longer than") });
+  expect(ended).toMatchObject({ status: "FAILED", error_code: "bulk_export.run_timeout" });
+  expect(ended.error).toContain("took longer than");
   const run = await runOf(id);
   expect(run).toMatchObject({ status: "TIMEDOUT", retry_number: 1 });
   expect(Object.keys(run.errors!)).toEqual(["retry_0", "retry_1"]);

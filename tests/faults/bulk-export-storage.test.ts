@@ -150,7 +150,8 @@ describe("credentials", () => {
     await until(async () => (await filesOf(begun.id)) >= 1, "a file");
     await rgw.suspendUser(user.uid);
     const ended = await app.waitFor(begun.id);
-    expect(ended).toMatchObject({ status: "FAILED", error: expect.stringContaining("no permission") });
+    expect(ended).toMatchObject({ status: "FAILED", error_code: "blob.no_permission" });
+    expect(ended.error).toContain("no permission");
     expect((await runsOf(begun.id))[0]).toMatchObject({ status: "FAILED", retry_number: 0 });
   });
 });

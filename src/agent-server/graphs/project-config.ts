@@ -132,7 +132,7 @@ export type ProjectConfig = {
 };
 
 export function parseProjectConfig(source: string, path: string): ProjectConfig {
-  const parsed = projectConfigSchema.safeParse(parseJson(source, path));
+  const parsed = projectConfigSchema.safeParse(parseJson(source, path), { error: otherWords });
   if (!parsed.success) throw invalidConfig(path, parsed.error.issues.map(describeIssue));
   const file = parsed.data;
   const directory = dirname(resolve(path));
@@ -189,12 +189,17 @@ function parseJson(source: string, path: string): unknown {
   }
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
-  const place = issue.path.length === 0 ? "The file" : issue.path.map(String).join(".");
-  if (issue.code === "invalid_type" && issue.input === undefined && !issue.message.startsWith("must")) {
-    return `${place} is missing`;
-  }
-  return `${place} ${issue.message.startsWith("must") ? issue.message : `is not right: ${issue.message}`}`;
+const english = z.locales.en().localeError;
+
+/** Asked where a schema has no words of its own. */
+const otherWords: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === "invalid_type" && issue.input === undefined) return "is missing";
+  const told = english(issue);
+  return `is not right: ${typeof told === "string" ? told : (told?.message ?? "Invalid input")}`;
+};
+
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  return `${path.length === 0 ? "The file" : path.map(String).join(".")} ${message}`;
 }
 
 function invalidConfig(path: string, problems: string[], cause?: unknown): AppError {

@@ -241,8 +241,9 @@ export function completeRequest(
 ): Omit<NewProvider, "id" | "organization_id" | "workspace_id" | "client_secret_sealed" | "created_at"> {
   const template = request.template ? findTemplate(request.template) : undefined;
   if (request.template && !template) {
-    throw missing(
+    throw refusedField(
       "template",
+      "value_error",
       "There is no template with this id; GET /v2/auth/provider-templates lists them",
     );
   }
@@ -276,8 +277,9 @@ export function completeRequest(
   };
 }
 
-function missing(field: string, message = "Field required"): AppError {
-  const type = message === "Field required" ? "missing" : "value_error";
+const missing = (field: string) => refusedField(field, "missing", "Field required");
+
+function refusedField(field: string, type: "missing" | "value_error", message: string): AppError {
   return new AppError({
     code: "request.invalid",
     kind: "unprocessable",

@@ -107,22 +107,24 @@ export type CreateDestination = z.output<typeof createDestinationBody>;
 
 export const rotateCredentialsBody = z.object({ credentials: destinationCredentials });
 
-export const destinationBody = z.object({
-  id: z.guid(),
-  tenant_id: z.guid(),
-  destination_type: z.string(),
-  display_name: z.string(),
-  config: z.object({
-    bucket_name: z.string().nullable(),
-    prefix: z.string(),
-    region: z.string().nullable(),
-    endpoint_url: z.string().nullable(),
-    include_bucket_in_prefix: z.boolean(),
-    s3_additional_kwargs: z.record(z.string(), z.union([z.string(), z.boolean()])).nullable(),
-    config_kwargs_s3: clientOptions.nullable(),
-    request_checksum_calculation: z.enum(checksumModes).nullable(),
-  }),
-  credentials_keys: z.array(z.string()).describe("Which credentials are kept; never their values."),
-  created_at: time,
-  updated_at: time,
-});
+export const destinationBody = z
+  .object({
+    id: z.guid(),
+    tenant_id: z.guid(),
+    destination_type: z.string(),
+    display_name: z.string(),
+    config: z.object({
+      bucket_name: z.string().nullable(),
+      prefix: z.string(),
+      region: z.string().nullable(),
+      endpoint_url: z.string().nullable(),
+      include_bucket_in_prefix: z.boolean(),
+      s3_additional_kwargs: z.record(z.string(), z.union([z.string(), z.boolean()])).nullable(),
+      config_kwargs_s3: clientOptions.nullable(),
+      request_checksum_calculation: z.enum(checksumModes).nullable(),
+    }),
+    credentials_keys: z.array(z.string()).describe("Which credentials are kept; never their values."),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: "BulkExportDestination" });

@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
-import type { ExportStatus } from "./export.ts";
+import { AppError, errorMessage } from "../../platform/errors.ts";
+import type { ExportFailure, ExportStatus } from "./export.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
 import { endUnfinishedRuns } from "./run-store.ts";
@@ -11,15 +12,15 @@ export async function endExport(
   input: {
     exportId: string;
     status: Extract<ExportStatus, "FAILED" | "TIMEDOUT">;
-    error: string;
+    failure: ExportFailure;
     now: Date;
     /** The job that asks: it ends by itself. */
     exceptJob?: string;
   },
 ): Promise<boolean> {
   await lockExport(tx, input.exportId);
-  const { exportId: id, status: to, error, now } = input;
-  if (!(await moveExport(tx, { id, from: ["RUNNING", "CREATED"], to, now, error }))) return false;
+  const { exportId: id, status: to, failure, now } = input;
+  if (!(await moveExport(tx, { id, from: ["RUNNING", "CREATED"], to, now, failure }))) return false;
   const runStatus = input.status === "TIMEDOUT" ? "TIMEDOUT" : "CANCELLED";
   const jobs = await endUnfinishedRuns(tx, { exportId: id, status: runStatus, now });
   await cancelJobs(
@@ -32,9 +33,15 @@ export async function endExport(
 export function failExport(
   options: { database: Database; clock: Clock },
   exportId: string,
-  error: string,
+  error: unknown,
 ): Promise<boolean> {
+  const failure = { code: failureCode(error), message: errorMessage(error) };
   return options.database.transaction((tx) =>
-    endExport(tx, { exportId, status: "FAILED", error, now: options.clock.now() }),
+    endExport(tx, { exportId, status: "FAILED", failure, now: options.clock.now() }),
   );
+}
+
+/** For whoever decides what to do about it; what is no error of ours is a defect. */
+export function failureCode(error: unknown): string {
+  return error instanceof AppError ? error.code : "bulk_export.defect";
 }

@@ -109,6 +109,7 @@ function toWire({ row, progress }: ExportView): z.input<typeof exportBody> {
     status: row.status,
     source_bulk_export_id: row.source_bulk_export_id,
     error: row.error,
+    error_code: row.error_code,
     skipped_session_ids: row.skipped_session_ids,
     progress: {
       runs_total: progress?.runs_total ?? 0,

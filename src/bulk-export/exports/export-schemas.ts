@@ -88,90 +88,102 @@ export type CreateExport = z.output<typeof createExportBody>;
 export const previewExportBody = z.object(selection).superRefine(checkSelection);
 export type PreviewExport = z.output<typeof previewExportBody>;
 
-export const previewBody = z.object({
-  rows: z
-    .int()
-    .min(0)
-    .describe("Runs the export would hold now; for a schedule those from start_time to now."),
-  estimate: z.boolean().describe("Counting would have taken too long: rows is the database's guess."),
-  projects: z.int().min(0).describe("Projects the runs are in."),
-});
+export const previewBody = z
+  .object({
+    rows: z
+      .int()
+      .min(0)
+      .describe("Runs the export would hold now; for a schedule those from start_time to now."),
+    estimate: z.boolean().describe("Counting would have taken too long: rows is the database's guess."),
+    projects: z.int().min(0).describe("Projects the runs are in."),
+  })
+  .meta({ id: "BulkExportPreview" });
 
 export const cancelExportBody = z.object({
   status: oneOf(["CANCELLED"]).default("CANCELLED").describe("Only CANCELLED, in any case."),
 });
 
-const progress = z.object({
-  runs_total: z.int(),
-  runs_finished: z.int(),
-  rows_written: z.int(),
-  files_written: z.int(),
-  bytes_written: z.int(),
-  percentage: z.number().min(0).max(100),
-});
+const progress = z
+  .object({
+    runs_total: z.int(),
+    runs_finished: z.int(),
+    rows_written: z.int(),
+    files_written: z.int(),
+    bytes_written: z.int(),
+    percentage: z.number().min(0).max(100),
+  })
+  .meta({ id: "BulkExportProgress" });
 
-export const exportBody = z.object({
-  id: z.guid(),
-  tenant_id: z.guid(),
-  bulk_export_destination_id: z.guid(),
-  session_id: z.guid().nullable(),
-  all_experiments: z.boolean(),
-  start_time: wireTime,
-  end_time: wireTime.nullable(),
-  interval_hours: z.int().nullable(),
-  filter: z.string().nullable(),
-  trace_filter: z.string().nullable(),
-  export_fields: z.array(z.string()).nullable(),
-  format: z.string(),
-  format_version: z.string(),
-  compression: z.string(),
-  status: z.enum(exportStatuses),
-  source_bulk_export_id: z.guid().nullable().describe("The schedule that spawned it."),
-  error: z.string().nullable().describe("Why it did not complete."),
-  skipped_session_ids: z
-    .array(z.guid())
-    .describe("Experiments above the limit of one export: export each with its session_id."),
-  progress,
-  created_at: wireTime,
-  updated_at: wireTime,
-  finished_at: wireTime.nullable(),
-});
+export const exportBody = z
+  .object({
+    id: z.guid(),
+    tenant_id: z.guid(),
+    bulk_export_destination_id: z.guid(),
+    session_id: z.guid().nullable(),
+    all_experiments: z.boolean(),
+    start_time: wireTime,
+    end_time: wireTime.nullable(),
+    interval_hours: z.int().nullable(),
+    filter: z.string().nullable(),
+    trace_filter: z.string().nullable(),
+    export_fields: z.array(z.string()).nullable(),
+    format: z.string(),
+    format_version: z.string(),
+    compression: z.string(),
+    status: z.enum(exportStatuses),
+    source_bulk_export_id: z.guid().nullable().describe("The schedule that spawned it."),
+    error: z.string().nullable().describe("Why it did not complete."),
+    error_code: z
+      .string()
+      .nullable()
+      .describe("The same for programs, for example `blob.no_bucket`. Null where it is not known."),
+    skipped_session_ids: z
+      .array(z.guid())
+      .describe("Experiments above the limit of one export: export each with its session_id."),
+    progress,
+    created_at: wireTime,
+    updated_at: wireTime,
+    finished_at: wireTime.nullable(),
+  })
+  .meta({ id: "BulkExport" });
 
-export const exportRunBody = z.object({
-  id: z.guid(),
-  bulk_export_id: z.guid(),
-  session_id: z.guid().nullable(),
-  status: z.enum(exportStatuses),
-  retry_number: z.int(),
-  errors: z
-    .record(z.string(), z.string())
-    .nullable()
-    .describe("retry_0, retry_1, …: what stopped each attempt."),
-  start_time: wireTime,
-  end_time: wireTime,
-  percentage: z.number().min(0).max(100),
-  metadata: z.object({
-    prefix: z.string(),
+export const exportRunBody = z
+  .object({
+    id: z.guid(),
+    bulk_export_id: z.guid(),
+    session_id: z.guid().nullable(),
+    status: z.enum(exportStatuses),
+    retry_number: z.int(),
+    errors: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe("retry_0, retry_1, …: what stopped each attempt."),
     start_time: wireTime,
     end_time: wireTime,
-    execution_backend: z.string().nullable(),
-    result: z
-      .object({
-        rows_written: z.int(),
-        bytes_written: z.int(),
-        exported_files: z.array(z.string()).describe("`<bucket>/<key>`, without a scheme."),
-        export_path: z.string(),
-        latest_cursor: z.string().nullable(),
-        pending_upload: z
-          .object({ target_cursor: z.string(), file_path: z.string(), rows_count: z.int() })
-          .nullable(),
-      })
-      .nullable(),
-  }),
-  created_at: wireTime,
-  updated_at: wireTime,
-  finished_at: wireTime.nullable(),
-});
+    percentage: z.number().min(0).max(100),
+    metadata: z.object({
+      prefix: z.string(),
+      start_time: wireTime,
+      end_time: wireTime,
+      execution_backend: z.string().nullable(),
+      result: z
+        .object({
+          rows_written: z.int(),
+          bytes_written: z.int(),
+          exported_files: z.array(z.string()).describe("`<bucket>/<key>`, without a scheme."),
+          export_path: z.string(),
+          latest_cursor: z.string().nullable(),
+          pending_upload: z
+            .object({ target_cursor: z.string(), file_path: z.string(), rows_count: z.int() })
+            .nullable(),
+        })
+        .nullable(),
+    }),
+    created_at: wireTime,
+    updated_at: wireTime,
+    finished_at: wireTime.nullable(),
+  })
+  .meta({ id: "BulkExportRun" });
 
 export const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).optional(),

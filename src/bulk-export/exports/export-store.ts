@@ -1,14 +1,14 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { exactTimeSql } from "../exact-time.ts";
-import type { BulkExport, ExportStatus } from "./export.ts";
+import type { BulkExport, ExportFailure, ExportStatus } from "./export.ts";
 
 const times = (alias: string, names: string[]) =>
   names.map((name) => `${exactTimeSql(`${alias}.${name}`)} as ${name}`).join(", ");
 
 const columns = raw.raw(`e.id, e.workspace_id, e.bulk_export_destination_id, e.session_id, e.all_experiments,
   e.interval_hours, e.filter, e.trace_filter, e.export_fields, e.format, e.format_version, e.compression, e.status,
-  e.source_bulk_export_id, e.error, e.skipped_session_ids, ${times("e", [
+  e.source_bulk_export_id, e.error, e.error_code, e.skipped_session_ids, ${times("e", [
     "start_time",
     "end_time",
     "planned_at",
@@ -116,12 +116,13 @@ export async function readProgress(sql: Sql, ids: readonly string[]): Promise<Ma
 /** Moves an export only from where it may come. */
 export async function moveExport(
   sql: Sql,
-  input: { id: string; from: readonly ExportStatus[]; to: ExportStatus; now: Date; error?: string | null },
+  input: { id: string; from: readonly ExportStatus[]; to: ExportStatus; now: Date; failure?: ExportFailure },
 ): Promise<boolean> {
   const finished = input.to !== "RUNNING";
   const { rows } = await raw`
     update bulk_exports set status = ${input.to}, updated_at = ${input.now},
-      error = coalesce(${input.error ?? null}, error),
+      error = coalesce(${input.failure?.message ?? null}, error),
+      error_code = coalesce(${input.failure?.code ?? null}, error_code),
       started_at = case when ${!finished} then ${input.now}::timestamptz else started_at end,
       finished_at = case when ${finished} then ${input.now}::timestamptz end
     where id = ${input.id} and status = any(${[...input.from]}::text[])

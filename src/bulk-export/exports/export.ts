@@ -37,6 +37,7 @@ export type BulkExport = {
   status: ExportStatus;
   source_bulk_export_id: string | null;
   error: string | null;
+  error_code: string | null;
   skipped_session_ids: string[];
   planned_at: string | null;
   started_at: string | null;
@@ -44,6 +45,9 @@ export type BulkExport = {
   created_at: string;
   updated_at: string;
 };
+
+/** Why it did not complete: for programs and for people. */
+export type ExportFailure = { code: string; message: string };
 
 /** Without anything in it a filter is none. */
 export function givenFilter(text: string | null | undefined): string | null {

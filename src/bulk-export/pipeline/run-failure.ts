@@ -5,7 +5,7 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { ExportLimits } from "../export-limits.ts";
 import type { ExportRun } from "../exports/export.ts";
-import { endExport } from "../exports/export-ending.ts";
+import { endExport, failureCode } from "../exports/export-ending.ts";
 import { enqueueRun } from "../exports/export-jobs.ts";
 import { lockExport } from "../exports/export-store.ts";
 import { changeRun } from "../exports/run-store.ts";
@@ -49,7 +49,7 @@ export async function recordFailure(input: RunFailureInput): Promise<ExportRun |
       await endExport(tx, {
         exportId: run.bulk_export_id,
         status: "FAILED",
-        error: reason,
+        failure: { code: failureCode(error), message: reason },
         now,
         exceptJob: job.job.id,
       });

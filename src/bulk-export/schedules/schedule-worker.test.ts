@@ -197,6 +197,7 @@ test("72 hours after its start an export is TIMEDOUT, with its runs", async () =
   expect(await app.getExport(id)).toMatchObject({
     status: "TIMEDOUT",
     error: expect.stringContaining("72 hours"),
+    error_code: "bulk_export.timeout",
   });
   const { body } = await app.call("GET", `/api/v1/bulk-exports/${id}/runs`);
   expect(body).toMatchObject([{ status: "TIMEDOUT" }]);

@@ -57,8 +57,9 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
     const startedBefore = new Date(now.getTime() - limits.exportTimeoutMs);
     const hours = Math.round(limits.exportTimeoutMs / 3_600_000);
     for (const exportId of await listOverdue(database.sql, startedBefore)) {
-      const error = `The export was not finished within ${hours} hours.`;
-      await database.transaction((tx) => endExport(tx, { exportId, status: "TIMEDOUT", error, now }));
+      const message = `The export was not finished within ${hours} hours.`;
+      const failure = { code: "bulk_export.timeout", message };
+      await database.transaction((tx) => endExport(tx, { exportId, status: "TIMEDOUT", failure, now }));
       logger.warn({ export_id: exportId }, "bulk export timed out");
     }
   }

@@ -1,13 +1,28 @@
 import { z } from "zod";
+import type * as wire from "../../../openapi/wire.d.ts";
+
+/** Names that the answer has, each with a schema that takes whatever the server may put there. */
+type Fitting<Answer, Shape extends Record<string, z.ZodType>> = {
+  [Name in keyof Shape]: Name extends keyof Answer
+    ? Answer[Name] extends z.input<Shape[Name]>
+      ? Shape[Name]
+      : never
+    : never;
+};
 
 /**
  * What the commands read of the server's answers, and nothing else: a newer server may say more, and `--json` passes
- * that on.
+ * that on. A field that the contract does not know, or knows with another type, does not compile.
  */
+function reading<Answer>() {
+  return <Shape extends Record<string, z.ZodType>>(shape: Shape & Fitting<Answer, Shape>) =>
+    z.looseObject(shape as Shape);
+}
+
 const text = z.string();
 const nullable = z.string().nullish();
 
-export const deployment = z.looseObject({
+export const deployment = reading<wire.Deployment>()({
   id: text,
   name: text,
   slug: text,
@@ -25,7 +40,7 @@ export const deployment = z.looseObject({
 });
 export type Deployment = z.output<typeof deployment>;
 
-export const timelineEvent = z.looseObject({
+export const timelineEvent = reading<wire.RevisionEvent>()({
   id: z.number(),
   kind: text,
   status: nullable,
@@ -34,7 +49,7 @@ export const timelineEvent = z.looseObject({
 });
 export type TimelineEvent = z.output<typeof timelineEvent>;
 
-export const revision = z.looseObject({
+export const revision = reading<wire.Revision>()({
   id: text,
   number: z.number(),
   status: text,
@@ -49,7 +64,7 @@ export const revision = z.looseObject({
 });
 export type Revision = z.output<typeof revision>;
 
-export const logLine = z.looseObject({
+export const logLine = reading<wire.LogLine>()({
   id: z.union([text, z.number()]).transform(String),
   timestamp: text,
   level: text,
@@ -57,16 +72,19 @@ export const logLine = z.looseObject({
 });
 export type LogLine = z.output<typeof logLine>;
 
-export const logPage = z.looseObject({ logs: z.array(logLine), next_offset: nullable });
+export const logPage = reading<wire.Answers["list_deployment_logs"]>()({
+  logs: z.array(logLine),
+  next_offset: nullable,
+});
 export const upload = z.looseObject({ upload_url: text, object_path: text });
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.looseObject({ resources: z.array(item), offset: z.number() });
 
-export const serverInfo = z.looseObject({ version: text });
-export const workspace = z.looseObject({ id: text, name: text, role: text });
+export const serverInfo = reading<wire.ServerInfo>()({ version: text });
+export const workspace = reading<wire.Workspace>()({ id: text, name: text, role: text });
 export type Workspace = z.output<typeof workspace>;
 
-export const apiKey = z.looseObject({
+export const apiKey = reading<wire.ApiKey>()({
   id: text,
   name: text,
   prefix: text,
@@ -80,9 +98,9 @@ export const apiKey = z.looseObject({
 });
 export const createdApiKey = apiKey.extend({ key: text });
 
-export const project = z.looseObject({ id: text, name: text });
+export const project = reading<wire.TraceProject>()({ id: text, name: text });
 
-export const destination = z.looseObject({
+export const destination = reading<wire.BulkExportDestination>()({
   id: text,
   display_name: text,
   config: z.looseObject({ bucket_name: nullable, prefix: text, endpoint_url: nullable, region: nullable }),
@@ -91,7 +109,7 @@ export const destination = z.looseObject({
 });
 export type Destination = z.output<typeof destination>;
 
-export const bulkExport = z.looseObject({
+export const bulkExport = reading<wire.BulkExport>()({
   id: text,
   bulk_export_destination_id: text,
   session_id: nullable,
@@ -115,7 +133,7 @@ export const bulkExport = z.looseObject({
 });
 export type BulkExport = z.output<typeof bulkExport>;
 
-export const exportRun = z.looseObject({
+export const exportRun = reading<wire.BulkExportRun>()({
   status: text,
   start_time: text,
   end_time: text,
@@ -124,17 +142,17 @@ export const exportRun = z.looseObject({
   }),
 });
 
-export const provider = z.looseObject({ provider_id: text, name: text });
+export const provider = reading<wire.OAuthProvider>()({ provider_id: text, name: text });
 
-export const authorization = z.looseObject({
+export const authorization = reading<wire.AuthAuthenticateResponse>()({
   status: text,
   url: z.string().optional(),
   auth_id: z.string().optional(),
   token_id: z.string().optional(),
 });
-export const waited = z.looseObject({ status: text, detail: z.string().optional() });
+export const waited = reading<wire.AuthWaitResponse>()({ status: text, detail: z.string().optional() });
 
-export const connection = z.looseObject({
+export const connection = reading<wire.OAuthTokenSummary>()({
   id: text,
   provider_id: text,
   provider_account_label: nullable,
@@ -148,9 +166,9 @@ export const connection = z.looseObject({
 });
 export type AccountConnection = z.output<typeof connection>;
 
-export const assistant = z.looseObject({ assistant_id: text, graph_id: text, name: text });
-export const thread = z.looseObject({ thread_id: text });
-export const run = z.looseObject({
+export const assistant = reading<wire.Assistant>()({ assistant_id: text, graph_id: text, name: text });
+export const thread = reading<wire.Thread>()({ thread_id: text });
+export const run = reading<wire.Run>()({
   run_id: text,
   thread_id: text,
   assistant_id: text,

@@ -10,15 +10,19 @@ const tag = "Integrations (v1)";
 const params = z.object({ integration_id: id });
 const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 
-const installation = z.object({ id, installation_id: z.number().int(), name: z.string() });
-const repository = z.object({
-  host_integration_id: id,
-  id: z.number(),
-  name: z.string(),
-  owner: z.string(),
-  url: z.string(),
-  default_branch: z.string(),
-});
+const installation = z
+  .object({ id, installation_id: z.number().int(), name: z.string() })
+  .meta({ id: "GitInstallation" });
+const repository = z
+  .object({
+    host_integration_id: id,
+    id: z.number(),
+    name: z.string(),
+    owner: z.string(),
+    url: z.string(),
+    default_branch: z.string(),
+  })
+  .meta({ id: "GitRepository" });
 const created = installation.extend({
   host: z.string(),
   created_at: time,

@@ -33,14 +33,16 @@ const offset = z
   .transform(Number)
   .nullish();
 
-const line = z.object({
-  id: z.string(),
-  timestamp: z.string(),
-  level: z.string(),
-  message: z.string(),
-  revision_id: id,
-  run_id: z.string().nullable(),
-});
+const line = z
+  .object({
+    id: z.string(),
+    timestamp: z.string(),
+    level: z.string(),
+    message: z.string(),
+    revision_id: id,
+    run_id: z.string().nullable(),
+  })
+  .meta({ id: "LogLine" });
 const logsAnswer = z.object({ logs: z.array(line), next_offset: z.string().nullable() });
 const itemsAnswer = z.object({ items: z.array(line), next_cursor: z.string().nullable() });
 

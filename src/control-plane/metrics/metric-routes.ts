@@ -13,31 +13,35 @@ const hourMs = 3_600_000;
 const maxPoints = 2_000;
 const amount = z.number().nullable();
 
-const point = z.object({
-  at: time,
-  cpu: amount.describe("Processors in use."),
-  memory_bytes: amount,
-  requests: z.number().int(),
-  errors: z.number().int().describe("Answers of 500 and above."),
-  mean_ms: amount.describe("Mean time of the answers."),
-});
+const point = z
+  .object({
+    at: time,
+    cpu: amount.describe("Processors in use."),
+    memory_bytes: amount,
+    requests: z.number().int(),
+    errors: z.number().int().describe("Answers of 500 and above."),
+    mean_ms: amount.describe("Mean time of the answers."),
+  })
+  .meta({ id: "DeploymentMetricPoint" });
 
-const answer = z.object({
-  step_seconds: z.number(),
-  restarts: z.number().int().describe("Starts that followed a death, in this time."),
-  instances: z.array(
-    z.object({
-      id,
-      revision_id: id,
-      state: z.enum(instanceStates),
-      attempt: z.number().int(),
-      in_flight: z.number().int().describe("Requests under way through this process."),
-      started_at: time,
-      ready_at: time.nullable(),
-    }),
-  ),
-  points: z.array(point).describe("Oldest first; steps in which nothing was seen are left out."),
-});
+const answer = z
+  .object({
+    step_seconds: z.number(),
+    restarts: z.number().int().describe("Starts that followed a death, in this time."),
+    instances: z.array(
+      z.object({
+        id,
+        revision_id: id,
+        state: z.enum(instanceStates),
+        attempt: z.number().int(),
+        in_flight: z.number().int().describe("Requests under way through this process."),
+        started_at: time,
+        ready_at: time.nullable(),
+      }),
+    ),
+    points: z.array(point).describe("Oldest first; steps in which nothing was seen are left out."),
+  })
+  .meta({ id: "DeploymentMetrics" });
 
 export type MetricRoutesOptions = {
   database: Database;

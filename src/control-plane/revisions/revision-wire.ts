@@ -5,37 +5,41 @@ import { id, time } from "../wire.ts";
 import { type RevisionEvent, revisionConditions, revisionStatuses, sources } from "./revision.ts";
 import type { RevisionView } from "./revision-service.ts";
 
-export const revisionEvent = z.object({
-  id: z.number().int(),
-  kind: z.string(),
-  status: z.enum(revisionStatuses).nullable(),
-  message: z.string(),
-  created_at: time,
-});
+export const revisionEvent = z
+  .object({
+    id: z.number().int(),
+    kind: z.string(),
+    status: z.enum(revisionStatuses).nullable(),
+    message: z.string(),
+    created_at: time,
+  })
+  .meta({ id: "RevisionEvent" });
 
-export const revision = z.object({
-  id,
-  deployment_id: id,
-  number: z.number().int(),
-  status: z.enum(revisionStatuses),
-  status_message: z.string().nullable(),
-  condition: z
-    .enum(revisionConditions)
-    .nullable()
-    .describe("What is wrong with the server of a revision that serves; null when nothing is."),
-  progress: z.number().int().min(0).max(100),
-  source: z.enum(sources),
-  source_revision_config: sourceRevisionConfig,
-  image: z
-    .object({ reference: z.string(), digest: z.string() })
-    .nullable()
-    .describe("The image its servers run in, by name and by content; null outside of containers."),
-  redeploy_of: id.nullable(),
-  ...exitFields,
-  events: z.array(revisionEvent).describe("What happened to it, oldest first."),
-  created_at: time,
-  updated_at: time,
-});
+export const revision = z
+  .object({
+    id,
+    deployment_id: id,
+    number: z.number().int(),
+    status: z.enum(revisionStatuses),
+    status_message: z.string().nullable(),
+    condition: z
+      .enum(revisionConditions)
+      .nullable()
+      .describe("What is wrong with the server of a revision that serves; null when nothing is."),
+    progress: z.number().int().min(0).max(100),
+    source: z.enum(sources),
+    source_revision_config: sourceRevisionConfig,
+    image: z
+      .object({ reference: z.string(), digest: z.string() })
+      .nullable()
+      .describe("The image its servers run in, by name and by content; null outside of containers."),
+    redeploy_of: id.nullable(),
+    ...exitFields,
+    events: z.array(revisionEvent).describe("What happened to it, oldest first."),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: "Revision" });
 
 export function toRevisionWire({ revision: row, events, exits }: RevisionView): z.input<typeof revision> {
   return {

@@ -12,24 +12,26 @@ const tag = "Feedback";
 const id = z.guid();
 const any = z.unknown().optional();
 
-const feedback = z.object({
-  id,
-  created_at: z.string(),
-  modified_at: z.string(),
-  key: z.string(),
-  score: z.number().nullable(),
-  value: any,
-  comment: z.string().nullable(),
-  correction: any,
-  run_id: id.nullable(),
-  trace_id: id.nullable(),
-  session_id: id.nullable(),
-  feedback_source: any,
-  feedback_config: any,
-  comparative_experiment_id: id.nullable(),
-  feedback_group_id: id.nullable(),
-  extra: any,
-});
+const feedback = z
+  .object({
+    id,
+    created_at: z.string(),
+    modified_at: z.string(),
+    key: z.string(),
+    score: z.number().nullable(),
+    value: any,
+    comment: z.string().nullable(),
+    correction: any,
+    run_id: id.nullable(),
+    trace_id: id.nullable(),
+    session_id: id.nullable(),
+    feedback_source: any,
+    feedback_config: any,
+    comparative_experiment_id: id.nullable(),
+    feedback_group_id: id.nullable(),
+    extra: any,
+  })
+  .meta({ id: "Feedback" });
 
 const params = z.object({ feedback_id: id });
 const one = { description: "The feedback", schema: feedback };

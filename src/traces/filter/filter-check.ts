@@ -4,6 +4,7 @@ import {
   type FieldType,
   type Filter,
   type FilterValue,
+  fieldNames,
   fieldOf,
   fields,
   isSearchable,
@@ -13,6 +14,7 @@ import {
 import { FilterFault } from "./filter-error.ts";
 import type { SyntaxName, SyntaxNode, SyntaxValue } from "./filter-parser.ts";
 import {
+  badValue,
   readBoolean,
   readDuration,
   readJson,
@@ -44,13 +46,14 @@ export function checkSyntax(node: SyntaxNode): Filter {
 function checkSearch(name: SyntaxName | null, value: SyntaxValue): Filter {
   const field = name === null ? null : knownField(name);
   if (name !== null && field !== null && !isSearchable(fieldOf(field).type)) {
-    throw new FilterFault(name.offset, `search cannot look through ${field}.`, "a field that holds text");
+    const problem = `search cannot look through ${field}.`;
+    throw new FilterFault(name.offset, "operator_does_not_apply", problem, "a field that holds text");
   }
   const tokens = readText(value)
     .split(/\s+/)
     .filter((token) => token !== "");
   if (tokens.length === 0)
-    throw new FilterFault(value.offset, "There is nothing to search for.", "some text");
+    throw new FilterFault(value.offset, "value_not_valid", "There is nothing to search for.", "some text");
   return { kind: "search", field, tokens };
 }
 
@@ -58,25 +61,25 @@ function checkComparison(op: CompareOperator, node: SyntaxNode & { kind: "compar
   const field = knownField(node.field);
   const { type } = fieldOf(field);
   if (!operatorsOf[type].includes(op)) {
-    const allowed = operatorsOf[type].join(", ");
-    throw new FilterFault(node.offset, `${op} does not apply to ${field}.`, `one of ${allowed}`);
+    const word = { found: op, choices: operatorsOf[type] };
+    throw new FilterFault(node.offset, "operator_does_not_apply", `${op} does not apply to ${field}.`, word);
   }
   return { kind: "compare", op, field, value: checkValue(op, field, type, node.value) };
 }
 
 function knownField(name: SyntaxName): FieldName {
   if (Object.hasOwn(fields, name.text)) return name.text as FieldName;
-  const known = Object.keys(fields).join(", ");
   const shown = name.text.length > 60 ? `${name.text.slice(0, 60)}…` : name.text;
-  throw new FilterFault(name.offset, `There is no field ${JSON.stringify(shown)}.`, `one of ${known}`);
+  const word = { found: shown, choices: fieldNames };
+  throw new FilterFault(name.offset, "unknown_field", `There is no field ${JSON.stringify(shown)}.`, word);
 }
 
 function checkValue(op: CompareOperator, field: FieldName, type: FieldType, value: SyntaxValue): FilterValue {
   if (op === "in") {
-    if (value.kind !== "list") throw new FilterFault(value.offset, "in needs a list.", "[value, value]");
+    if (value.kind !== "list") throw badValue(value, "in needs a list.", "[value, value]");
     return value.items.map((item) => readOf(type)(item));
   }
-  if (value.kind === "list") throw new FilterFault(value.offset, `${op} takes one value, not a list.`);
+  if (value.kind === "list") throw badValue(value, `${op} takes one value, not a list.`);
   if (value.kind === "null") return checkNull(op, field, type, value);
   if (op === "like" || op === "nlike") return readPattern(value);
   if (type === "json") return checkJson(op, field, value);
@@ -88,14 +91,14 @@ function checkNull(op: CompareOperator, field: FieldName, type: FieldType, value
   const hasNull = type !== "pair_text" || fieldOf(field).pair?.family === "feedback";
   const isKey = fieldOf(field).pair?.part === "key";
   if ((op === "eq" || op === "neq") && hasNull && !isKey) return null;
-  throw new FilterFault(value.offset, `${op}(${field}, …) cannot be compared with null.`);
+  throw badValue(value, `${op}(${field}, …) cannot be compared with null.`);
 }
 
 function checkJson(op: CompareOperator, field: FieldName, value: SyntaxValue): string {
   if (op === "has") return readJson(value);
   if (op === "exists") return readText(value);
-  throw new FilterFault(
-    value.offset,
+  throw badValue(
+    value,
     `${op}(${field}, …) only tests for null.`,
     `null, or has(${field}, '{"key": "value"}')`,
   );

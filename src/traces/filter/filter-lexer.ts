@@ -36,10 +36,10 @@ export class FilterLexer {
     const digits = this.#take(number);
     if (digits === "") {
       const shown = JSON.stringify(String.fromCodePoint(this.#text.codePointAt(offset)!));
-      throw new FilterFault(offset, `The character ${shown} has no meaning here.`);
+      throw new FilterFault(offset, "unexpected_text", `The character ${shown} has no meaning here.`);
     }
     const value = Number(digits);
-    if (!Number.isFinite(value)) throw new FilterFault(offset, "The number is too large.");
+    if (!Number.isFinite(value)) throw new FilterFault(offset, "too_large", "The number is too large.");
     return { kind: "number", offset, text: digits, value };
   }
 
@@ -58,14 +58,14 @@ export class FilterLexer {
       value += this.#take(plain[quote]);
       const character = this.#text[this.#offset];
       if (character === undefined) {
-        throw new FilterFault(offset, "The quoted text has no end.", `a closing ${quote}`);
+        throw new FilterFault(offset, "ends_too_early", "The quoted text has no end.", `a closing ${quote}`);
       }
       this.#offset += 1;
       if (character === quote) break;
       value += this.#escape();
     }
     const nul = value.indexOf("\0");
-    if (nul !== -1) throw new FilterFault(offset, "Text must not hold a NUL character.");
+    if (nul !== -1) throw new FilterFault(offset, "value_not_valid", "Text must not hold a NUL character.");
     return { kind: "string", offset, text: this.#text.slice(offset, this.#offset), value };
   }
 
@@ -80,6 +80,7 @@ export class FilterLexer {
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
       throw new FilterFault(
         this.#offset - 2,
+        "value_not_valid",
         "The escape is incomplete.",
         "four hexadecimal digits after \\u",
       );

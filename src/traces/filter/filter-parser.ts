@@ -28,7 +28,7 @@ const aliases = new Map([
   ["not_like", "nlike"],
 ]);
 const operators = new Set<string>(compareOperators);
-const operatorNames = `one of and, or, not, search, ${compareOperators.join(", ")}`;
+export const operatorNames = ["and", "or", "not", "search", ...compareOperators] as const;
 
 const constants = new Map<string, boolean | null>([
   ["true", true],
@@ -42,7 +42,7 @@ const constants = new Map<string, boolean | null>([
 
 export function parseSyntax(text: string): SyntaxNode {
   if (text.length > maxLength) {
-    throw new FilterFault(maxLength, `The filter is longer than ${maxLength} characters.`);
+    throw new FilterFault(maxLength, "too_large", `The filter is longer than ${maxLength} characters.`);
   }
   return new FilterParser(text).parse();
 }
@@ -67,11 +67,12 @@ class FilterParser {
     const { offset, text, kind } = this.#token;
     if (kind !== "word") throw this.#unexpected("an operator such as eq(field, value)");
     if (depth > maxDepth)
-      throw new FilterFault(offset, `The filter is nested deeper than ${maxDepth} levels.`);
+      throw new FilterFault(offset, "too_large", `The filter is nested deeper than ${maxDepth} levels.`);
     const op = aliases.get(text) ?? text;
     const isGroup = op === "and" || op === "or";
     if (!isGroup && op !== "not" && op !== "search" && !operators.has(op)) {
-      throw new FilterFault(offset, `There is no operator ${text}.`, operatorNames);
+      const word = { found: text, choices: operatorNames };
+      throw new FilterFault(offset, "unknown_operator", `There is no operator ${text}.`, word);
     }
     this.#advance();
     this.#expect("(", '"("');
@@ -138,6 +139,7 @@ class FilterParser {
     const advice = "Use in(field, [...]) for many values of one field, or ask in several queries.";
     throw new FilterFault(
       offset,
+      "too_large",
       `The filter has more than ${maxComparisons} comparisons and searched words. ${advice}`,
     );
   }
@@ -193,7 +195,8 @@ class FilterParser {
   #unexpected(expected: string): FilterFault {
     const { kind, offset, text } = this.#token;
     const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-    const found = kind === "end" ? "The filter ends too early." : `Unexpected ${shown}.`;
-    return new FilterFault(offset, found, expected);
+    return kind === "end"
+      ? new FilterFault(offset, "ends_too_early", "The filter ends too early.", expected)
+      : new FilterFault(offset, "unexpected_text", `Unexpected ${shown}.`, expected);
   }
 }

@@ -4,6 +4,10 @@ import type { SyntaxValue } from "./filter-parser.ts";
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
+export function badValue(value: SyntaxValue, problem: string, expected?: string): FilterFault {
+  return new FilterFault(value.offset, "value_not_valid", problem, expected);
+}
+
 function wrongType(value: SyntaxValue, expected: string): FilterFault {
   const found = {
     string: "text",
@@ -12,13 +16,13 @@ function wrongType(value: SyntaxValue, expected: string): FilterFault {
     null: "null",
     list: "a list",
   };
-  return new FilterFault(value.offset, `The value is ${found[value.kind]}.`, expected);
+  return badValue(value, `The value is ${found[value.kind]}.`, expected);
 }
 
 export function readUuid(value: SyntaxValue): string {
   if (value.kind !== "string") throw wrongType(value, "a uuid as quoted text");
   if (!uuid.test(value.value)) {
-    throw new FilterFault(value.offset, "The text is not a uuid.", "a uuid such as a UUIDv4 with dashes");
+    throw badValue(value, "The text is not a uuid.", "a uuid such as a UUIDv4 with dashes");
   }
   return value.value.toLowerCase();
 }
@@ -38,11 +42,7 @@ export function readPairText(value: SyntaxValue): string {
 export function readWord(value: SyntaxValue): string {
   const text = readText(value);
   if (text !== text.toLowerCase()) {
-    throw new FilterFault(
-      value.offset,
-      "The value must be in lower case.",
-      JSON.stringify(text.toLowerCase()),
-    );
+    throw badValue(value, "The value must be in lower case.", JSON.stringify(text.toLowerCase()));
   }
   return text;
 }
@@ -68,7 +68,7 @@ export function readDuration(value: SyntaxValue): number {
   if (value.kind !== "string") throw wrongType(value, expected);
   const seconds = /^\s*(\d+(?:\.\d+)?|\.\d+)\s*s?\s*$/.exec(value.value)?.[1];
   if (seconds === undefined || !Number.isFinite(Number(seconds))) {
-    throw new FilterFault(value.offset, `The text is not a number of seconds.`, expected);
+    throw badValue(value, `The text is not a number of seconds.`, expected);
   }
   return Number(seconds);
 }
@@ -82,7 +82,7 @@ export function readTime(value: SyntaxValue): string {
   if (value.kind !== "string") throw wrongType(value, `${expected} as quoted text`);
   const found = isoTime.exec(value.value.trim());
   const time = found ? assembleTime(found) : undefined;
-  if (time === undefined) throw new FilterFault(value.offset, "The text is not a time.", expected);
+  if (time === undefined) throw badValue(value, "The text is not a time.", expected);
   return time;
 }
 
@@ -106,11 +106,7 @@ export function readPattern(value: SyntaxValue): string {
   const pattern = readPairText(value);
   const trailing = /\\*$/.exec(pattern)?.[0].length ?? 0;
   if (trailing % 2 === 1) {
-    throw new FilterFault(
-      value.offset,
-      "The pattern ends with a backslash that escapes nothing.",
-      "two backslashes",
-    );
+    throw badValue(value, "The pattern ends with a backslash that escapes nothing.", "two backslashes");
   }
   return pattern;
 }
@@ -124,5 +120,5 @@ export function readJson(value: SyntaxValue): string {
   } catch {
     // Falls through to the refusal, which names the place in the filter.
   }
-  throw new FilterFault(value.offset, "The text is not a JSON object.", `text such as '{"key": "value"}'`);
+  throw badValue(value, "The text is not a JSON object.", `text such as '{"key": "value"}'`);
 }

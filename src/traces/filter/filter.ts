@@ -96,6 +96,7 @@ export const fields = {
 } as const satisfies Record<string, Field>;
 
 export type FieldName = keyof typeof fields;
+export const fieldNames = Object.keys(fields) as FieldName[];
 
 export function fieldOf(name: FieldName): Field {
   return fields[name];

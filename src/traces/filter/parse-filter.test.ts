@@ -120,6 +120,23 @@ describe("what is refused, and where", () => {
   });
 
   test.each([
+    ["eq(name", "ends_too_early", undefined],
+    ['eq(name, "x', "ends_too_early", undefined],
+    ['eq(name "x")', "unexpected_text", undefined],
+    ['is(name, "x")', "unknown_operator", "is"],
+    ['eq(nmae, "x")', "unknown_field", "nmae"],
+    ['gt(name, "x")', "operator_does_not_apply", "gt"],
+    ["eq(name, 5)", "value_not_valid", undefined],
+    ["eq(total_tokens, 1e999)", "too_large", undefined],
+  ])("%s is told to programs as %s", (text, reason, found) => {
+    const { ctx, msg } = refusal(text);
+    expect(ctx).toMatchObject({ reason, problem: expect.stringMatching(/\.$/) });
+    expect(msg.startsWith(String(ctx.problem))).toBe(true);
+    expect(ctx.found).toBe(found);
+    expect(Array.isArray(ctx.choices)).toBe(found !== undefined);
+  });
+
+  test.each([
     ["gt(name, null)", 0],
     ["gt(start_time, null)", 15],
     ["eq(metadata_key, null)", 17],

@@ -5,6 +5,7 @@ import { json, type Route, route } from "../../platform/http/route.ts";
 import { reads, writes } from "../access.ts";
 import { readTime } from "../ingest/wire-time.ts";
 import { jsonQuery, page } from "../list-query.ts";
+import { feedbackSummary } from "../query/run-query-schemas.ts";
 import { maxProjectNameChars, type Project, type ProjectStats } from "./project.ts";
 import type { ProjectService } from "./project-service.ts";
 import type { ProjectChange } from "./project-store.ts";
@@ -18,34 +19,36 @@ const flag = z
   .transform((text) => ["true", "1", "yes"].includes(text.toLowerCase()))
   .optional();
 
-const project = z.object({
-  id,
-  tenant_id: id,
-  name: z.string(),
-  description: z.string().nullable(),
-  start_time: z.string(),
-  end_time: z.string().nullable(),
-  extra: z.record(z.string(), z.unknown()).nullable(),
-  default_dataset_id: id.nullable(),
-  reference_dataset_id: id.nullable(),
-  trace_tier: z.string(),
-  retention_days: z.int().nullable(),
-  run_count: number,
-  total_tokens: number,
-  prompt_tokens: number,
-  completion_tokens: number,
-  total_cost: number,
-  prompt_cost: number,
-  completion_cost: number,
-  latency_p50: number,
-  latency_p99: number,
-  first_token_p50: number,
-  first_token_p99: number,
-  error_rate: number,
-  streaming_rate: number,
-  last_run_start_time: z.string().nullish(),
-  feedback_stats: z.record(z.string(), z.unknown()).nullish(),
-});
+const project = z
+  .object({
+    id,
+    tenant_id: id,
+    name: z.string(),
+    description: z.string().nullable(),
+    start_time: z.string(),
+    end_time: z.string().nullable(),
+    extra: z.record(z.string(), z.unknown()).nullable(),
+    default_dataset_id: id.nullable(),
+    reference_dataset_id: id.nullable(),
+    trace_tier: z.string(),
+    retention_days: z.int().nullable(),
+    run_count: number,
+    total_tokens: number,
+    prompt_tokens: number,
+    completion_tokens: number,
+    total_cost: number,
+    prompt_cost: number,
+    completion_cost: number,
+    latency_p50: number,
+    latency_p99: number,
+    first_token_p50: number,
+    first_token_p99: number,
+    error_rate: number,
+    streaming_rate: number,
+    last_run_start_time: z.string().nullish(),
+    feedback_stats: feedbackSummary.nullish(),
+  })
+  .meta({ id: "TraceProject" });
 
 const name = z.string().min(1).max(maxProjectNameChars);
 const anyTime = z.union([z.string(), z.number()]).nullish();

@@ -31,7 +31,8 @@ export type ProjectStats = {
   error_rate: number | null;
   streaming_rate: number | null;
   last_run_start_time: string | null;
-  feedback_stats: Record<string, unknown>;
+  /** By key: how many there are and their mean. */
+  feedback_stats: Record<string, { n: number; avg?: number | null }>;
 };
 
 export const defaultProjectName = "default";

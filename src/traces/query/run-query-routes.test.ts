@@ -264,8 +264,18 @@ describe("POST /api/v1/runs/query/validate 200", () => {
     expect(answer.body).toMatchObject({
       valid: false,
       errors: [
-        { field: "filter", line: 1, column: 13, offset: 12, expected: '")"' },
-        { field: "tree_filter", line: 2, column: 2, offset: 5 },
+        {
+          field: "filter",
+          reason: "ends_too_early",
+          problem: "The filter ends too early.",
+          ...{ line: 1, column: 13, offset: 12, expected: '")"', found: null, choices: null },
+        },
+        {
+          field: "tree_filter",
+          reason: "unknown_field",
+          problem: 'There is no field "nope".',
+          ...{ line: 2, column: 2, offset: 5, found: "nope", choices: expect.arrayContaining(["name"]) },
+        },
       ],
     });
   });

@@ -5,7 +5,7 @@ import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../access.ts";
 import type { AttachmentLinks } from "../attachment-links.ts";
-import type { Position } from "../filter/filter-error.ts";
+import type { FaultContext } from "../filter/filter-error.ts";
 import { listAttachmentsOf } from "../ingest/attachment-store.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
@@ -156,8 +156,8 @@ function faultOf(read: () => unknown, field: string): z.output<typeof validation
   } catch (error) {
     if (!(error instanceof AppError) || !error.issues) throw error;
     return error.issues.map(({ msg, ctx }) => {
-      const { expected = null, ...position } = ctx as Position & { expected?: string };
-      return { field, message: msg, ...position, expected };
+      const { expected = null, found = null, choices, ...rest } = ctx as FaultContext;
+      return { field, message: msg, ...rest, expected, found, choices: choices ? [...choices] : null };
     });
   }
 }

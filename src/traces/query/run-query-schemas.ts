@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { faultReasons } from "../filter/filter-error.ts";
 import { readTime } from "../ingest/wire-time.ts";
 
 const id = z.guid().transform((text) => text.toLowerCase());
@@ -56,6 +57,9 @@ export const validateBody = z
   .looseObject({ filter: filterText, trace_filter: filterText, tree_filter: filterText })
   .meta({ id: "RunQueryValidation" });
 
+/** By key: how many there are and their mean. */
+export const feedbackSummary = z.record(z.string(), z.looseObject({ n: z.int(), avg: z.number().nullish() }));
+
 export const runView = z
   .looseObject({
     id: z.guid(),
@@ -74,9 +78,23 @@ export const runView = z
     parent_run_id: z.guid().nullish(),
     parent_run_ids: z.array(z.guid()).optional(),
     tags: z.array(z.string()).optional(),
+    latency: z.number().nullish().describe("Seconds."),
+    first_token_time: z.string().nullish(),
     total_tokens: z.int().optional(),
+    prompt_tokens: z.int().nullish(),
+    completion_tokens: z.int().nullish(),
     total_cost: z.string().nullish(),
-    feedback_stats: z.record(z.string(), z.unknown()).nullish(),
+    is_root: z.boolean().optional(),
+    thread_id: z.string().nullish(),
+    reference_example_id: z.guid().nullish(),
+    extra: z.unknown().optional(),
+    events: z.unknown().optional(),
+    serialized: z.unknown().optional(),
+    inputs_preview: z.string().nullish(),
+    outputs_preview: z.string().nullish(),
+    outputs_tail: z.string().nullish(),
+    error_preview: z.string().nullish(),
+    feedback_stats: feedbackSummary.nullish(),
     s3_urls: z
       .record(z.string(), z.object({ presigned_url: z.string(), mime_type: z.string(), size: z.int() }))
       .nullish()
@@ -94,20 +112,23 @@ export const runPage = z
   })
   .meta({ id: "TraceRunPage" });
 
-export const validation = z
+const filterFault = z
   .object({
-    valid: z.boolean(),
-    errors: z.array(
-      z.object({
-        field: z.string(),
-        message: z.string(),
-        line: z.int(),
-        column: z.int(),
-        offset: z.int(),
-        expected: z.string().nullable(),
-      }),
-    ),
+    field: z.string(),
+    reason: z.enum(faultReasons).describe("What kind of fault it is."),
+    message: z.string().describe("All of it in words."),
+    problem: z.string().describe("What is wrong, without what was expected and without the place."),
+    line: z.int(),
+    column: z.int(),
+    offset: z.int(),
+    expected: z.string().nullable().describe("What may stand there, in words."),
+    found: z.string().nullable().describe("The word that has no meaning there."),
+    choices: z.array(z.string()).nullable().describe("The words that have one."),
   })
+  .meta({ id: "FilterFault" });
+
+export const validation = z
+  .object({ valid: z.boolean(), errors: z.array(filterFault) })
   .meta({ id: "RunQueryValidationResult" });
 
 export const traceView = z

@@ -23,23 +23,25 @@ const bucketMs: Record<Bucket, number> = {
 };
 const maxBuckets = 2_000;
 
-const stats = z.object({
-  run_count: z.int(),
-  error_rate: z.number().nullable(),
-  streaming_rate: z.number().nullable(),
-  latency_p50: z.number().nullable().describe("Seconds."),
-  latency_p99: z.number().nullable().describe("Seconds."),
-  first_token_p50: z.number().nullable().describe("Seconds from the start."),
-  first_token_p99: z.number().nullable().describe("Seconds from the start."),
-  total_tokens: z.number(),
-  prompt_tokens: z.number(),
-  completion_tokens: z.number(),
-  median_tokens: z.number().nullable(),
-  total_cost: z.number().nullable(),
-  prompt_cost: z.number().nullable(),
-  completion_cost: z.number().nullable(),
-  last_run_start_time: z.string().nullable(),
-});
+const stats = z
+  .object({
+    run_count: z.int(),
+    error_rate: z.number().nullable(),
+    streaming_rate: z.number().nullable(),
+    latency_p50: z.number().nullable().describe("Seconds."),
+    latency_p99: z.number().nullable().describe("Seconds."),
+    first_token_p50: z.number().nullable().describe("Seconds from the start."),
+    first_token_p99: z.number().nullable().describe("Seconds from the start."),
+    total_tokens: z.number(),
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+    median_tokens: z.number().nullable(),
+    total_cost: z.number().nullable(),
+    prompt_cost: z.number().nullable(),
+    completion_cost: z.number().nullable(),
+    last_run_start_time: z.string().nullable(),
+  })
+  .meta({ id: "TraceStats" });
 
 const feedbackStats = z.record(
   z.string(),

@@ -18,7 +18,30 @@ const maxTrace = 10_000;
 const dayMs = 86_400_000;
 const id = z.guid().transform((text) => text.toLowerCase());
 const selects = queryList(z.string()).optional();
-const runV2 = z.looseObject({ id: z.guid() }).meta({ id: "TraceRunV2" });
+const text = z.string().optional();
+const nullable = z.string().nullish();
+/** Beside the id what `selects` names; these are the ones the pages read. */
+const runV2 = z
+  .looseObject({
+    id: z.guid(),
+    name: text,
+    run_type: text,
+    status: text,
+    trace_id: text,
+    project_id: text,
+    start_time: text,
+    end_time: nullable,
+    latency_seconds: z.number().nullish(),
+    total_tokens: z.int().optional(),
+    total_cost: z.number().nullish(),
+    tags: z.array(z.string()).optional(),
+    app_path: text,
+    inputs_preview: nullable,
+    outputs_preview: nullable,
+    outputs_tail: nullable,
+    error_preview: nullable,
+  })
+  .meta({ id: "TraceRunV2" });
 
 const queryBody = z
   .looseObject({

@@ -15,12 +15,14 @@ const tag = "Sessions";
 const own = { kind: "workspace", role: "viewer", scope: scopes } as const;
 const ofUser = z.object({ user_id: id.optional().describe("A member of the workspace, for admins.") });
 
-const identity = z.object({
-  user: z.object({ id, email: z.string(), name: z.string() }),
-  workspace_id: id,
-  role,
-  session: sessionBody.nullable().describe("Null when the request brought a key."),
-});
+const identity = z
+  .object({
+    user: z.object({ id, email: z.string(), name: z.string() }),
+    workspace_id: id,
+    role,
+    session: sessionBody.nullable().describe("Null when the request brought a key."),
+  })
+  .meta({ id: "CurrentSession" });
 
 /** Who is signed in where, and how that ends. */
 export function consoleSessionRoutes(options: {

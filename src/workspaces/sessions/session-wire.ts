@@ -2,21 +2,23 @@ import { z } from "zod";
 import { id, time } from "../wire.ts";
 import { type ConsoleSession, signInMethods } from "./console-session.ts";
 
-export const sessionBody = z.object({
-  id,
-  user_id: id,
-  workspace_id: id.nullable().describe("Where requests act that name no workspace."),
-  api_key_id: id.nullable().describe("The key it was started with: revoking it ends the session."),
-  method: z.enum(signInMethods),
-  user_agent: z.string(),
-  address: z.string().nullable(),
-  created_at: time,
-  last_seen_at: time,
-  expires_at: time.describe(
-    "When it ends unless it is used before, and at the latest when its time is over.",
-  ),
-  current: z.boolean().describe("The session of this very request."),
-});
+export const sessionBody = z
+  .object({
+    id,
+    user_id: id,
+    workspace_id: id.nullable().describe("Where requests act that name no workspace."),
+    api_key_id: id.nullable().describe("The key it was started with: revoking it ends the session."),
+    method: z.enum(signInMethods),
+    user_agent: z.string(),
+    address: z.string().nullable(),
+    created_at: time,
+    last_seen_at: time,
+    expires_at: time.describe(
+      "When it ends unless it is used before, and at the latest when its time is over.",
+    ),
+    current: z.boolean().describe("The session of this very request."),
+  })
+  .meta({ id: "ConsoleSession" });
 
 export function toWire(session: ConsoleSession, currentId: string | undefined): z.input<typeof sessionBody> {
   const end = session.idle_expires_at < session.expires_at ? session.idle_expires_at : session.expires_at;

@@ -16,12 +16,14 @@ import type { SignedIn, SignInService } from "./sign-in-service.ts";
 const tag = "Sign-in";
 const remember = z.boolean().default(false).describe("Keep the session when the browser is closed.");
 
-const ways = z.object({
-  key: z.boolean().describe("Whether an API key signs in."),
-  oidc: z
-    .object({ name: z.string(), start: z.string().describe("Where the browser goes to sign in there.") })
-    .nullable(),
-});
+const ways = z
+  .object({
+    key: z.boolean().describe("Whether an API key signs in."),
+    oidc: z
+      .object({ name: z.string(), start: z.string().describe("Where the browser goes to sign in there.") })
+      .nullable(),
+  })
+  .meta({ id: "SignInWays" });
 
 /** How people sign in to the console. Each answer sets an HttpOnly cookie; no key stays in the browser. */
 export function signInRoutes(

@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from "react";
+import type { CurrentSession, Workspace } from "./api/wire.ts";
 
 /** Who is signed in, as the server says. The browser holds a cookie that no script can read, and no key. */
-export type Role = "viewer" | "editor" | "admin";
-export type Workspace = { id: string; organization_id: string; name: string; role: Role };
-export type User = { id: string; email: string; name: string };
+export type Role = Workspace["role"];
+export type User = CurrentSession["user"];
+export type { Workspace };
 /** `place` differs for each session and workspace one has been in: nothing seen in one is shown in another. */
 export type Session = {
   id: string;
@@ -15,8 +16,6 @@ export type Session = {
 };
 /** `checking`: the server was asked and has not answered yet; `away`: it does not answer, and is asked again. */
 export type SessionState = Session | "checking" | "away" | null;
-
-type Answer = { user: User; workspace_id: string; session: { id: string; api_key_id: string | null } | null };
 
 /** Sent with every request: what other sites' pages cannot send tells the server that it is this page. */
 export const consoleHeaders = { "x-treadle-console": "1" };
@@ -125,11 +124,11 @@ class SessionStore {
 }
 
 /** Null: nobody is signed in. */
-async function ask(workspaceId: string | null): Promise<Answer | "away" | null> {
+async function ask(workspaceId: string | null): Promise<CurrentSession | "away" | null> {
   const headers = { ...consoleHeaders, ...(workspaceId ? { "x-tenant-id": workspaceId } : {}) };
   const answer = await fetch(current, { headers }).catch(() => null);
   if (answer === null || answer.status >= 500 || answer.status === 429) return "away";
-  return answer.ok ? ((await answer.json()) as Answer) : null;
+  return answer.ok ? ((await answer.json()) as CurrentSession) : null;
 }
 
 /** So that the next visit begins where this one was. Not worth a word when it fails. */

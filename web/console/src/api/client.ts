@@ -9,20 +9,27 @@ export class ApiError extends Error {
   readonly fields: Readonly<Record<string, string>>;
   /** What kind of refusal it is, for pages that do more than show its words. */
   readonly code: string | null;
+  /** The same per field, where the server names it. */
+  readonly reasons: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     message: string,
-    fields: Record<string, string> = {},
-    code: string | null = null,
+    refusal: { code?: string | null; issues?: readonly FieldIssue[] } = {},
   ) {
     super(message);
     this.name = "ApiError";
     this.status = status;
-    this.fields = fields;
-    this.code = code;
+    this.code = refusal.code ?? null;
+    const issues = refusal.issues ?? [];
+    this.fields = Object.fromEntries(issues.map(({ path, words }) => [path, words]));
+    this.reasons = Object.fromEntries(
+      issues.flatMap(({ path, reason }) => (reason === undefined ? [] : [[path, reason]])),
+    );
   }
 }
+
+type FieldIssue = { path: string; words: string; reason?: string | undefined };
 
 type Options = {
   signal?: AbortSignal | undefined;
@@ -99,7 +106,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
-type Issue = { loc?: (string | number)[]; msg?: string };
+type Issue = { loc?: (string | number)[]; msg?: string; ctx?: { reason?: unknown } };
 
 async function readError(response: Response): Promise<ApiError> {
   const code = response.headers.get("x-error-code");
@@ -111,23 +118,20 @@ async function readError(response: Response): Promise<ApiError> {
     // Not ours: a proxy's page, which would say nothing to a person here.
     detail = undefined;
   }
-  if (typeof detail === "string") return new ApiError(response.status, detail, {}, code);
+  if (typeof detail === "string") return new ApiError(response.status, detail, { code });
   if (Array.isArray(detail)) {
-    const issues = detail as Issue[];
-    const fields = Object.fromEntries(
-      issues.map(({ loc = [], msg = "is not valid" }) => [loc.slice(1).join("."), msg]),
-    );
-    const lines = issues.map(
-      ({ loc = [], msg = "is not valid" }) => `${loc.slice(1).join(".") || "The request"}: ${msg}`,
-    );
-    return new ApiError(response.status, lines.join("\n"), fields, code);
+    const issues = (detail as Issue[]).map(readIssue);
+    const lines = issues.map(({ path, words }) => `${path || "The request"}: ${words}`);
+    return new ApiError(response.status, lines.join("\n"), { code, issues });
   }
-  return new ApiError(
-    response.status,
-    `The server answered with status ${response.status}. Try again.`,
-    {},
+  return new ApiError(response.status, `The server answered with status ${response.status}. Try again.`, {
     code,
-  );
+  });
+}
+
+function readIssue({ loc = [], msg = "is not valid", ctx }: Issue): FieldIssue {
+  const reason = typeof ctx?.reason === "string" ? ctx.reason : undefined;
+  return { path: loc.slice(1).join("."), words: msg, reason };
 }
 
 async function json<T>(method: string, path: string, body?: unknown, options?: Options): Promise<T> {

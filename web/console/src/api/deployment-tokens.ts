@@ -1,6 +1,7 @@
 import { session } from "../session.ts";
+import type { Answers } from "./wire.ts";
 
-type Made = { token: string };
+type Made = Answers["create_deployment_token"];
 /** Each is good for ten minutes; renewed before that, by a clock nobody sets. */
 const renewAfterMs = 8 * 60_000;
 

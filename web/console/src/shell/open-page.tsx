@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useLocation, useSearch } from "wouter";
 import { api } from "../api/client.ts";
+import type { Answers } from "../api/wire.ts";
 import { SignInCard } from "./sign-in.tsx";
 
 /** `/open/{slug}`: somebody opened the pages of a deployment, and is led back there with a code that lets them in. */
@@ -12,7 +13,9 @@ export function OpenPage() {
   const entry = useQuery({
     queryKey: ["open-page", slug, state],
     queryFn: () =>
-      api.post<{ location: string }>(`/v2/deployment-pages/${encodeURIComponent(slug)}/codes`, { state }),
+      api.post<Answers["create_page_code"]>(`/v2/deployment-pages/${encodeURIComponent(slug)}/codes`, {
+        state,
+      }),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const { data, error } = entry;

@@ -1,6 +1,7 @@
+import type { SignInWays } from "../api/wire.ts";
 import { consoleHeaders } from "../session.ts";
 
-export type Ways = { key: boolean; oidc: { name: string; start: string } | null };
+export type Ways = SignInWays;
 
 /** The server's refusal in its words; `code` says which. */
 export class SignInRefusal extends Error {

@@ -1,11 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDownToLine, Download } from "lucide-react";
 import { Fragment, useEffect, useMemo, useRef, useState } from "react";
+import type { LogLine } from "../api/wire.ts";
 import { Button, IconButton } from "./button.tsx";
 import { Select } from "./field.tsx";
 import { SearchInput } from "./search-input.tsx";
-
-export type LogLine = { id: string; timestamp: string; level: string; message: string };
 
 export type LogViewProps = {
   label: string;

@@ -1,51 +1,30 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type Api, ApiError, api, deploymentApi, query } from "../../api/client.ts";
+import type * as wire from "../../api/wire.ts";
 import type { Deployment } from "../deployments/deployment-api.ts";
 
 /** An agent server: the built-in one at the root of the host, or that of a deployment behind the gateway. */
 export type AgentServer = { id: string; name: string; base: string; deployment: Deployment | null };
 
-export type Assistant = {
-  assistant_id: string;
-  graph_id: string;
-  name: string;
-  description: string | null;
-  version: number;
-  metadata: Record<string, unknown>;
-  updated_at: string;
-};
+export type Assistant = wire.Assistant;
+export type Run = wire.Run;
 
-export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
-export type Thread = {
-  thread_id: string;
-  status: ThreadStatus;
-  metadata: Record<string, unknown>;
-  values: Record<string, unknown> | null;
-  created_at: string;
-  updated_at: string;
-};
+/** A graph's state is whatever the graph keeps; here it is looked into as an object. */
+type Values = Record<string, unknown>;
+export type Thread = Omit<wire.Thread, "values"> & { values: Values | null };
+export type ThreadStatus = Thread["status"];
 
 export type Interrupt = { id?: string; value: unknown };
-export type Task = { id: string; name: string; error?: string | null; interrupts: Interrupt[] };
+export type Task = Omit<wire.ThreadState["tasks"][number], "interrupts"> & {
+  error?: string | null;
+  interrupts: Interrupt[];
+};
 export type Checkpoint = { thread_id: string; checkpoint_ns: string; checkpoint_id: string };
-export type ThreadState = {
-  values: Record<string, unknown>;
-  next: string[];
+export type ThreadState = Omit<wire.ThreadState, "values" | "tasks" | "checkpoint" | "parent_checkpoint"> & {
+  values: Values;
   tasks: Task[];
-  metadata: Record<string, unknown> | null;
-  created_at: string | null;
   checkpoint: Checkpoint;
   parent_checkpoint: Checkpoint | null;
-};
-
-export type Run = {
-  run_id: string;
-  thread_id: string;
-  assistant_id: string;
-  status: string;
-  metadata: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
 };
 
 export const builtIn: AgentServer = { id: "built-in", name: "Built-in agents", base: "", deployment: null };

@@ -2,6 +2,7 @@ import { type UseQueryResult, useMutation } from "@tanstack/react-query";
 import { Waypoints } from "lucide-react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
+import type { TraceRun } from "../../api/wire.ts";
 import { Button, Duration, EmptyState, ListState, StatusBadge, Time, toast } from "../../ui/index.ts";
 import type { Assistant, Run } from "./agent-api.ts";
 
@@ -53,7 +54,7 @@ function isOver({ status }: Run): boolean {
 function TraceButton({ runId }: { runId: string }) {
   const [, navigate] = useLocation();
   const open = useMutation({
-    mutationFn: () => api.get<{ app_path: string }>(`/api/v1/runs/${runId}`),
+    mutationFn: () => api.get<TraceRun>(`/api/v1/runs/${runId}`),
     onSuccess: ({ app_path }) => navigate(app_path),
     onError: (error) =>
       toast.bad(

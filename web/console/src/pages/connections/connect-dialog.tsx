@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleCheck, ExternalLink } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { ApiError, api } from "../../api/client.ts";
+import type { AuthAuthenticateResponse } from "../../api/wire.ts";
 import { Button, Dialog, ErrorLine, Field, Input, Select, Spinner, toast } from "../../ui/index.ts";
 import {
   type Account,
@@ -13,8 +14,6 @@ import {
 } from "./connections-api.ts";
 import { ConsentLink } from "./consent-link.tsx";
 import { openTab } from "./open-consent.ts";
-
-type Started = { status: string; url?: string; auth_id?: string };
 
 /** Chooses a provider and what to grant, leads to the consent there, and notices when it is given. */
 export function ConnectDialog({
@@ -36,7 +35,7 @@ export function ConnectDialog({
       // While the click counts: later, the browser would take it for an advertisement.
       const tab = openTab();
       try {
-        const started = await api.post<Started>("/v2/auth/authenticate", {
+        const started = await api.post<AuthAuthenticateResponse>("/v2/auth/authenticate", {
           provider: providerId,
           scopes: splitScopes(scopes),
           ...(account

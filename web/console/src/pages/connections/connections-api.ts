@@ -1,76 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
+import type {
+  AuthConsent,
+  AuthOpenConsent,
+  OAuthProvider,
+  OAuthProviderTemplate,
+  OAuthTokenEvent,
+  OAuthTokenSummary,
+} from "../../api/wire.ts";
 
-export type Provider = {
-  id: string;
-  provider_id: string;
-  name: string;
-  client_id: string;
-  auth_url: string;
-  token_url: string;
-  revocation_url: string | null;
-  uses_pkce: boolean;
-  token_endpoint_auth_method: string | null;
-  mcp_server_url: string | null;
-  is_dynamic_client: boolean;
-  default_redirect_uri: string;
-  created_at: string;
-  updated_at: string;
-};
-
-export type Template = {
-  id: string;
-  name: string;
-  token_url: string;
-  setup_url: string;
-  default_redirect_uri: string;
-  example_scopes: string[];
-  notes: string[];
-};
-
-export type Account = {
-  id: string;
-  provider_id: string;
-  provider_account_label: string | null;
-  scopes: string[];
-  expires_at: string | null;
-  is_default: boolean;
-  created_at: string;
-  status: "active" | "dead";
-  refreshes: boolean;
-  agent_id: string | null;
-  user_id: string | null;
-};
-
+export type Provider = OAuthProvider;
+export type Template = OAuthProviderTemplate;
+export type Account = OAuthTokenSummary;
 /** A consent somebody asked for and nobody has given yet. */
-export type OpenConsent = {
-  auth_id: string;
-  provider_id: string;
-  scopes: string[];
-  agent_id: string | null;
-  user_id: string | null;
-  for_agent: boolean;
-  created_at: string;
-  expires_at: string;
-  url: string;
-};
-
-export type ConsentState = {
-  status: "pending" | "completed" | "failed" | "expired";
-  failure: string | null;
-};
-
-export type TokenEvent = {
-  id: string;
-  provider_id: string;
-  agent_id: string | null;
-  event_type: string;
-  source: string | null;
-  provider_account_label: string | null;
-  detail: string | null;
-  acknowledged_at: string | null;
-  created_at: string;
-};
+export type OpenConsent = AuthOpenConsent;
+export type ConsentState = Pick<AuthConsent, "status" | "failure">;
+export type TokenEvent = OAuthTokenEvent;
 
 /** The server's hints say "connections" when any of this has changed. */
 function useList<Item>(name: string, path: string, enabled = true) {

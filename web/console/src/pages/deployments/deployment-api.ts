@@ -1,82 +1,10 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { api, query } from "../../api/client.ts";
+import type { Answers, Deployment, Revision } from "../../api/wire.ts";
 
-export type Secret = { name: string; value: string };
-export type HealthState = "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop";
-
-export type Deployment = {
-  id: string;
-  name: string;
-  display_name: string | null;
-  source: string;
-  source_config: {
-    repo_url: string | null;
-    repo_branch: string | null;
-    deployment_type: string | null;
-    build_on_push: boolean | null;
-    install_command: string | null;
-    build_command: string | null;
-  };
-  source_revision_config: RevisionConfig;
-  secrets: Secret[];
-  shareable: boolean;
-  status: string;
-  latest_revision_id: string | null;
-  active_revision_id: string | null;
-  health: {
-    state: HealthState;
-    message: string | null;
-    attempt: number;
-    since: string | null;
-    restarts: number;
-    last_exit: LastExit | null;
-  };
-  url: string;
-  /** At an origin of its own; null where deployments have none. */
-  page_url: string | null;
-  tracer_session_id: string | null;
-  created_at: string;
-  updated_at: string;
-};
-
-export type LastExit = { at: string; reason: string };
-
-type RevisionConfig = {
-  repo_ref: string | null;
-  graph_config_path: string | null;
-  image_uri: string | null;
-  source_tarball_path: string | null;
-  repo_commit_sha: string | null;
-};
-
-export type RevisionEvent = {
-  id: number;
-  kind: string;
-  status: string | null;
-  message: string;
-  created_at: string;
-};
-
-export type Revision = {
-  id: string;
-  deployment_id: string;
-  number: number;
-  status: string;
-  status_message: string | null;
-  progress: number;
-  source: string;
-  source_revision_config: RevisionConfig;
-  redeploy_of: string | null;
-  /** Null outside of containers. */
-  image: { reference: string; digest: string } | null;
-  restarts: number;
-  last_exit: LastExit | null;
-  events: RevisionEvent[];
-  created_at: string;
-  updated_at: string;
-};
-
-export type Page<Resource> = { resources: Resource[]; offset: number };
+export type { Deployment, Revision, RevisionEvent } from "../../api/wire.ts";
+export type Secret = Deployment["secrets"][number];
+export type HealthState = Deployment["health"]["state"];
 
 export const secretMask = "********";
 const pageSize = 20;
@@ -94,7 +22,7 @@ export function useDeployments(search: string) {
     queryKey: ["deployments", "list", search],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      api.get<Page<Deployment>>(
+      api.get<Answers["list_deployments"]>(
         `/v2/deployments${query({ limit: pageSize, offset: pageParam, name_contains: search })}`,
         { signal },
       ),
@@ -114,7 +42,7 @@ export function useRevisions(deploymentId: string) {
     queryKey: ["deployments", deploymentId, "revisions"],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      api.get<Page<Revision>>(
+      api.get<Answers["list_revisions"]>(
         `${deploymentPath(deploymentId)}/revisions${query({ limit: pageSize, offset: pageParam })}`,
         { signal },
       ),

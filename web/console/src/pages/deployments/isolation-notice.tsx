@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ShieldAlert } from "lucide-react";
 import { api } from "../../api/client.ts";
+import type { ServerInfo } from "../../api/wire.ts";
 
 type Isolation = { kind: "sandbox" | "users" | "none" | "containers"; deploys: boolean };
 
@@ -8,10 +9,10 @@ type Isolation = { kind: "sandbox" | "users" | "none" | "containers"; deploys: b
 export function IsolationNotice() {
   const { data } = useQuery({
     queryKey: ["info"],
-    queryFn: ({ signal }) => api.get<{ metadata: { isolation?: Isolation } }>("/info", { signal }),
+    queryFn: ({ signal }) => api.get<ServerInfo>("/info", { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const isolation = data?.metadata.isolation;
+  const isolation = data?.metadata.isolation as Isolation | undefined;
   if (isolation === undefined || (isolation.deploys && isolation.kind !== "none")) return null;
   return (
     <div className="notice bad" role="note">

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
 import { api, query } from "../../api/client.ts";
+import type { DeploymentMetrics } from "../../api/wire.ts";
 import { Chart } from "../../ui/chart.tsx";
 import {
   Badge,
@@ -17,28 +18,6 @@ import {
   Time,
 } from "../../ui/index.ts";
 import { type Deployment, deploymentPath } from "./deployment-api.ts";
-
-type Point = {
-  at: string;
-  cpu: number | null;
-  memory_bytes: number | null;
-  requests: number;
-  errors: number;
-  mean_ms: number | null;
-};
-type Metrics = {
-  step_seconds: number;
-  restarts: number;
-  instances: {
-    id: string;
-    revision_id: string;
-    state: string;
-    attempt: number;
-    in_flight: number;
-    started_at: string;
-  }[];
-  points: Point[];
-};
 
 const ranges: Readonly<Record<string, { label: string; hours: number; stepSeconds: number }>> = {
   "15m": { label: "Last 15 minutes", hours: 0.25, stepSeconds: 10 },
@@ -59,7 +38,7 @@ export default function MetricsTab({ deployment }: { deployment: Deployment }) {
     queryFn: ({ signal }) => {
       const start = new Date(Date.now() - range.hours * 3_600_000).toISOString();
       const asked = query({ start_time: start, step_seconds: range.stepSeconds });
-      return api.get<Metrics>(`${deploymentPath(deployment.id)}/metrics${asked}`, { signal });
+      return api.get<DeploymentMetrics>(`${deploymentPath(deployment.id)}/metrics${asked}`, { signal });
     },
   });
   if (found.error && !found.data) return <ErrorState error={found.error} retry={() => found.refetch()} />;
@@ -93,7 +72,7 @@ export default function MetricsTab({ deployment }: { deployment: Deployment }) {
   );
 }
 
-function Servers({ metrics }: { metrics: Metrics }) {
+function Servers({ metrics }: { metrics: DeploymentMetrics }) {
   return (
     <>
       {metrics.instances.map(({ id, state, in_flight, started_at }) => (
@@ -108,7 +87,7 @@ function Servers({ metrics }: { metrics: Metrics }) {
 
 const percent = (value: number) => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`;
 
-function Charts({ metrics, hours }: { metrics: Metrics; hours: number }) {
+function Charts({ metrics, hours }: { metrics: DeploymentMetrics; hours: number }) {
   const drawn = useMemo(() => {
     const now = Date.now() / 1_000;
     const { points, step_seconds: step } = metrics;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { RevisionEvent } from "./deployment-api.ts";
 import { phasesOf, stepsOf } from "./timeline.ts";
 
 /** A status per second, from noon. */
-function moves(...statuses: (string | null)[]) {
+function moves(...statuses: RevisionEvent["status"][]) {
   return statuses.map((status, index) => ({
     id: index,
     kind: status ? "status" : "build",
@@ -12,7 +13,7 @@ function moves(...statuses: (string | null)[]) {
   }));
 }
 
-function phases(...statuses: (string | null)[]) {
+function phases(...statuses: RevisionEvent["status"][]) {
   const status = statuses.findLast((each) => each !== null) ?? "CREATING";
   return phasesOf({ status, events: moves(...statuses) }).map(({ name, state, ms }) => [name, state, ms]);
 }

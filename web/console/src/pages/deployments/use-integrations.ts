@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
+import type { GitInstallation } from "../../api/wire.ts";
 
-export type Integration = { id: string; name: string };
+export type Integration = GitInstallation;
 
 export function useIntegrations(): readonly Integration[] {
   const found = useQuery({

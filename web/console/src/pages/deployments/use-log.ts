@@ -1,10 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { api, query } from "../../api/client.ts";
 import { followEvents } from "../../api/events.ts";
-import type { LogLine } from "../../ui/log-view.tsx";
+import type { Answers, LogLine } from "../../api/wire.ts";
 import { deploymentPath } from "./deployment-api.ts";
-
-type Answer = { logs: LogLine[] };
 
 const pageSize = 1_000;
 /** More than anybody reads; the oldest go, so that a page that is left open does not grow. */
@@ -35,7 +33,10 @@ export function useLog({ deploymentId, revisionId, type }: LogPlace, live: boole
   const base = deploymentPath(deploymentId);
   const path = revisionId ? `${base}/revisions/${revisionId}/logs` : `${base}/logs`;
   const read = (more: Record<string, string>, signal?: AbortSignal) =>
-    api.get<Answer>(`${path}${query({ limit: pageSize, type: revisionId && type, ...more })}`, { signal });
+    api.get<Answers["list_deployment_logs"]>(
+      `${path}${query({ limit: pageSize, type: revisionId && type, ...more })}`,
+      { signal },
+    );
   const put = (next: readonly LogLine[]) => {
     shown.current = next.length > keptAtMost ? next.slice(-keptAtMost) : next;
     setLines(shown.current);

@@ -112,7 +112,7 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
           <CircleAlert aria-hidden="true" size={18} />
           <div>
             <b>{row.error}</b>
-            <p>{adviceFor(row.error)}</p>
+            <p>{adviceFor(row.error_code)}</p>
           </div>
         </div>
       )}

@@ -1,67 +1,19 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { api, query } from "../../api/client.ts";
+import type {
+  Bodies,
+  BulkExport,
+  BulkExportDestination,
+  BulkExportPreview,
+  BulkExportRun,
+  TraceProject,
+} from "../../api/wire.ts";
 
-export type Destination = {
-  id: string;
-  display_name: string;
-  config: {
-    bucket_name: string | null;
-    prefix: string;
-    region: string | null;
-    endpoint_url: string | null;
-  };
-  credentials_keys: string[];
-  created_at: string;
-  updated_at: string;
-};
-
-export type Progress = {
-  runs_total: number;
-  runs_finished: number;
-  rows_written: number;
-  files_written: number;
-  bytes_written: number;
-  percentage: number;
-};
-
-export type BulkExport = {
-  id: string;
-  tenant_id: string;
-  bulk_export_destination_id: string;
-  session_id: string | null;
-  all_experiments: boolean;
-  start_time: string;
-  end_time: string | null;
-  interval_hours: number | null;
-  filter: string | null;
-  export_fields: string[] | null;
-  compression: string;
-  status: string;
-  source_bulk_export_id: string | null;
-  error: string | null;
-  skipped_session_ids: string[];
-  progress: Progress;
-  created_at: string;
-  updated_at: string;
-  finished_at: string | null;
-};
-
-export type ExportRun = {
-  id: string;
-  session_id: string | null;
-  status: string;
-  retry_number: number;
-  errors: Record<string, string> | null;
-  start_time: string;
-  end_time: string;
-  percentage: number;
-  metadata: {
-    result: { rows_written: number; bytes_written: number; exported_files: string[] } | null;
-  };
-};
-
-export type Preview = { rows: number; estimate: boolean; projects: number };
-export type Project = { id: string; name: string; reference_dataset_id: string | null };
+export type { BulkExport } from "../../api/wire.ts";
+export type Destination = BulkExportDestination;
+export type ExportRun = BulkExportRun;
+export type Preview = BulkExportPreview;
+export type Project = Pick<TraceProject, "id" | "name" | "reference_dataset_id">;
 
 export const exportsPath = "/api/v1/bulk-exports";
 export const destinationsPath = `${exportsPath}/destinations`;
@@ -147,14 +99,7 @@ export function useProjectNames(ids: readonly (string | null)[]): ReadonlyMap<st
   });
 }
 
-export type PreviewBody = {
-  session_id?: string;
-  all_experiments?: boolean;
-  start_time: string;
-  end_time?: string;
-  interval_hours?: number;
-  filter?: string;
-};
+export type PreviewBody = Bodies["preview_bulk_export"];
 
 /** How many runs it would hold; asked again for whatever is typed. */
 export function usePreview(body: PreviewBody | null) {

@@ -52,17 +52,31 @@ export function placeText({ config }: Destination): string {
   return config.prefix === "" ? at : `${at}/${config.prefix}`;
 }
 
-/** What somebody can do about a failure, by what it says. */
-export function adviceFor(error: string): string {
-  if (/access_key_id|secret_access_key|session token|no permission|credentials/i.test(error))
-    return "Give the destination working credentials, then export again.";
-  if (/bucket .* does not exist|bucket name/i.test(error))
-    return "Create the bucket, or make a destination for another one, then export again.";
-  if (/quota|no room/i.test(error)) return "Make room in the storage, then export again.";
-  if (/cannot be reached|could not serve/i.test(error))
-    return "Check that the storage runs and can be reached from the server, then export again.";
-  if (/hours/.test(error)) return "Export a shorter time, or fewer columns.";
-  return "Export again; what is in the bucket already stays and is not counted twice.";
+const newCredentials = "Give the destination working credentials, then export again.";
+const otherBucket = "Create the bucket, or make a destination for another one, then export again.";
+const reachStorage = "Check that the storage runs and can be reached from the server, then export again.";
+const askForLess = "Export a shorter time, or fewer columns.";
+
+const advices: Readonly<Record<string, string>> = {
+  "blob.unknown_key": newCredentials,
+  "blob.bad_secret": newCredentials,
+  "blob.bad_token": newCredentials,
+  "blob.no_credentials": newCredentials,
+  "blob.no_permission": newCredentials,
+  "blob.no_bucket": otherBucket,
+  "blob.bad_bucket_name": otherBucket,
+  "blob.wrong_region": "Make a destination with the bucket's region, then export again.",
+  "blob.full": "Make room in the storage, then export again.",
+  "blob.unreachable": reachStorage,
+  "blob.busy": reachStorage,
+  "blob.refused": reachStorage,
+  "bulk_export.timeout": askForLess,
+  "bulk_export.run_timeout": askForLess,
+};
+
+/** What somebody can do about a failure. */
+export function adviceFor(code: string | null): string {
+  return advices[code ?? ""] ?? "Export again; what is in the bucket already stays and is not counted twice.";
 }
 
 export function duckDbSnippet(row: BulkExport, destination: Destination | undefined): string {

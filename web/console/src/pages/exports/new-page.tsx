@@ -102,7 +102,7 @@ function NewForm() {
   });
   const counted = refusalsOf(preview.error);
   // Half a filter is not wrong while it is being written.
-  const isHalf = counted.filter?.startsWith("The filter ends too early") ?? false;
+  const isHalf = preview.error instanceof ApiError && preview.error.reasons.filter === "ends_too_early";
   const refused = { ...(isHalf && !sent ? {} : counted), ...refusalsOf(create.error) };
   const problem = (name: keyof NewExportForm) => (sent ? problems[name] : null) ?? refused[name];
   const submit = (event: FormEvent) => {

@@ -1,33 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import type { Deployment, Page } from "../deployments/deployment-api.ts";
+import type {
+  Answers,
+  BulkExport,
+  OAuthTokenSummary,
+  ServerInfo,
+  TraceRunPage,
+  TraceRunStats,
+} from "../../api/wire.ts";
 
-export type TraceRun = {
-  id: string;
-  name: string;
-  status: string;
-  start_time: string;
-  end_time: string | null;
-  session_id: string;
-  app_path: string;
-  error?: string | null;
-};
-export type TraceStats = {
-  run_count: number;
-  error_rate: number | null;
-  latency_p50: number | null;
-  total_tokens: number;
-};
-export type BulkExport = {
-  id: string;
-  status: string;
-  error: string | null;
-  interval_hours: number | null;
-  progress: { rows_written: number; percentage: number };
-  created_at: string;
-  updated_at: string;
-};
-export type Token = { id: string; status?: string };
+export type { BulkExport, TraceRun } from "../../api/wire.ts";
 
 const runFields = ["id", "name", "status", "start_time", "end_time", "session_id", "app_path", "error"];
 const dayMs = 86_400_000;
@@ -35,12 +17,12 @@ const dayMs = 86_400_000;
 export function useOverview() {
   const deployments = useQuery({
     queryKey: ["deployments", "overview"],
-    queryFn: ({ signal }) => api.get<Page<Deployment>>("/v2/deployments?limit=50", { signal }),
+    queryFn: ({ signal }) => api.get<Answers["list_deployments"]>("/v2/deployments?limit=50", { signal }),
   });
   const traces = useQuery({
     queryKey: ["traces", "overview", "newest"],
     queryFn: ({ signal }) =>
-      api.post<{ runs: TraceRun[] }>(
+      api.post<TraceRunPage>(
         "/api/v1/runs/query",
         { is_root: true, limit: 8, select: runFields },
         { signal },
@@ -49,7 +31,7 @@ export function useOverview() {
   const failures = useQuery({
     queryKey: ["traces", "overview", "failed"],
     queryFn: ({ signal }) =>
-      api.post<{ runs: TraceRun[] }>(
+      api.post<TraceRunPage>(
         "/api/v1/runs/query",
         {
           is_root: true,
@@ -64,7 +46,7 @@ export function useOverview() {
   const stats = useQuery({
     queryKey: ["traces", "overview", "stats"],
     queryFn: ({ signal }) =>
-      api.post<TraceStats>(
+      api.post<TraceRunStats>(
         "/api/v1/runs/stats",
         { is_root: true, start_time: new Date(Date.now() - dayMs).toISOString() },
         { signal },
@@ -76,15 +58,15 @@ export function useOverview() {
   });
   const connections = useQuery({
     queryKey: ["connections", "overview"],
-    queryFn: ({ signal }) => api.get<Token[]>("/v2/auth/tokens", { signal }),
+    queryFn: ({ signal }) => api.get<OAuthTokenSummary[]>("/v2/auth/tokens", { signal }),
   });
   const server = useQuery({
     queryKey: ["server", "info"],
     refetchInterval: 30_000,
     queryFn: async ({ signal }) => {
       const [info] = await Promise.all([
-        api.get<{ version: string }>("/info", { signal }),
-        api.get<{ ok: true }>("/ok", { signal }),
+        api.get<ServerInfo>("/info", { signal }),
+        api.get("/ok", { signal }),
       ]);
       return info;
     },

@@ -1,24 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { api, query, request } from "../../api/client.ts";
-import type { auditWords } from "./audit-words.ts";
+import type { Answers } from "../../api/wire.ts";
 
-export type AuditEvent = {
-  id: string;
-  at: string;
-  action: keyof typeof auditWords;
-  outcome: "done" | "refused" | "failed";
-  error_code: string | null;
-  actor: {
-    kind: "person" | "service" | "loopback" | "anonymous" | "system";
-    email: string | null;
-    api_key_name: string | null;
-  };
-  target: { kind: string; id: string | null; name: string | null } | null;
-  address: string | null;
-  user_agent: string | null;
-  details: Record<string, unknown>;
-};
-type Page = { resources: AuditEvent[]; next_cursor: string | null };
+export type { AuditEvent } from "../../api/wire.ts";
 
 /** What is asked for; empty: all of it. */
 export type AuditQuestion = { action: string; outcome: string; user_id: string; lastDays: string };
@@ -39,7 +23,7 @@ export function useAuditEvents(asked: AuditQuestion, mayRead: boolean) {
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) => {
       const asks = query({ ...filtersOf(asked), limit: 50, cursor: pageParam });
-      return api.get<Page>(`/v2/audit-events${asks}`, { signal });
+      return api.get<Answers["list_audit_events"]>(`/v2/audit-events${asks}`, { signal });
     },
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });

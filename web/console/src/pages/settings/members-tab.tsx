@@ -3,6 +3,7 @@ import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { ApiError, api } from "../../api/client.ts";
 import { resourcesOf } from "../../api/pages.ts";
+import type { Answers } from "../../api/wire.ts";
 import type { Role } from "../../session.ts";
 import {
   Button,
@@ -118,7 +119,7 @@ export function MembersTab() {
           action="Sign out"
           onClose={() => setSigningOut(null)}
           onConfirm={async () => {
-            const { ended } = await api.delete<{ ended: number }>(
+            const { ended } = await api.delete<Answers["sign_out_everywhere"]>(
               `/v2/auth/sessions?user_id=${signingOut.user_id}`,
             );
             toast.good(`Sessions ended: ${ended}.`);

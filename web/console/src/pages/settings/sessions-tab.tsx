@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
+import type { Answers, ConsoleSession } from "../../api/wire.ts";
 import { session } from "../../session.ts";
 import {
   Badge,
@@ -15,17 +16,6 @@ import {
 } from "../../ui/index.ts";
 import { browserName } from "./browser-name.ts";
 
-type ConsoleSession = {
-  id: string;
-  method: "key" | "link" | "oidc";
-  user_agent: string;
-  address: string | null;
-  created_at: string;
-  last_seen_at: string;
-  expires_at: string;
-  current: boolean;
-};
-
 const methods = { key: "API key", link: "One-time link", oidc: "Single sign-on" } as const;
 const path = "/v2/auth/sessions";
 
@@ -37,8 +27,7 @@ export function SessionsTab() {
     queryKey: ["settings", "sessions"],
     // What happens elsewhere is not hinted at.
     staleTime: 0,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ resources: ConsoleSession[] }>(path, { signal })).resources,
+    queryFn: async ({ signal }) => (await api.get<Answers["list_sessions"]>(path, { signal })).resources,
   });
   const reload = () => client.invalidateQueries({ queryKey: ["settings", "sessions"] });
   const end = async (row: ConsoleSession) => {
@@ -128,7 +117,7 @@ export function SessionsTab() {
           action="Sign out"
           onClose={() => setEnding(false)}
           onConfirm={async () => {
-            const { ended } = await api.delete<{ ended: number }>(path);
+            const { ended } = await api.delete<Answers["sign_out_everywhere"]>(path);
             toast.good(`Signed out elsewhere: ${ended}.`);
             setEnding(false);
             await reload();

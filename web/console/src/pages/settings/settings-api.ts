@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
+import type { Answers, ApiKey } from "../../api/wire.ts";
 import type { Role } from "../../session.ts";
 
 export const scopes = [
@@ -30,45 +31,27 @@ export const scopes = [
   { value: "export", label: "export", hint: "Bulk exports and their destinations.", adminOnly: true },
   { value: "accounts", label: "accounts", hint: "Use the accounts you have connected.", adminOnly: false },
   { value: "admin", label: "admin", hint: "Everything its role allows.", adminOnly: true },
-] as const;
+] as const satisfies readonly { value: NonNullable<ApiKey["scopes"]>[number]; [words: string]: unknown }[];
 export type Scope = (typeof scopes)[number]["value"];
 /** A service is no person: it has no accounts, and makes neither keys nor members. */
 export const isForServices = (scope: Scope) => scope !== "accounts" && scope !== "admin";
 
-export type ApiKey = {
-  id: string;
-  name: string;
-  prefix: string;
-  role: Role;
-  scopes: Scope[] | null;
-  tracing_project: string | null;
-  service: boolean;
-  user_id: string | null;
-  created_by: string | null;
-  workspace_id: string | null;
-  created_at: string;
-  last_used_at: string | null;
-  expires_at: string | null;
-};
-export type CreatedApiKey = ApiKey & { key: string };
+export type { ApiKey, CreatedApiKey, Member } from "../../api/wire.ts";
 
-export type Member = { user_id: string; email: string; name: string; role: Role; created_at: string };
-
-type Page<Resource> = { resources: Resource[]; offset: number };
 const pageSize = 50;
 
-function usePages<Resource>(name: string, path: string) {
+function usePages<Page extends { resources: unknown[]; offset: number }>(name: string, path: string) {
   return useInfiniteQuery({
     queryKey: ["settings", name],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      api.get<Page<Resource>>(`${path}?limit=${pageSize}&offset=${pageParam}`, { signal }),
+      api.get<Page>(`${path}?limit=${pageSize}&offset=${pageParam}`, { signal }),
     getNextPageParam: (last) => (last.resources.length < pageSize ? undefined : last.offset),
   });
 }
 
-export const useApiKeys = () => usePages<ApiKey>("keys", "/v2/api-keys");
-export const useMembers = () => usePages<Member>("members", "/v2/members");
+export const useApiKeys = () => usePages<Answers["list_api_keys"]>("keys", "/v2/api-keys");
+export const useMembers = () => usePages<Answers["list_members"]>("members", "/v2/members");
 
 export const roles = [
   { value: "viewer", label: "Viewer: may look" },

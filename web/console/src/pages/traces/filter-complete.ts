@@ -1,46 +1,58 @@
+import {
+  type FilterField,
+  type FilterFunction,
+  filterFields,
+  operatorsOf,
+} from "../../api/filter-language.ts";
 import type { SeenValues } from "./trace.ts";
 
 export type Suggestion = { label: string; detail: string; insert: string };
 /** What may stand at the caret, and the part of the text it replaces. */
 export type Completion = { from: number; to: number; suggestions: Suggestion[] };
 
-type FieldKind = "text" | "word" | "number" | "time" | "duration" | "flag" | "tags" | "json" | "pair";
-
-export const filterFields: Readonly<Record<string, readonly [FieldKind, string]>> = {
-  name: ["text", "the run's name"],
-  run_type: ["word", "llm, tool, chain …"],
-  status: ["word", "success, error, pending"],
-  error: ["text", "the error's text"],
-  latency: ["duration", "seconds, as 5 or “5s”"],
-  tags: ["tags", "has(tags, …)"],
-  metadata_key: ["pair", "with metadata_value"],
-  metadata_value: ["pair", "with metadata_key"],
-  metadata: ["json", "as JSON"],
-  thread_id: ["text", "the conversation"],
-  total_tokens: ["number", "tokens in all"],
-  prompt_tokens: ["number", "tokens of the prompt"],
-  completion_tokens: ["number", "tokens of the answer"],
-  total_cost: ["number", "dollars"],
-  start_time: ["time", "ISO 8601"],
-  end_time: ["time", "ISO 8601"],
-  first_token_time: ["time", "ISO 8601"],
-  is_root: ["flag", "the top of a trace"],
-  feedback_key: ["pair", "with feedback_score"],
-  feedback_score: ["number", "with feedback_key"],
-  feedback_value: ["pair", "with feedback_key"],
-  input_key: ["pair", "with input_value"],
-  input_value: ["pair", "with input_key"],
-  output_key: ["pair", "with output_value"],
-  output_value: ["pair", "with output_key"],
-  inputs: ["json", "as JSON"],
-  outputs: ["json", "as JSON"],
-  id: ["text", "the run's id"],
-  trace_id: ["text", "the trace's id"],
-  parent_run_id: ["text", "the run above"],
-  execution_order: ["number", "place within the trace"],
+/** In the order they are offered; the server says which there are. */
+const fieldWords: Readonly<Record<FilterField, string>> = {
+  name: "the run's name",
+  run_type: "llm, tool, chain …",
+  status: "success, error, pending",
+  error: "the error's text",
+  latency: "seconds, as 5 or “5s”",
+  tags: "has(tags, …)",
+  metadata_key: "with metadata_value",
+  metadata_value: "with metadata_key",
+  metadata: "as JSON",
+  thread_id: "the conversation",
+  total_tokens: "tokens in all",
+  prompt_tokens: "tokens of the prompt",
+  completion_tokens: "tokens of the answer",
+  total_cost: "dollars",
+  prompt_cost: "dollars for the prompt",
+  completion_cost: "dollars for the answer",
+  start_time: "ISO 8601",
+  end_time: "ISO 8601",
+  first_token_time: "ISO 8601",
+  is_root: "the top of a trace",
+  feedback_key: "with feedback_score",
+  feedback_score: "with feedback_key",
+  feedback_value: "with feedback_key",
+  feedback_comment: "with feedback_key",
+  feedback_source: "with feedback_key",
+  input_key: "with input_value",
+  input_value: "with input_key",
+  output_key: "with output_value",
+  output_value: "with output_key",
+  inputs: "as JSON",
+  outputs: "as JSON",
+  id: "the run's id",
+  trace_id: "the trace's id",
+  parent_run_id: "the run above",
+  session_id: "the project's id",
+  reference_example_id: "the example it ran on",
+  execution_order: "place within the trace",
+  trace_tier: "how long it is kept",
 };
 
-const functions: Readonly<Record<string, string>> = {
+const functionWords: Readonly<Record<FilterFunction, string>> = {
   eq: "is",
   neq: "is not",
   gt: "more than",
@@ -50,6 +62,7 @@ const functions: Readonly<Record<string, string>> = {
   has: "holds a tag, or JSON",
   in: "is one of a list",
   like: "matches %pattern%",
+  nlike: "does not match %pattern%",
   search: "words anywhere",
   and: "all of",
   or: "any of",
@@ -57,8 +70,6 @@ const functions: Readonly<Record<string, string>> = {
   exists: "has this key",
 };
 
-const orderings = new Set(["gt", "gte", "lt", "lte"]);
-const ordered = new Set<FieldKind>(["number", "time", "duration"]);
 const groups = new Set(["and", "or", "not"]);
 
 /** What to offer where the caret stands. Pure: what was seen in the project comes as an argument. */
@@ -146,7 +157,7 @@ function endOfString(text: string, caret: number): number {
 function offersAt(place: Place, seen: SeenValues | undefined): Suggestion[] {
   if (place.fn === null && place.from > 0) return [];
   if (place.fn === null || groups.has(place.fn)) {
-    return Object.entries(functions).map(([label, detail]) => ({ label, detail, insert: `${label}(` }));
+    return Object.entries(functionWords).map(([label, detail]) => ({ label, detail, insert: `${label}(` }));
   }
   if (place.argument === 0 && place.fn !== "search" && !place.quoted) return fieldsFor(place.fn);
   if (place.argument === 1 && place.field !== null) return valuesOf(place, seen);
@@ -154,21 +165,16 @@ function offersAt(place: Place, seen: SeenValues | undefined): Suggestion[] {
 }
 
 function fieldsFor(fn: string): Suggestion[] {
-  return Object.entries(filterFields)
-    .filter(([, [kind]]) => {
-      if (orderings.has(fn)) return ordered.has(kind);
-      if (fn === "has") return kind === "tags" || kind === "json";
-      if (fn === "exists") return kind === "json";
-      if (fn === "like") return kind === "text" || kind === "pair" || kind === "tags" || kind === "json";
-      return true;
-    })
-    .map(([label, [, detail]]) => ({ label, detail, insert: `${label}, ` }));
+  return (Object.keys(fieldWords) as FilterField[])
+    .filter((field) => (operatorsOf[filterFields[field]] as readonly string[]).includes(fn))
+    .map((field) => ({ label: field, detail: fieldWords[field], insert: `${field}, ` }));
 }
 
 function valuesOf({ field, key }: Place, seen: SeenValues | undefined): Suggestion[] {
-  const kind = filterFields[field!]?.[0];
-  if (kind === "flag") return ["true", "false"].map((label) => ({ label, detail: "", insert: `${label})` }));
-  if (kind === "duration") return ["1s", "5s", "10s", "30s"].map((label) => quoted(label, "seconds"));
+  const type = Object.hasOwn(filterFields, field!) ? filterFields[field as FilterField] : undefined;
+  if (type === "boolean")
+    return ["true", "false"].map((label) => ({ label, detail: "", insert: `${label})` }));
+  if (type === "duration") return ["1s", "5s", "10s", "30s"].map((label) => quoted(label, "seconds"));
   const values: Readonly<Record<string, readonly string[] | undefined>> = {
     name: seen?.names,
     run_type: seen?.run_types,

@@ -1,14 +1,18 @@
 import type { FilterFault } from "./trace.ts";
 
+type FaultSaid = Pick<FilterFault, "problem" | "expected" | "found" | "choices">;
+
+/** More choices than this are no help in one line. */
+const mostListed = 14;
+
 /** What is wrong with a filter in one line; for a misspelt word, the one that was meant. */
-export function faultWords({ message, expected }: FilterFault): string {
-  const what = message.split(/ Expected | \(line \d/)[0]!.trim();
-  if (expected === null) return what;
-  const words = expected.startsWith("one of ") ? expected.slice("one of ".length).split(", ") : [];
-  const wrong = /"([^"]+)"|operator (\w+)/.exec(what);
-  const meant = nearest(wrong?.[1] ?? wrong?.[2] ?? "", words);
-  if (meant) return `${what} Did you mean ${meant}?`;
-  return words.length > 14 ? `${what} What there is shows up as you type.` : `${what} Expected ${expected}.`;
+export function faultWords({ problem, expected, found, choices }: FaultSaid): string {
+  if (expected === null) return problem;
+  const meant = nearest(found ?? "", choices ?? []);
+  if (meant) return `${problem} Did you mean ${meant}?`;
+  return choices !== null && choices.length > mostListed
+    ? `${problem} What there is shows up as you type.`
+    : `${problem} Expected ${expected}.`;
 }
 
 function nearest(word: string, words: readonly string[]): string | undefined {

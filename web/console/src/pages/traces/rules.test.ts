@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { filterFields } from "../../api/filter-language.ts";
 import { asFilter, complete } from "./filter-complete.ts";
 import { faultWords } from "./filter-fault.ts";
 import { previewText } from "./preview.ts";
@@ -33,6 +34,17 @@ describe("completion", () => {
     expect(labels(text)).toContain(expected);
   });
 
+  it("offers every field of the server where it fits", () => {
+    const words = complete("eq(", 3, seen);
+    expect(words.suggestions).toHaveLength(12);
+    const offered = Object.keys(filterFields).filter((field) =>
+      labels(`eq(${field.slice(0, -1)}`).includes(field),
+    );
+    expect(offered).toEqual(Object.keys(filterFields));
+    expect(labels("gte(prompt_c")).toEqual(["prompt_cost"]);
+    expect(labels("like(feedback_c")).toEqual(["feedback_comment"]);
+  });
+
   it("offers only what fits", () => {
     expect(labels("gt(")).not.toContain("name");
     expect(labels("eq(metadata_value, ")).toEqual([]);
@@ -54,14 +66,17 @@ it("plain words are searched for, expressions are taken as they are", () => {
 });
 
 it("a fault names what was meant", () => {
-  const place = { field: "filter", offset: 3, line: 1, column: 4 };
-  const message = 'There is no field "nmae". Expected one of id, name. (line 1, column 4)';
-  expect(faultWords({ ...place, message, expected: "one of id, name" })).toBe(
-    'There is no field "nmae". Did you mean name?',
-  );
-  expect(faultWords({ ...place, message: "Unexpected ). (line 1)", expected: '","' })).toBe(
+  const problem = 'There is no field "nmae".';
+  const said = (found: string, choices: string[]) =>
+    faultWords({ problem, expected: `one of ${choices.join(", ")}`, found, choices });
+  expect(said("nmae", ["id", "name"])).toBe(`${problem} Did you mean name?`);
+  expect(said("zzzz", ["id", "name"])).toBe(`${problem} Expected one of id, name.`);
+  expect(said("zzzz", "abcdefghijklmnop".split(""))).toBe(`${problem} What there is shows up as you type.`);
+  const unlisted = { found: null, choices: null };
+  expect(faultWords({ problem: "Unexpected ).", expected: '","', ...unlisted })).toBe(
     'Unexpected ). Expected ",".',
   );
+  expect(faultWords({ problem: "in takes a list.", expected: null, ...unlisted })).toBe("in takes a list.");
 });
 
 it.each([

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, query } from "../../api/client.ts";
-import type { Feedback, FilterFault, FullRun, Project, ProjectStats, Run, SeenValues } from "./trace.ts";
+import type { Answers, RunQueryValidationResult } from "../../api/wire.ts";
+import type { Feedback, FullRun, Project, ProjectStats, SeenValues, Trace } from "./trace.ts";
 
 export type * from "./trace.ts";
 
@@ -55,8 +56,6 @@ export function useRun(id: string) {
   });
 }
 
-export type Trace = { trace_id: string; truncated: boolean; runs: Run[] };
-
 export function useTrace(id: string | undefined) {
   return useQuery({
     queryKey: ["traces", "trace", id],
@@ -73,21 +72,18 @@ export function useFeedback(runId: string) {
   });
 }
 
-export type Attachment = { name: string; mime_type: string; size: number };
+type Attachments = Answers["list_run_attachments"];
+export type Attachment = Attachments[number];
 
 export function useAttachments(runId: string) {
   return useQuery({
     queryKey: ["traces", "attachments", runId],
-    queryFn: ({ signal }) => api.get<Attachment[]>(`/api/v1/runs/${runId}/attachments`, { signal }),
+    queryFn: ({ signal }) => api.get<Attachments>(`/api/v1/runs/${runId}/attachments`, { signal }),
   });
 }
 
 export function validateFilter(filter: string, signal?: AbortSignal) {
-  return api.post<{ valid: boolean; errors: FilterFault[] }>(
-    "/api/v1/runs/query/validate",
-    { filter },
-    { signal },
-  );
+  return api.post<RunQueryValidationResult>("/api/v1/runs/query/validate", { filter }, { signal });
 }
 
 export function runHref(run: { session_id: string; id: string }): string {

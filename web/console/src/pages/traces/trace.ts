@@ -1,104 +1,17 @@
-/** What the server answers about traces. */
+import type * as wire from "../../api/wire.ts";
 
-export type Project = {
-  id: string;
-  tenant_id: string;
-  name: string;
-  description: string | null;
-  start_time: string;
-  reference_dataset_id: string | null;
-  run_count?: number | null;
-  error_rate?: number | null;
-  latency_p50?: number | null;
-  latency_p99?: number | null;
-  total_tokens?: number | null;
-  total_cost?: number | null;
-  last_run_start_time?: string | null;
-  feedback_stats?: Record<string, { n: number; avg: number | null }> | null;
-};
+export type { FilterFault, SeenFilterValues as SeenValues, Trace } from "../../api/wire.ts";
+export type Project = wire.TraceProject;
+export type ProjectStats = wire.TraceProjectStats;
+export type Stats = ProjectStats["total"];
 
-/** A run without its payloads. */
-export type Run = {
-  id: string;
-  name: string;
-  run_type: string;
-  status: string;
-  trace_id: string;
-  session_id: string;
-  parent_run_id?: string | null;
-  dotted_order: string;
-  start_time: string;
-  end_time?: string | null;
-  latency?: number | null;
-  error?: string | null;
-  tags?: string[];
-  total_tokens?: number;
-  prompt_tokens?: number;
-  completion_tokens?: number;
-  total_cost?: string | null;
-  first_token_time?: string | null;
-  thread_id?: string | null;
-  is_root?: boolean;
-  reference_example_id?: string | null;
-  app_path: string;
-  inputs_preview?: string | null;
-  outputs_preview?: string | null;
-  outputs_tail?: string | null;
-  error_preview?: string | null;
-  feedback_stats?: Record<string, { n: number; avg: number | null }> | null;
-};
+type Payload = "inputs" | "outputs" | "extra" | "events" | "serialized" | "s3_urls";
+/** A run without its payloads, as lists and trees draw it. Lists do not ask for its place in the tree. */
+export type Run = Omit<wire.TraceRun, Payload | "dotted_order"> &
+  Partial<Pick<wire.TraceRun, "dotted_order">>;
 
-export type FullRun = Run & {
-  inputs?: unknown;
-  outputs?: unknown;
+/** What clients sent is theirs; these are the parts that the pages look into. */
+export type FullRun = Omit<wire.TraceRun, "extra"> & {
   extra?: { metadata?: Record<string, unknown>; runtime?: Record<string, unknown> } | null;
-  events?: unknown;
-  serialized?: unknown;
 };
-
-export type Stats = {
-  run_count: number;
-  error_rate: number | null;
-  latency_p50: number | null;
-  latency_p99: number | null;
-  first_token_p50: number | null;
-  total_tokens: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number | null;
-  last_run_start_time: string | null;
-};
-export type ProjectStats = {
-  bucket: string;
-  start_time: string;
-  end_time: string;
-  total: Stats;
-  buckets: (Stats & { bucket_start: string })[];
-};
-
-export type SeenValues = {
-  names: string[];
-  run_types: string[];
-  tags: string[];
-  metadata: Record<string, string[]>;
-  feedback_keys: string[];
-};
-
-export type FilterFault = {
-  field: string;
-  message: string;
-  offset: number;
-  line: number;
-  column: number;
-  expected: string | null;
-};
-
-export type Feedback = {
-  id: string;
-  key: string;
-  score: number | null;
-  value: unknown;
-  comment: string | null;
-  created_at: string;
-  feedback_source?: { type?: string } | null;
-};
+export type Feedback = wire.Feedback & { feedback_source?: { type?: string } | null };

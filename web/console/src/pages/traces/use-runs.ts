@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { api } from "../../api/client.ts";
+import type { TraceRunPageV2, TraceRunV2 } from "../../api/wire.ts";
 import type { Run } from "./trace-api.ts";
 
 export type RunsQuestion = {
@@ -14,12 +15,8 @@ export type RunsQuestion = {
 
 type RunPage = { runs: Run[]; next: string | null };
 
-/** As the newer API writes a run; what it names otherwise is told apart here. */
-type WireRun = Omit<Run, "session_id" | "latency" | "total_cost"> & {
-  project_id: string;
-  latency_seconds: number | null;
-  total_cost: number | null;
-};
+/** As the newer API writes a run: what was selected is there. */
+type SelectedRun = Required<TraceRunV2>;
 
 const selects = [
   "NAME",
@@ -56,12 +53,11 @@ async function ask(asked: RunsQuestion, cursor: string | null, signal: AbortSign
     page_size: cursor ? laterPage : firstPage,
     selects,
   };
-  type Page = { items: WireRun[]; next_cursor: string | null };
-  const { items, next_cursor } = await api.post<Page>("/api/v2/runs/query", body, { signal });
-  return { runs: items.map(readRun), next: next_cursor };
+  const { items, next_cursor } = await api.post<TraceRunPageV2>("/api/v2/runs/query", body, { signal });
+  return { runs: items.map((run) => readRun(run as SelectedRun)), next: next_cursor };
 }
 
-function readRun({ project_id, latency_seconds, total_cost, ...run }: WireRun): Run {
+function readRun({ project_id, latency_seconds, total_cost, ...run }: SelectedRun): Run {
   return {
     ...run,
     session_id: project_id,
