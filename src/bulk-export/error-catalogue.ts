@@ -16,6 +16,7 @@ export const bulkExportErrors = {
   "bulk_export.run_timeout": "unavailable",
   "bulk_export.schedule_cap": "rate_limited",
   "bulk_export.thread_lost": "internal",
+  "bulk_export.timeout": "unavailable",
   "bulk_export.upload_damaged": "bad_gateway",
 } as const satisfies ErrorCatalogue;
 

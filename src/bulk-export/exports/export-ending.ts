@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
-import { AppError, errorMessage } from "../../platform/errors.ts";
+import { AppError, type ErrorCode, errorMessage } from "../../platform/errors.ts";
 import type { ExportFailure, ExportStatus } from "./export.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
@@ -42,6 +42,6 @@ export function failExport(
 }
 
 /** For whoever decides what to do about it; what is no error of ours is a defect. */
-export function failureCode(error: unknown): string {
+export function failureCode(error: unknown): ErrorCode {
   return error instanceof AppError ? error.code : "bulk_export.defect";
 }

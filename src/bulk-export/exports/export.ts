@@ -1,4 +1,4 @@
-import { AppError } from "../../platform/errors.ts";
+import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import { calendarDay, dayStart, type Micros, microsPerDay, microsText, parseMicros } from "../exact-time.ts";
 
 export const exportStatuses = ["CREATED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"] as const;
@@ -47,7 +47,7 @@ export type BulkExport = {
 };
 
 /** Why it did not complete: for programs and for people. */
-export type ExportFailure = { code: string; message: string };
+export type ExportFailure = { code: ErrorCode; message: string };
 
 /** Without anything in it a filter is none. */
 export function givenFilter(text: string | null | undefined): string | null {

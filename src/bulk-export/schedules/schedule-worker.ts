@@ -58,7 +58,7 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
     const hours = Math.round(limits.exportTimeoutMs / 3_600_000);
     for (const exportId of await listOverdue(database.sql, startedBefore)) {
       const message = `The export was not finished within ${hours} hours.`;
-      const failure = { code: "bulk_export.timeout", message };
+      const failure = { code: "bulk_export.timeout", message } as const;
       await database.transaction((tx) => endExport(tx, { exportId, status: "TIMEDOUT", failure, now }));
       logger.warn({ export_id: exportId }, "bulk export timed out");
     }

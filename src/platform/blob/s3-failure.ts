@@ -1,20 +1,5 @@
 import { AppError, sameAs } from "../errors.ts";
-
-export const blobFailureCodes = [
-  "blob.unknown_key",
-  "blob.bad_secret",
-  "blob.bad_token",
-  "blob.no_credentials",
-  "blob.no_bucket",
-  "blob.bad_bucket_name",
-  "blob.wrong_region",
-  "blob.no_permission",
-  "blob.full",
-  "blob.refused",
-  "blob.unreachable",
-  "blob.busy",
-] as const;
-export type BlobFailureCode = (typeof blobFailureCodes)[number];
+import type { BlobFailureCode } from "./blob-failure-code.ts";
 
 /** What the S3 client throws, as far as it can be known. */
 type S3Fault = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blobFailureCodes } from "../../../../../src/platform/blob/s3-failure.ts";
+import { blobFailureCodes } from "../../../../../src/platform/blob/blob-failure-code.ts";
 import { adviceFor, intervalText, statusOf, windowText } from "./export-words.ts";
 
 const anyFailure = adviceFor("bulk_export.defect");

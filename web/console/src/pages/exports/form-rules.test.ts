@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blobFailureCodes } from "../../../../../src/platform/blob/s3-failure.ts";
+import { blobFailureCodes } from "../../../../../src/platform/blob/blob-failure-code.ts";
 import { fieldOfRefusal } from "./form-rules.ts";
 
 it("every refusal of the storage that somebody can mend in the form has its field", () => {

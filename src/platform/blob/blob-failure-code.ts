@@ -1,0 +1,16 @@
+/** What a storage refuses, as far as somebody can do something about it. */
+export const blobFailureCodes = [
+  "blob.unknown_key",
+  "blob.bad_secret",
+  "blob.bad_token",
+  "blob.no_credentials",
+  "blob.no_bucket",
+  "blob.bad_bucket_name",
+  "blob.wrong_region",
+  "blob.no_permission",
+  "blob.full",
+  "blob.refused",
+  "blob.unreachable",
+  "blob.busy",
+] as const;
+export type BlobFailureCode = (typeof blobFailureCodes)[number];
