@@ -400,6 +400,7 @@ create table bulk_exports (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   trace_filter text,
+  error_code text,
   constraint bulk_exports_pkey PRIMARY KEY (id),
   constraint bulk_exports_interval_hours_check CHECK (((interval_hours >= 1) AND (interval_hours <= 168))),
   constraint bulk_exports_one_subject CHECK (((session_id IS NOT NULL) <> all_experiments)),

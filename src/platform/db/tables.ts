@@ -285,6 +285,7 @@ export interface BulkExportsTable {
   created_at: Timestamp;
   updated_at: Timestamp;
   trace_filter: string | null;
+  error_code: string | null;
 }
 
 export interface CheckpointBlobsTable {
