@@ -184,7 +184,7 @@ describe("libraries have one home", () => {
     expect(
       importersOf(
         /^(@hono\/|hono(\/|$))/,
-        (path) => path.startsWith("src/platform/http/") || path.endsWith("-routes.ts") || isRoot(path),
+        (path) => path.startsWith("src/platform/http/") || isRoot(path),
       ),
     ).toEqual([]);
   });

@@ -101,11 +101,11 @@ export function chatRoutes({ assistants, bookOf, identify, logger }: ChatRoutesO
         body: streamBody,
         responses: { 200: { description: "Protocol events.", contentType: "text/event-stream" } },
       },
-      ({ params, body, caller, c }) => {
+      ({ params, body, caller, connection }) => {
         const book = bookOf(caller.workspaceId);
         const { log } = book.session(params.thread_id);
         return sseResponse((signal) => log.follow(body, body.since ?? 0, signal), {
-          ...c.get("connection"),
+          ...connection,
           onDisconnect: () => book.forgetUnused(params.thread_id),
         });
       },

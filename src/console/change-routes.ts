@@ -27,9 +27,9 @@ export function changeRoutes(feed: ChangeFeed): Route[] {
         responses: { 200: { description: "The stream", contentType: "text/event-stream" } },
         errors: [429],
       },
-      ({ caller, query, c }) =>
+      ({ caller, query, connection }) =>
         sseResponse(feed.follow({ workspaceId: caller.workspaceId, userId: caller.userId }, query.topics), {
-          ...c.get("connection"),
+          ...connection,
           heartbeatMs: 15_000,
         }),
     ),

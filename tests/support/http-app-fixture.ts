@@ -61,9 +61,13 @@ const createBody = z.object({
 });
 
 const routes: Route[] = [
-  get("/things/{id}", ({ c }) => json(200, { route: "param", id: c.req.param("id") })),
+  get("/things/{id}", ({ params }) => json(200, { route: "param", ...(params as { id: string }) }), {
+    params: z.object({ id: z.string() }),
+  }),
   get("/things/search", () => json(200, { route: "search" })),
-  get("/things/{id}/parts/{part}", ({ c }) => json(200, c.req.param())),
+  get("/things/{id}/parts/{part}", ({ params }) => json(200, params), {
+    params: z.object({ id: z.string(), part: z.string() }),
+  }),
   get("/files/{rest*}", ({ params }) => json(200, params), { params: z.object({ rest: z.string() }) }),
   get("/uuids/{thing_id}", ({ params }) => json(200, params), { params: z.object({ thing_id: z.uuid() }) }),
   get("/list", ({ query }) => json(200, query), {
@@ -89,7 +93,7 @@ const routes: Route[] = [
   ),
   get("/free", ({ body }) => json(200, body), { method: "post", body: z.looseObject({}) }),
   get("/batch", ({ body }) => json(200, body), { method: "post", body: z.array(z.string()) }),
-  get("/raw", async ({ c }) => json(200, { size: (await c.req.text()).length }), {
+  get("/raw", async ({ request }) => json(200, { size: (await request.text()).length }), {
     method: "post",
     rawBody: true,
     maxBodyBytes: 100,
@@ -106,8 +110,8 @@ const routes: Route[] = [
   get("/nul", () => {
     throw Object.assign(new Error("invalid byte sequence"), { code: "22021" });
   }),
-  get("/kinds/{kind}", ({ c }) => {
-    const kind = errorKinds.find((known) => known === c.req.param("kind"))!;
+  get("/kinds/{kind}", ({ request }) => {
+    const kind = errorKinds.find((known) => request.url.endsWith(`/${known}`))!;
     // Whatever its kind: no code has them all.
     const error = { code: "auth.refused", kind } as CodeAndKind;
     throw new AppError({ ...error, message: "words", headers: { "retry-after": "7" } });

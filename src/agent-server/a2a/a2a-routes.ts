@@ -74,17 +74,17 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         },
         errors: [404],
       },
-      async ({ caller, keyed, params, c }) => {
-        const { headers, signal } = c.req.raw;
+      async ({ caller, keyed, params, request: sent, connection }) => {
+        const { headers, signal } = sent;
         const assistant = await a2a.assistant(caller, params.assistant_id);
-        const body = await readRpcBody(c.req.raw, keyed);
+        const body = await readRpcBody(sent, keyed);
         if ("refusal" in body) return body.refusal;
         const message = readMessage(body.value);
         if (message.kind === "invalid") return refuse(message.message, rpcCodes.invalidRequest, message.id);
         if (message.kind !== "request") return refuse("Every request needs an `id`: it is answered.");
         const { request } = message;
         const from: A2aCaller = { caller, assistant, origin: options.callerOf(caller, headers) };
-        const asked = readVersion(c.req.raw, request, options.logger);
+        const asked = readVersion(sent, request, options.logger);
         if ("refusal" in asked) return asked.refusal;
         const { dialect } = asked;
         const operation = dialect.methods[request.method];
@@ -92,7 +92,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
           if (!accepts(headers, "text/event-stream")) {
             return refuse(`${request.method} answers with a stream: Accept must name text/event-stream.`);
           }
-          return streamTask(options, from, { dialect, operation, request }, c.get("connection"));
+          return streamTask(options, from, { dialect, operation, request }, connection);
         }
         if (!allows(headers, "application/json")) {
           return refuse(`${request.method} answers with JSON: Accept must allow application/json.`);

@@ -32,11 +32,11 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
           400: { description: "Not a message, or not acceptable.", schema: rpcResponse },
         },
       },
-      async ({ caller, keyed, c }) => {
-        const { headers, signal } = c.req.raw;
+      async ({ caller, keyed, request }) => {
+        const { headers, signal } = request;
         const refusal = checkHeaders(headers);
         if (refusal) return refusal;
-        const body = await readRpcBody(c.req.raw, keyed);
+        const body = await readRpcBody(request, keyed);
         if ("refusal" in body) return body.refusal;
         const from: McpCaller = { caller, origin: callerOf(caller, headers), signal };
         return Array.isArray(body.value)

@@ -62,11 +62,11 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
         400: { description: "The envelope is malformed.", schema: errorAnswer },
       },
     },
-    async ({ caller, keyed, params: { thread_id: threadId }, c }) => {
-      requireJsonType(c.req.raw.headers.get("content-type"), keyed);
-      const read = readCommand(await c.req.raw.text());
+    async ({ caller, keyed, params: { thread_id: threadId }, request }) => {
+      requireJsonType(request.headers.get("content-type"), keyed);
+      const read = readCommand(await request.text());
       if ("refusal" in read) return json(400, read.refusal);
-      const context = { ...callerOf(caller, c.req.raw.headers), threadId };
+      const context = { ...callerOf(caller, request.headers), threadId };
       return json(200, await service.execute(context, read.command));
     },
   );
@@ -92,7 +92,7 @@ function eventRoute(
       responses: { 200: sse },
       errors: [404],
     },
-    async ({ caller, params: { thread_id: threadId }, body, c }) => {
+    async ({ caller, params: { thread_id: threadId }, body, connection }) => {
       const thread = await access.open(caller, threadId);
       const filter = {
         channels: body.channels,
@@ -102,7 +102,7 @@ function eventRoute(
       const since = body.since ?? undefined;
       return sseResponse(
         (signal) => eventFrames({ reader, caller, threadId, filter, since, thread, signal }),
-        { ...c.get("connection"), budget: feed.budget },
+        { ...connection, budget: feed.budget },
       );
     },
   );
@@ -127,16 +127,16 @@ function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
       responses: { 200: sse },
       errors: [404],
     },
-    async ({ caller, params: { thread_id: threadId }, query, c }) => {
+    async ({ caller, params: { thread_id: threadId }, query, request, connection }) => {
       const find = () => findThreadById(database, caller.workspaceId, threadId);
       if (!(await find())) throw threadNotFound(threadId);
       const modes = parseThreadModes([...(query.stream_modes ?? []), ...(query.stream_mode ?? [])]);
-      const afterSeq = await startOf(database, threadId, c.req.header("last-event-id"));
+      const afterSeq = await startOf(database, threadId, request.headers.get("last-event-id") ?? undefined);
       const values = async () => (await find())?.values_json ?? "{}";
       return sseResponse((signal) => threadFrames({ feed, threadId, afterSeq, modes, signal, values }), {
         headers: { location: `/threads/${threadId}/stream` },
         budget: feed.budget,
-        ...c.get("connection"),
+        ...connection,
       });
     },
   );

@@ -39,10 +39,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404, 409],
       },
-      async ({ caller, params, body, c }) => {
+      async ({ caller, params, body, request: { headers } }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          ...options.callerOf(caller, c.req.raw.headers),
+          ...options.callerOf(caller, headers),
         };
         const { run } = await service.create(caller.workspaceId, params.thread_id, request);
         return json(200, toRunView(run), {
@@ -63,10 +63,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         responses: { 200: sse },
         errors: [404, 409],
       },
-      async ({ caller, params, body, c }) => {
+      async ({ caller, params, body, request: { headers }, connection }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          ...options.callerOf(caller, c.req.raw.headers),
+          ...options.callerOf(caller, headers),
         };
         const { run, afterSeq } = await service.create(caller.workspaceId, params.thread_id, request);
         return streamRun(options, run, {
@@ -74,7 +74,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
           stateless: false,
           withIds: true,
           cancelOnDisconnect: body.on_disconnect === "cancel",
-          connection: c.get("connection"),
+          connection,
         });
       },
     ),
@@ -91,15 +91,15 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         responses: { 200: { description: "Final values, or `__error__`.", schema: anyJson } },
         errors: [404, 409],
       },
-      async ({ caller, params, body, c }) => {
+      async ({ caller, params, body, request: { headers, signal } }) => {
         const request = {
           ...toRunRequest(body, "given"),
-          ...options.callerOf(caller, c.req.raw.headers),
+          ...options.callerOf(caller, headers),
         };
         const created = await service.create(caller.workspaceId, params.thread_id, request);
         return waitForRun(options, created, {
           stateless: false,
-          signal: c.req.raw.signal,
+          signal,
           cancelOnDisconnect: body.on_disconnect === "cancel",
         });
       },
@@ -184,14 +184,14 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         responses: { 200: { description: "Final values, or `__error__`.", schema: anyJson } },
         errors: [404],
       },
-      async ({ caller, params, query, c }) => {
+      async ({ caller, params, query, request }) => {
         const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         return waitForRun(
           options,
           { run, result: undefined },
           {
             stateless: false,
-            signal: c.req.raw.signal,
+            signal: request.signal,
             cancelOnDisconnect: query.cancel_on_disconnect ?? false,
           },
         );
@@ -213,15 +213,15 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         responses: { 200: sse },
         errors: [404],
       },
-      async ({ caller, params, query, c }) => {
+      async ({ caller, params, query, request, connection }) => {
         const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         return streamRun(options, run, {
-          from: await service.joinPoint(run, c.req.header("last-event-id")),
+          from: await service.joinPoint(run, request.headers.get("last-event-id") ?? undefined),
           modes: parseModes(query.stream_mode),
           stateless: false,
           withIds: true,
           cancelOnDisconnect: query.cancel_on_disconnect ?? false,
-          connection: c.get("connection"),
+          connection,
         });
       },
     ),
@@ -241,11 +241,11 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         },
         errors: [404, 409],
       },
-      async ({ caller, params, query, c }) => {
+      async ({ caller, params, query, request }) => {
         const run = await service.head(caller.workspaceId, params.run_id, params.thread_id);
         await service.cancel(run, query.action);
         if (!query.wait) return json(202, {});
-        await service.waitForEnd(run.thread_id, run.run_id, c.req.raw.signal);
+        await service.waitForEnd(run.thread_id, run.run_id, request.signal);
         return noContent();
       },
     ),

@@ -25,10 +25,13 @@ const maxBatch = 100;
 /** Runs that bring their own thread, which goes with them unless it is to be kept. */
 export function statelessRunRoutes(answers: RunAnswers): Route[] {
   const { service } = answers;
-  const create = (request: Pick<RouteRequest<RouteSpec>, "c"> & { caller: Caller }, body: RunCreateBody) =>
-    service.create(request.caller.workspaceId, null, {
+  const create = (
+    { request, caller }: Pick<RouteRequest<RouteSpec>, "request"> & { caller: Caller },
+    body: RunCreateBody,
+  ) =>
+    service.create(caller.workspaceId, null, {
       ...toRunRequest(body, "own"),
-      ...answers.callerOf(request.caller, request.c.req.raw.headers),
+      ...answers.callerOf(caller, request.headers),
     });
   return [
     route(
@@ -69,7 +72,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
           stateless: true,
           withIds: false,
           cancelOnDisconnect: request.body.on_disconnect === "cancel",
-          connection: request.c.get("connection"),
+          connection: request.connection,
         });
       },
     ),
@@ -88,7 +91,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
       async (request) =>
         waitForRun(answers, await create(request, request.body), {
           stateless: true,
-          signal: request.c.req.raw.signal,
+          signal: request.request.signal,
           cancelOnDisconnect: request.body.on_disconnect === "cancel",
         }),
     ),
@@ -160,15 +163,15 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         responses: { 200: sse },
         errors: [404],
       },
-      async ({ caller, params, query, c }) => {
+      async ({ caller, params, query, request, connection }) => {
         const run = await service.head(caller.workspaceId, params.run_id);
         return streamRun(answers, run, {
-          from: await service.joinPoint(run, c.req.header("last-event-id") ?? "-1"),
+          from: await service.joinPoint(run, request.headers.get("last-event-id") ?? "-1"),
           modes: parseModes(query.stream_mode),
           stateless: true,
           withIds: true,
           cancelOnDisconnect: false,
-          connection: c.get("connection"),
+          connection,
         });
       },
     ),

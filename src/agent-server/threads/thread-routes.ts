@@ -154,12 +154,12 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         responses: { 200: thread, 204: { description: "Done, with `Prefer: return=minimal`." } },
         errors: [404],
       },
-      async ({ caller, params: { thread_id }, body, c }) => {
+      async ({ caller, params: { thread_id }, body, request }) => {
         const row = await threads.patch(caller.workspaceId, thread_id, {
           metadata: body.metadata ?? {},
           ttl: ttlOf(body.ttl),
         });
-        return c.req.header("prefer")?.includes("return=minimal")
+        return request.headers.get("prefer")?.includes("return=minimal")
           ? noContent()
           : json(200, toThreadView(row));
       },

@@ -40,10 +40,10 @@ export function uiRoutes(options: UiRoutesOptions): Route[] {
         responses: { 200: { description: "The HTML.", contentType: "text/html" } },
         errors: [404, 409],
       },
-      async ({ caller, params: { assistant_id }, body, keyed, c }) => {
+      async ({ caller, params: { assistant_id }, body, keyed, request }) => {
         const { bundles, name } = await findUi(options, caller, assistant_id);
         const snippet = { name, component: body.name, bundle: await bundles.get(name) };
-        const { headers, url } = c.req.raw;
+        const { headers, url } = request;
         const urlHost = new URL(url).host;
         const open =
           !keyed && caller.via === "loopback" && !caller.principal && isOfThisSite(headers, urlHost);
@@ -68,13 +68,13 @@ export function uiRoutes(options: UiRoutesOptions): Route[] {
         },
         errors: [404, 409],
       },
-      async ({ caller, params: { assistant_id, file }, c }) => {
+      async ({ caller, params: { assistant_id, file }, request }) => {
         const { bundles, name } = await findUi(options, caller, assistant_id);
         const { script, style } = await bundles.get(name);
         const found = [script, style].find((each) => each?.name === file);
         if (!found) throw notFound(`There is no file "${file}" of the components of "${name}".`);
         const headers = { etag: found.etag, "cache-control": "private, no-cache" };
-        if (c.req.raw.headers.get("if-none-match") === found.etag) {
+        if (request.headers.get("if-none-match") === found.etag) {
           return new Response(null, { status: 304, headers });
         }
         return new Response(found.text, { headers: { ...headers, "content-type": found.contentType } });

@@ -125,8 +125,8 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         query: z.object({ timeout: z.coerce.number().min(0).max(600).default(30) }),
         responses: { 200: { description: "The outcome", schema: waitResponse } },
       },
-      async ({ caller, params, query, c }) => {
-        const signal = AbortSignal.any([c.req.raw.signal, c.get("shutdown")]);
+      async ({ caller, params, query, request, shutdown }) => {
+        const signal = AbortSignal.any([request.signal, shutdown]);
         return json(
           200,
           toWaitView(await consents.wait(caller, params.auth_id, query.timeout * 1000, signal)),

@@ -71,8 +71,8 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         responses: { 200: { description: "The consent", schema: consentView } },
         errors: [404],
       },
-      async ({ caller, params, query, c }) => {
-        const signal = AbortSignal.any([c.req.raw.signal, c.get("shutdown")]);
+      async ({ caller, params, query, request, shutdown }) => {
+        const signal = AbortSignal.any([request.signal, shutdown]);
         const { authorization, status, url } = await consents.view(
           caller,
           params.auth_id,

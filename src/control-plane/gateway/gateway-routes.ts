@@ -27,8 +27,8 @@ export function gatewayRoutes(options: AdmissionOptions): Route[] {
         responses: anyStatus,
         hidden: true,
       },
-      async ({ params: { slug }, c }) => {
-        const { headers, url, method } = c.req.raw;
+      async ({ params: { slug }, request }) => {
+        const { headers, url, method } = request;
         const { pathname, host } = new URL(url);
         const { target } = await admit(
           {

@@ -179,11 +179,11 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
         },
         errors: [400, 401],
       },
-      async ({ params, c }) => {
-        const body = await readBytes(c.req.raw, webhookBytes);
+      async ({ params, request }) => {
+        const body = await readBytes(request, webhookBytes);
         const made = await service.receiveWebhook(params.integration_id, {
-          signature: c.req.header("x-hub-signature-256") ?? null,
-          event: c.req.header("x-github-event") ?? null,
+          signature: request.headers.get("x-hub-signature-256") ?? null,
+          event: request.headers.get("x-github-event") ?? null,
           body,
         });
         return json(202, { revision_ids: made });

@@ -42,7 +42,7 @@ export function logFeedRoutes(reader: LogReader): Route[] {
         responses: { 200: { description: "The stream", contentType: "text/event-stream" } },
         errors: [404],
       },
-      async ({ caller, params, query: asked, c }) => {
+      async ({ caller, params, query: asked, request, connection }) => {
         const lines = {
           deploymentId: params.deployment_id,
           revisionId: asked.revision_id,
@@ -51,10 +51,10 @@ export function logFeedRoutes(reader: LogReader): Route[] {
           level: asked.level,
           runId: asked.run_id,
         };
-        const seen = /^\d{1,15}$/.exec(c.req.header("last-event-id") ?? "")?.[0];
+        const seen = /^\d{1,15}$/.exec(request.headers.get("last-event-id") ?? "")?.[0];
         const first = await firstLines(reader, caller, lines, asked.tail, seen);
         return sseResponse((signal) => follow(reader, caller, lines, first, signal), {
-          ...c.get("connection"),
+          ...connection,
         });
       },
     ),

@@ -52,7 +52,7 @@ export function pageCodeRoutes(options: {
         responses: { 201: { description: "Where to go on", schema: entry } },
         errors: [400],
       },
-      async ({ caller, params: { slug }, body: { state }, c }) => {
+      async ({ caller, params: { slug }, body: { state }, audit }) => {
         if (caller.sessionId === undefined) throw needsSession();
         const origin = originOf(slug);
         const pages = origin === null ? null : await find(slug);
@@ -63,7 +63,7 @@ export function pageCodeRoutes(options: {
         if (pages.usesOwnAuth || states.open(state, origin) === null) throw notBegun();
         const { deploymentId } = pages;
         const { code, expiresAt } = await passes.makeCode(person, { deploymentId, origin, state });
-        c.set("auditNote", { caller: person });
+        audit.note = { caller: person };
         const query = new URLSearchParams({ code, state });
         const answer: z.input<typeof entry> = {
           location: `${origin}${entryPath}?${query}`,

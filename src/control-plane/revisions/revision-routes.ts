@@ -153,15 +153,15 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
         responses: { 200: { description: "The stream", contentType: "text/event-stream" } },
         errors: [404],
       },
-      async ({ caller, params, c }) => {
+      async ({ caller, params, request, connection }) => {
         await service.load(caller, params.deployment_id, params.revision_id);
         const frames = feed.follow(
           caller,
           params.deployment_id,
           params.revision_id,
-          c.req.header("last-event-id"),
+          request.headers.get("last-event-id") ?? undefined,
         );
-        return sseResponse(frames, c.get("connection"));
+        return sseResponse(frames, connection);
       },
     ),
   ];

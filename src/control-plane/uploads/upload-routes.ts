@@ -48,9 +48,9 @@ export function uploadRoutes(service: UploadService): Route[] {
         responses: { 200: { description: "Stored", schema: z.object({ object_path: z.string() }) } },
         errors: [403, 413],
       },
-      async ({ params, query, c }) => {
+      async ({ params, query, request }) => {
         const objectPath = `${params.deployment_id}/${params.file}`;
-        await service.receive(objectPath, query.token, c.req.raw.body);
+        await service.receive(objectPath, query.token, request.body);
         return json(200, { object_path: objectPath });
       },
     ),

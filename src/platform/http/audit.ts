@@ -2,13 +2,6 @@ import type { ErrorKind } from "../errors.ts";
 import type { AuditAction } from "./audit-action.ts";
 import type { Caller } from "./caller.ts";
 
-declare module "hono" {
-  interface ContextVariableMap {
-    /** What an open route has found out about who is asking, for the audit log. */
-    auditNote: AuditNote;
-  }
-}
-
 /** Where a fact of an event is read, for example `params.key_id` or `body.secrets[].name`. */
 export type FactPath = `${"params" | "query" | "body" | "answer"}.${string}`;
 

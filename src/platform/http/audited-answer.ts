@@ -56,12 +56,12 @@ function factsOf({ params, query, body }: RouteRequest<RouteSpec>, answer: unkno
   return { params, query, body, answer };
 }
 
-function placeOf({ c, caller, requestId }: RouteRequest<RouteSpec>) {
+function placeOf({ request, caller, requestId, remoteAddress, audit }: RouteRequest<RouteSpec>) {
   return {
     caller: caller ?? null,
-    note: c.get("auditNote"),
-    peer: c.env.incoming?.socket.remoteAddress,
-    headers: c.req.raw.headers,
+    note: audit.note,
+    peer: remoteAddress,
+    headers: request.headers,
     requestId,
   };
 }

@@ -57,15 +57,13 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
     const requestId = requestIdOf(headers.get("x-request-id"));
     if (c.env.inFlight) c.env.inFlight.route = spec.path;
     const shutdown = c.env.shutdown ?? pipeline.neverAborts;
-    c.set("shutdown", shutdown);
-    c.set("connection", connectionOf(shutdown, c.env.outgoing));
+    const remoteAddress = c.env.incoming?.socket.remoteAddress;
     let caller: Caller | null = null;
     let response: Response;
     try {
       checkPath(c.req.path);
       if (!isPublic) {
-        const peer = c.env.incoming?.socket.remoteAddress;
-        caller = await authorize(spec.access, headers, hostOf(raw.url), raw, peer, requestId);
+        caller = await authorize(spec.access, headers, hostOf(raw.url), raw, remoteAddress, requestId);
       }
       const params = readParams(c);
       const query = readQuery(raw.url);
@@ -77,8 +75,13 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
         body,
         caller,
         keyed,
-        c,
+        // Not `raw`: a limit on the body has put another in its place.
+        request: c.req.raw,
         requestId,
+        remoteAddress,
+        connection: connectionOf(shutdown, c.env.outgoing),
+        shutdown,
+        audit: {},
       } as unknown as RouteRequest<RouteSpec>;
       const key = keepsAnswers ? headers.get("idempotency-key") : null;
       if (key === null || caller === null) response = await answer(request);

@@ -1,18 +1,8 @@
-import type { Context } from "hono";
 import type { z } from "zod";
-import type { AuditSpec } from "./audit.ts";
+import type { AuditNote, AuditSpec } from "./audit.ts";
 import type { Caller, Role } from "./caller.ts";
 import type { ScopeNeed } from "./scope.ts";
 import type { StreamConnection } from "./sse.ts";
-
-declare module "hono" {
-  interface ContextVariableMap {
-    /** Aborts when the server begins to stop: long answers end themselves on it. */
-    shutdown: AbortSignal;
-    /** For answers that are streams. */
-    connection: StreamConnection;
-  }
-}
 
 /**
  * Who may call a route.
@@ -59,7 +49,7 @@ export type RouteSpec = {
   query?: z.ZodType;
   /** JSON body. A missing body is read as `{}` when the schema accepts that. */
   body?: z.ZodType;
-  /** The handler reads `c.req` itself (streams, multipart); no JSON parsing, `maxBodyBytes` still holds. */
+  /** The handler reads the request itself (streams, multipart); no JSON parsing, `maxBodyBytes` still holds. */
   rawBody?: boolean;
   /** Default 25 MB. */
   maxBodyBytes?: number;
@@ -82,8 +72,16 @@ export type RouteRequest<S extends RouteSpec> = {
   caller: S["access"]["kind"] extends "open" ? null : Caller;
   /** It brings a key, which no page of another site can do unasked: JSON may come under any content type. */
   keyed: boolean;
-  c: Context;
+  /** As it came; its body only where the spec has `rawBody`. */
+  request: Request;
   requestId: string;
+  remoteAddress: string | undefined;
+  /** For answers that are streams. */
+  connection: StreamConnection;
+  /** Aborts when the server begins to stop: long answers end themselves on it. */
+  shutdown: AbortSignal;
+  /** What an open route has found out about its caller, for the audit log. */
+  audit: { note?: AuditNote };
 };
 
 export type Route = {

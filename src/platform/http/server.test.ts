@@ -188,8 +188,7 @@ describe("stopping", () => {
   it("tells long answers, which then end by themselves", async () => {
     const stream: Route = {
       spec: spec("/events", { responses: { 200: { description: "", contentType: "text/event-stream" } } }),
-      handle: ({ c }) => {
-        const shutdown = c.get("shutdown");
+      handle: ({ shutdown }) => {
         const body = new ReadableStream({
           start(controller) {
             controller.enqueue(new TextEncoder().encode("event: hello\n\n"));

@@ -69,8 +69,8 @@ export function staticPageRoutes(options: StaticPageOptions): Route[] {
       errors: [404],
       hidden: true,
     },
-    async ({ params: { file }, c }) => {
-      const found = await files.read(file, c.req.header("accept-encoding") ?? "");
+    async ({ params: { file }, request }) => {
+      const found = await files.read(file, request.headers.get("accept-encoding") ?? "");
       if (!found) throw noFile(options.name, file);
       return new Response(found.body, {
         headers: {

@@ -41,9 +41,9 @@ export function datasetFileRoutes(service: DatasetService): Route[] {
         responses: { 200: { description: "The dataset", schema: dataset } },
         errors: [409, 413],
       },
-      async ({ c, caller }) => {
-        const boundary = boundaryOf(c.req.raw.headers.get("content-type"));
-        const sent = readForm(parseMultipart(await readIngestBody(c.req.raw), boundary));
+      async ({ request, caller }) => {
+        const boundary = boundaryOf(request.headers.get("content-type"));
+        const sent = readForm(parseMultipart(await readIngestBody(request), boundary));
         const made = await service.createWith(
           {
             ...(sent.id && { id: sent.id }),

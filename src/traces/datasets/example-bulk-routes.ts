@@ -72,8 +72,8 @@ export function exampleBulkRoutes(service: DatasetService): Route[] {
         responses: { 201: { description: "Added or changed", schema: written } },
         errors: [400, 404, 409, 413],
       },
-      async ({ c, caller }) => {
-        const sent = await readSent(c.req.raw);
+      async ({ request, caller }) => {
+        const sent = await readSent(request);
         const [datasetId, ...others] = new Set(sent.map((each) => each.record.dataset_id));
         const dataset = id.safeParse(datasetId);
         if (!dataset.success || others.length > 0)

@@ -97,8 +97,8 @@ export function exampleRoutes(options: {
           "Parts: `<example id>` (metadata, split), `<example id>.inputs`, `<example id>.outputs`, `<example id>.attachment.<name>`. All are added, or none.",
         responses: { 201: { description: "Added", schema: written } },
       },
-      async ({ c, caller, params }) => {
-        const sent = await readSent(c.req.raw);
+      async ({ request, caller, params }) => {
+        const sent = await readSent(request);
         const attachments = sent.flatMap((each) => each.attachments ?? []);
         const examples = await refuseWhole(() => sent.map(toNewExample));
         const added = await service.addExamples(caller.workspaceId, params.dataset_id, examples, attachments);
@@ -114,9 +114,9 @@ export function exampleRoutes(options: {
         summary: "Change examples, as parts of one body",
         responses: { 201: { description: "Changed", schema: written } },
       },
-      async ({ c, caller, params }) => {
+      async ({ request, caller, params }) => {
         await service.get(caller.workspaceId, params.dataset_id);
-        const sent = await readSent(c.req.raw);
+        const sent = await readSent(request);
         const { version } = await service.updateExamples(
           caller.workspaceId,
           sent.map((each) => ({
@@ -164,11 +164,11 @@ export function exampleRoutes(options: {
         responses: { 200: one },
         errors: [404, 409],
       },
-      async ({ c, caller, body }) => {
+      async ({ request, caller, body }) => {
         const sent = await refuseWhole(() => toNewExample({ id: body.id ?? newId(), record: body }));
         await service.addExamples(caller.workspaceId, body.dataset_id, [sent]);
         const made = await service.getExample(caller.workspaceId, sent.id);
-        const [wire] = await withAttachments(c.req.raw, caller.workspaceId, [made]);
+        const [wire] = await withAttachments(request, caller.workspaceId, [made]);
         return json(200, wire!);
       },
     ),
@@ -224,7 +224,7 @@ export function exampleRoutes(options: {
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(example) } },
       },
-      async ({ c, caller, query }) => {
+      async ({ request, caller, query }) => {
         const asOf = await versions.timeOf(caller.workspaceId, query.dataset, query.as_of);
         const found = await service.listExamples(caller.workspaceId, {
           asOf,
@@ -236,7 +236,7 @@ export function exampleRoutes(options: {
           limit: query.limit,
           offset: query.offset,
         });
-        return json(200, await withAttachments(c.req.raw, caller.workspaceId, found));
+        return json(200, await withAttachments(request, caller.workspaceId, found));
       },
     ),
     route(
@@ -252,10 +252,10 @@ export function exampleRoutes(options: {
         responses: { 200: one },
         errors: [404],
       },
-      async ({ c, caller, params, query }) => {
+      async ({ request, caller, params, query }) => {
         const asOf = await versions.timeOf(caller.workspaceId, query.dataset, query.as_of);
         const found = await service.getExample(caller.workspaceId, params.example_id, asOf);
-        const [wire] = await withAttachments(c.req.raw, caller.workspaceId, [found]);
+        const [wire] = await withAttachments(request, caller.workspaceId, [found]);
         return json(200, wire!);
       },
     ),

@@ -43,7 +43,7 @@ export function feedbackTokenRoutes(options: {
           200: { description: "The link, or the list of them", schema: z.union([view, z.array(view)]) },
         },
       },
-      async ({ c, caller, body }) => {
+      async ({ request, caller, body }) => {
         const sent = Array.isArray(body) ? body : [body];
         const only = await oneProject.find(caller.workspaceId, caller.tracingProject);
         const now = clock.now();
@@ -58,7 +58,7 @@ export function feedbackTokenRoutes(options: {
         await refuseWhole(async () => {
           for (const { runId } of asked) await oneProject.checkRun(caller.workspaceId, only, runId);
         });
-        const made = (await tokens.create(caller.workspaceId, asked)).map(toWire(c.req.raw));
+        const made = (await tokens.create(caller.workspaceId, asked)).map(toWire(request));
         return json(200, Array.isArray(body) ? made : made[0]);
       },
     ),
@@ -74,10 +74,10 @@ export function feedbackTokenRoutes(options: {
         query: z.object({ run_id: z.guid(), ...page(100) }),
         responses: { 200: { description: "A page of links, oldest first", schema: z.array(view) } },
       },
-      async ({ c, caller, query }) => {
+      async ({ request, caller, query }) => {
         const { run_id: runId, limit, offset } = query;
         const found = await tokens.list(caller.workspaceId, { runId, limit, offset });
-        return json(200, found.map(toWire(c.req.raw)));
+        return json(200, found.map(toWire(request)));
       },
     ),
     route(

@@ -45,9 +45,9 @@ export function ingestRoutes(service: IngestService): Route[] {
           "`.error`, `.serialized`; `attachment.<run id>.<name>`; `feedback.<id>`. gzip, zstd and chunked bodies are taken. " +
           "A part that cannot be kept is named in `errors`; the others are stored.",
       },
-      async ({ c, caller }) => {
-        const boundary = boundaryOf(c.req.raw.headers.get("content-type"));
-        const parts = readParts(parseMultipart(await readIngestBody(c.req.raw), boundary));
+      async ({ request, caller }) => {
+        const boundary = boundaryOf(request.headers.get("content-type"));
+        const parts = readParts(parseMultipart(await readIngestBody(request), boundary));
         return keep(caller, parts);
       },
     ),
@@ -61,8 +61,8 @@ export function ingestRoutes(service: IngestService): Route[] {
         description:
           "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
       },
-      async ({ c, caller }) => {
-        const { value: body, exact } = await readObject(c.req.raw);
+      async ({ request, caller }) => {
+        const { value: body, exact } = await readObject(request);
         const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
         for (const kind of ["post", "patch"] as const) {
           const list = body[kind] ?? [];
@@ -86,8 +86,8 @@ export function ingestRoutes(service: IngestService): Route[] {
         operationId: "create_run_trace",
         summary: "Send one run",
       },
-      async ({ c, caller }) => {
-        const read = await readObject(c.req.raw);
+      async ({ request, caller }) => {
+        const read = await readObject(request);
         return keep(caller, single("post", read));
       },
     ),
@@ -101,8 +101,8 @@ export function ingestRoutes(service: IngestService): Route[] {
         description: "A patch for a run that has not arrived yet is kept until it does.",
         params: z.object({ run_id: z.string() }),
       },
-      async ({ c, caller, params }) => {
-        const read = await readObject(c.req.raw);
+      async ({ request, caller, params }) => {
+        const read = await readObject(request);
         return keep(caller, single("patch", read, params.run_id));
       },
     ),

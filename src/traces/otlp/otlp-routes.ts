@@ -36,13 +36,13 @@ export function otlpRoutes(service: OtlpService): Route[] {
         },
         errors: [400, 413, 415, 429, 503, 507],
       },
-      async ({ c, caller }) => {
-        const { headers } = c.req.raw;
+      async ({ request, caller }) => {
+        const { headers } = request;
         const type =
           headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "application/json";
         const isProtobuf = protobufTypes.has(type);
         if (!isProtobuf && type !== "application/json") throw unknownType(type);
-        const spans = read(await readIngestBody(c.req.raw), isProtobuf);
+        const spans = read(await readIngestBody(request), isProtobuf);
         const result = await service.ingest(
           caller.workspaceId,
           spans,

@@ -52,7 +52,7 @@ export function runQueryRoutes(options: {
         body: runQueryBody,
         responses: { 200: { description: "A page of runs, newest first.", schema: runPage } },
       },
-      async ({ c, caller, body }) => {
+      async ({ request, caller, body }) => {
         const query = readRunQuery(caller.workspaceId, body);
         const limit = query.traceId ? maxTrace : Math.min(body.limit ?? maxPage, maxPage);
         const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
@@ -62,7 +62,7 @@ export function runQueryRoutes(options: {
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
         const ids = body.select?.includes("s3_urls") ? rows.map((row) => row.id!) : [];
-        const urls = await attachmentsOf(c.req.raw, caller.workspaceId, ids);
+        const urls = await attachmentsOf(request, caller.workspaceId, ids);
         return jsonText(
           `{"runs":${writeRuns(rows, names, urls)},"cursors":${cursors},"parsed_query":${parsed}}`,
         );
@@ -98,14 +98,14 @@ export function runQueryRoutes(options: {
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404],
       },
-      async ({ c, caller, params }) => {
+      async ({ request, caller, params }) => {
         const names = readSelect(null);
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id] };
         const page = { limit: 1, order: "desc" } as const;
         const found = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
-        const urls = await attachmentsOf(c.req.raw, caller.workspaceId, [row.id!]);
+        const urls = await attachmentsOf(request, caller.workspaceId, [row.id!]);
         return jsonText(writeRun(row, names, urls.get(row.id!) ?? null));
       },
     ),

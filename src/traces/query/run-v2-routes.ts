@@ -128,7 +128,7 @@ export function runV2Routes(options: {
         responses: { 200: { description: "The run.", schema: runV2 } },
         errors: [404],
       },
-      async ({ c, caller, params, query: asked }) => {
+      async ({ request, caller, params, query: asked }) => {
         const names = readSelects(asked.selects);
         const projectIds = asked.project_id ? [asked.project_id] : undefined;
         const query = { workspaceId: caller.workspaceId, ids: [params.run_id], projectIds };
@@ -139,7 +139,7 @@ export function runV2Routes(options: {
         if (!row) throw runNotFound(params.run_id);
         const written = writeV2Run(row, names);
         if (!asked.selects?.some((name) => name.toLowerCase() === "share_url")) return jsonText(written);
-        const url = await shareUrl(c.req.raw, caller.workspaceId, row.trace_id!);
+        const url = await shareUrl(request, caller.workspaceId, row.trace_id!);
         return jsonText(`${written.slice(0, -1)},"share_url":${JSON.stringify(url)}}`);
       },
     ),

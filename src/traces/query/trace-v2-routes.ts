@@ -104,7 +104,7 @@ export function traceV2Routes(options: {
         responses: { 200: { description: "The address.", schema: z.object({ url: z.string() }) } },
         errors: [404],
       },
-      async ({ c, caller, params, query: asked }) => {
+      async ({ request, caller, params, query: asked }) => {
         const projectIds = asked.project_id ? [asked.project_id] : undefined;
         const query = {
           workspaceId: caller.workspaceId,
@@ -116,7 +116,7 @@ export function traceV2Routes(options: {
         const found = await read((sql) => findRuns(sql, query, { limit: 1, order: "desc" }, fields));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
-        const base = publicUrl?.() || new URL(c.req.raw.url).origin;
+        const base = publicUrl?.() || new URL(request.url).origin;
         return json(200, { url: `${base}${appPath(row)}` });
       },
     ),

@@ -93,9 +93,9 @@ export function consoleSessionRoutes(options: {
         audit: { action: "session.signed_out" },
         responses: { 204: { description: "Signed out" } },
       },
-      async ({ caller, c }) => {
+      async ({ caller, request }) => {
         await sessions.revoke(caller, caller.userId, sessionOf(caller));
-        return noContent(options.clearCookie(c.req.raw.headers));
+        return noContent(options.clearCookie(request.headers));
       },
     ),
     route(

@@ -1,7 +1,6 @@
-import type { Context } from "hono";
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import { type Route, route } from "../../platform/http/route.ts";
+import { type Route, type RouteRequest, type RouteSpec, route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { signedInNote } from "../audit/audit.ts";
@@ -41,15 +40,18 @@ export function oidcRoutes(options: {
     return found(`/sign-in?${page}`, cookies);
   };
 
-  const enter = async (c: Context, answer: URLSearchParams) => {
-    const { headers } = c.req.raw;
+  const enter = async (
+    { request, remoteAddress, audit }: Pick<RouteRequest<RouteSpec>, "request" | "remoteAddress" | "audit">,
+    answer: URLSearchParams,
+  ) => {
+    const { headers } = request;
     const cookies = cookiePlace(headers, place);
     const attempt = readAttempt(headers, cookies, secretBox, clock.now());
     const cleared = clearedAttemptCookie(cookies);
     try {
       if (attempt === null) throw new SignInProblem("expired", "This browser has begun no sign-in lately.");
       const user = await accounts.admit(await client.finish(attempt, answer, redirectUri()));
-      const browser = browserOf(headers, c.env.incoming?.socket.remoteAddress, place);
+      const browser = browserOf(headers, remoteAddress, place);
       const { secret, session } = await sessions.start({
         ...user,
         apiKey: null,
@@ -58,11 +60,11 @@ export function oidcRoutes(options: {
         address: browser.address,
         replaces: browser.presented,
       });
-      c.set("auditNote", signedInNote(session));
+      audit.note = signedInNote(session);
       const seconds = (session.expires_at.getTime() - session.created_at.getTime()) / 1000;
       return found(attempt.returnTo, [cleared, sessionCookie(secret, cookies, seconds)]);
     } catch (error) {
-      if (error instanceof SignInProblem) c.set("auditNote", { refused: `sign_in.${error.problem}` });
+      if (error instanceof SignInProblem) audit.note = { refused: `sign_in.${error.problem}` };
       return toSignInPage(error, attempt?.returnTo ?? "/", [cleared]);
     }
   };
@@ -81,12 +83,12 @@ export function oidcRoutes(options: {
         }),
         responses: redirect,
       },
-      async ({ c, query }) => {
+      async ({ request, query }) => {
         const returnTo = returnPath(query.return_to);
         try {
           const attempt = client.newAttempt();
           const url = await client.authorizationUrl(attempt, redirectUri());
-          const cookies = cookiePlace(c.req.raw.headers, place);
+          const cookies = cookiePlace(request.headers, place);
           const cookie = attemptCookie({ ...attempt, returnTo }, cookies, secretBox, clock.now());
           return found(url.href, [cookie]);
         } catch (error) {
@@ -105,7 +107,7 @@ export function oidcRoutes(options: {
         audit: { action: "session.signed_in" },
         responses: redirect,
       },
-      ({ c }) => enter(c, new URL(c.req.raw.url).searchParams),
+      (asked) => enter(asked, new URL(asked.request.url).searchParams),
     ),
   ];
 }

@@ -1,6 +1,5 @@
-import type { Context } from "hono";
 import { z } from "zod";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json, type Route, type RouteRequest, type RouteSpec, route } from "../../platform/http/route.ts";
 import { signedInNote } from "../audit/audit.ts";
 import { clearedSessionCookie, sessionCookie } from "../sessions/session-cookie.ts";
 import { sessionBody, toWire } from "../sessions/session-wire.ts";
@@ -25,27 +24,29 @@ const ways = z
   })
   .meta({ id: "SignInWays" });
 
+type Asked = Pick<RouteRequest<RouteSpec>, "request" | "remoteAddress" | "audit">;
+
 /** How people sign in to the console. Each answer sets an HttpOnly cookie; no key stays in the browser. */
 export function signInRoutes(
   service: SignInService,
   place: SignInPlace & { ways: z.infer<typeof ways> },
 ): Route[] {
   const signIn = async (
-    c: Context,
+    { request, remoteAddress, audit }: Asked,
     credential: string,
     keep: boolean,
     work: (browser: ReturnType<typeof browserOf>) => Promise<SignedIn>,
   ) => {
-    const { headers } = c.req.raw;
-    requireOwnPage(headers, c.req.raw, place);
-    const browser = browserOf(headers, c.env.incoming?.socket.remoteAddress, place);
+    const { headers } = request;
+    requireOwnPage(headers, request, place);
+    const browser = browserOf(headers, remoteAddress, place);
     const { secret, session } = await countingRefusals(
       credential,
       browser.address,
       place.failedCredentials,
       () => work(browser),
     );
-    c.set("auditNote", signedInNote(session));
+    audit.note = signedInNote(session);
     const seconds = (session.expires_at.getTime() - session.created_at.getTime()) / 1000;
     return json(201, toWire(session, session.id), {
       "set-cookie": sessionCookie(secret, cookiePlace(headers, place), keep ? seconds : null),
@@ -81,8 +82,8 @@ export function signInRoutes(
         responses: { 201: { description: "The session", schema: sessionBody } },
         errors: [401, 403, 429],
       },
-      ({ c, body }) =>
-        signIn(c, body.api_key, body.remember, (browser) => service.withKey(body.api_key, browser)),
+      ({ body, ...asked }) =>
+        signIn(asked, body.api_key, body.remember, (browser) => service.withKey(body.api_key, browser)),
     ),
     route(
       {
@@ -104,8 +105,10 @@ export function signInRoutes(
         responses: { 201: { description: "The session", schema: sessionBody } },
         errors: [401, 403, 409, 429],
       },
-      ({ c, body }) =>
-        signIn(c, body.code, body.remember, (browser) => service.withCode(body.code, browser, body.replace)),
+      ({ body, ...asked }) =>
+        signIn(asked, body.code, body.remember, (browser) =>
+          service.withCode(body.code, browser, body.replace),
+        ),
     ),
   ];
 }
