@@ -182,10 +182,7 @@ describe("layers", () => {
 describe("libraries have one home", () => {
   it("hono", () => {
     expect(
-      importersOf(
-        /^(@hono\/|hono(\/|$))/,
-        (path) => path.startsWith("src/platform/http/") || isRoot(path),
-      ),
+      importersOf(/^(@hono\/|hono(\/|$))/, (path) => path.startsWith("src/platform/http/") || isRoot(path)),
     ).toEqual([]);
   });
 
