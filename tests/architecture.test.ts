@@ -249,6 +249,49 @@ describe("files", () => {
     expect(opening.map((source) => source.path)).toEqual([]);
   });
 
+  it("open transactions in services and workers, or where a step of a long job is committed", () => {
+    // Each commits one step of something that goes on after it: a batch, a page of a rotation, a move of a state machine.
+    const steps = [
+      /^src\/platform\//,
+      /^src\/bulk-export\/(exports|pipeline)\//,
+      /^src\/control-plane\/reconciler\//,
+      /^src\/control-plane\/runtimes\/log-tail\.ts$/,
+      /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
+      /^src\/agent-server\/(truncate-routes|threads\/thread-sweeper|threads\/forget-run)\.ts$/,
+      /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,
+    ];
+    const opening = production.filter(
+      ({ path, text }) =>
+        /\.transaction\(/.test(text) &&
+        !/-(service|worker)\.ts$/.test(path) &&
+        !steps.some((step) => step.test(path)),
+    );
+    expect(opening.map((source) => source.path)).toEqual([]);
+  });
+
+  it("named routes read through stores; what they change, a service changes", () => {
+    // One statement is the whole use case there.
+    const alone = [
+      "src/traces/projects/settings-routes.ts",
+      "src/traces/feedback/feedback-config-routes.ts",
+      "src/traces/experiments/comparative-experiment-routes.ts",
+      "src/traces/runs/run-removal-routes.ts",
+      "src/control-plane/listeners/listener-routes.ts",
+      "src/agent-server/truncate-routes.ts",
+    ];
+    const changing = production
+      .filter(({ path }) => path.endsWith("-routes.ts") && !alone.includes(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/import \{([^}]*)\} from "[^"]*-store\.ts"/g)]
+          .flatMap((match) => match[1]!.split(",").map((name) => name.trim()))
+          .filter((name) =>
+            /^(insert|update|delete|save|set|write|put|move|end|remove|truncate)[A-Z]/.test(name),
+          )
+          .map((name) => `${path}: ${name}`),
+      );
+    expect(changing).toEqual([]);
+  });
+
   it("hold no mutable state at module level", () => {
     const mutable = production.filter((source) => /^(export )?(let|var) /m.test(source.text));
     expect(mutable.map((source) => source.path)).toEqual([]);
