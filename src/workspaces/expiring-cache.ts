@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../platform/clock.ts";
 
 export type ExpiringCache<Value> = {
@@ -9,38 +10,30 @@ export type ExpiringCache<Value> = {
 };
 
 /** Bounded: the entry used longest ago goes first. Only what was found is kept, so a stranger cannot fill it. */
-export function createExpiringCache<Value>(options: {
+export function createExpiringCache<Value extends NonNullable<unknown>>(options: {
   clock: Clock;
   ttlMs: number;
   maxEntries: number;
 }): ExpiringCache<Value> {
-  const entries = new Map<string, { value: Value; expiresAt: number }>();
+  const nowMs = () => options.clock.now().getTime();
+  const entries = new LRUCache<string, Value>({
+    max: options.maxEntries,
+    ttl: options.ttlMs,
+    ttlResolution: 0,
+    perf: { now: nowMs },
+  });
   let generation = 0;
 
-  function get(key: string): Value | undefined {
-    const entry = entries.get(key);
-    if (!entry) return undefined;
-    entries.delete(key);
-    if (entry.expiresAt <= options.clock.now().getTime()) return undefined;
-    entries.set(key, entry);
-    return entry.value;
-  }
-
   return {
-    get,
+    get: (key) => entries.get(key),
     async load(key, load) {
-      const known = get(key);
+      const known = entries.get(key);
       if (known !== undefined) return known;
       const startedIn = generation;
       // From before the look-up: an answer is as old as its question.
-      const expiresAt = options.clock.now().getTime() + options.ttlMs;
+      const start = nowMs();
       const value = await load();
-      if (value === undefined || startedIn !== generation) return value;
-      entries.set(key, { value, expiresAt });
-      for (const oldest of entries.keys()) {
-        if (entries.size <= options.maxEntries) break;
-        entries.delete(oldest);
-      }
+      if (value !== undefined && startedIn === generation) entries.set(key, value, { start });
       return value;
     },
     clear() {

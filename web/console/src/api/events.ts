@@ -1,3 +1,4 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { ApiError, request } from "./client.ts";
 
 export type ServerEvent = { event: string; data: string; id: string | null };
@@ -57,37 +58,23 @@ export async function followEvents(options: FollowOptions): Promise<void> {
   }
 }
 
-/** The frames of a body as they arrive, whatever the chunks are. */
+/** The events of a body as they arrive. */
 export async function* readEvents(response: Response): AsyncGenerator<ServerEvent> {
   if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  const events = response.body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream());
+  // Not `for await`: not every browser can iterate over a stream.
+  const reader = events.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      rest += value.replaceAll("\r\n", "\n");
-      for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
-        const event = parseFrame(rest.slice(0, end));
-        rest = rest.slice(end + 2);
-        if (event) yield event;
-      }
+      yield { event: value.event ?? "message", data: value.data, id: value.id ?? null };
     }
   } finally {
     await reader.cancel().catch(() => undefined);
   }
-}
-
-function parseFrame(text: string): ServerEvent | null {
-  const event: ServerEvent = { event: "message", data: "", id: null };
-  const data: string[] = [];
-  for (const line of text.split("\n")) {
-    const [, name, value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (name === "event") event.event = value;
-    else if (name === "id") event.id = value;
-    else if (name === "data") data.push(value);
-  }
-  return data.length === 0 ? null : { ...event, data: data.join("\n") };
 }
 
 /** Ends early when the network comes back: no need to wait out a long delay then. */
