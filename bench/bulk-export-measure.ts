@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { PartitionFile, PartitionTask } from "../src/bulk-export/pipeline/partition-task.ts";
-import { createPartitionThreads } from "../src/bulk-export/pipeline/partition-threads.ts";
-import { streamPartition, writePartition } from "../src/bulk-export/pipeline/partition-writer.ts";
+import type { PartitionFile, PartitionTask } from "../src/bulk-export/partitions/partition-task.ts";
+import { createPartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
+import { streamPartition, writePartition } from "../src/bulk-export/partitions/partition-writer.ts";
 import type { BlobStore } from "../src/platform/blob/blob-store.ts";
 import { copyOut } from "../src/platform/db/copy-out.ts";
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { columnsOf, constantFields, orderedFields } from "../src/bulk-export/exports/export-fields.ts";
-import { defaultFileLimits, type PartitionTask } from "../src/bulk-export/pipeline/partition-task.ts";
+import { defaultFileLimits, type PartitionTask } from "../src/bulk-export/partitions/partition-task.ts";
 import type { BucketSettings } from "../src/platform/blob/blob-store.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";

@@ -12,18 +12,18 @@ import { createDestinationService } from "./destinations/destination-service.ts"
 import type { ExportLimits } from "./export-limits.ts";
 import { failExport } from "./exports/export-ending.ts";
 import { createExportFinisher } from "./exports/export-finisher.ts";
-import { finishJobKind, planJobKind, runJobKind } from "./exports/export-jobs.ts";
+import { finishJobKind, partitionJobKind, planJobKind } from "./exports/export-jobs.ts";
 import { createExportPlanner } from "./exports/export-planner.ts";
 import { createPreviewService } from "./exports/export-preview.ts";
 import { exportRoutes } from "./exports/export-routes.ts";
 import { createExportService } from "./exports/export-service.ts";
 import { exportPreviewRoutes } from "./exports/preview-routes.ts";
-import { exportRunRoutes } from "./exports/run-routes.ts";
-import { defaultFileLimits, type FileLimits } from "./pipeline/partition-task.ts";
-import { createPartitionThreads } from "./pipeline/partition-threads.ts";
-import { createRunExecutor } from "./pipeline/run-executor.ts";
-import { isWorthRetrying } from "./pipeline/run-failure.ts";
-import type { RunSource } from "./pipeline/run-source.ts";
+import { createPartitionExecutor } from "./partitions/partition-executor.ts";
+import { isWorthRetrying } from "./partitions/partition-failure.ts";
+import { partitionRoutes } from "./partitions/partition-routes.ts";
+import { defaultFileLimits, type FileLimits } from "./partitions/partition-task.ts";
+import { createPartitionThreads } from "./partitions/partition-threads.ts";
+import type { RunSource } from "./partitions/run-source.ts";
 import { createScheduleWorker } from "./schedules/schedule-worker.ts";
 
 export type BulkExportOptions = {
@@ -41,7 +41,7 @@ export type BulkExportOptions = {
   /** Whether this organization's plan has no exports. */
   needsPaidPlan(organizationId: string): Promise<boolean>;
   fileLimits?: FileLimits;
-  /** How long a run stays with a process that died. */
+  /** How long a partition stays with a process that died. */
   leaseMs?: number;
   tickMs?: number;
 };
@@ -81,7 +81,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const threads = createPartitionThreads();
   const planner = createExportPlanner({ database, clock, limits, source });
   const finisher = createExportFinisher({ database, clock, limits, network, destinations });
-  const executor = createRunExecutor({
+  const executor = createPartitionExecutor({
     database,
     databaseUrl: options.databaseUrl,
     clock,
@@ -121,12 +121,12 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     concurrency: 2,
     handlers: { [planJobKind]: step(planner.plan), [finishJobKind]: step(finisher.finish) },
   });
-  const runs = createJobWorker({
+  const partitions = createJobWorker({
     ...common,
     backoff,
-    concurrency: limits.runsAtOnce,
+    concurrency: limits.partitionsAtOnce,
     handlers: {
-      [runJobKind]: async (job) => {
+      [partitionJobKind]: async (job) => {
         await executor.execute((job.job.payload as { runId: string }).runId, job);
         // The export may have ended with it.
         wake();
@@ -137,7 +137,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   return {
     routes: [
       ...destinationRoutes(destinations, { requirePlan }),
-      ...exportRunRoutes(service),
+      ...partitionRoutes(service),
       ...exportPreviewRoutes(createPreviewService({ database, clock, limits, source })),
       ...exportRoutes(service),
     ],
@@ -145,8 +145,12 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     recurringJobs: [],
     workers: [
       { name: "bulk-export.steps", ...steps },
-      // A run goes on elsewhere from its cursor: there is nothing to wait for.
-      { name: "bulk-export.runs", start: runs.start, stop: () => runs.stop({ graceMs: 0 }) },
+      // A partition goes on elsewhere from its cursor: there is nothing to wait for.
+      {
+        name: "bulk-export.partitions",
+        start: partitions.start,
+        stop: () => partitions.stop({ graceMs: 0 }),
+      },
       {
         name: "bulk-export.schedules",
         start: async () => schedules.start(),

@@ -4,14 +4,14 @@ export type ExportLimits = {
   caps: ExportCaps | null;
   /** Exports of one workspace that run at once; the rest wait in CREATED. */
   runningPerWorkspace: number;
-  /** Runs of all exports this process works on at once. */
-  runsAtOnce: number;
-  /** Queued runs per export: the next ones wait, so that a long export does not hold up a short one. */
+  /** Partitions of all exports this process writes at once. */
+  partitionsAtOnce: number;
+  /** Queued partitions per export: the next ones wait, so that a long export does not hold up a short one. */
   queuedPerExport: number;
   /** From the start of an export to TIMEDOUT. */
   exportTimeoutMs: number;
-  /** Of one attempt at a run. */
-  runTimeoutMs: number;
+  /** Of one attempt at a partition. */
+  partitionTimeoutMs: number;
   retries: number;
   retryDelayMs: number;
   /** The longest silence of the storage within one request. */
@@ -29,10 +29,10 @@ export type ExportCaps = {
 export const defaultExportLimits: ExportLimits = {
   caps: null,
   runningPerWorkspace: 15,
-  runsAtOnce: 2,
+  partitionsAtOnce: 2,
   queuedPerExport: 4,
   exportTimeoutMs: 72 * 3_600_000,
-  runTimeoutMs: 4 * 3_600_000,
+  partitionTimeoutMs: 4 * 3_600_000,
   retries: 20,
   retryDelayMs: 30_000,
   storageTimeoutMs: 60_000,

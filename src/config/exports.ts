@@ -44,10 +44,10 @@ export function exportConfigOf(
   return {
     caps: enforced ? caps : null,
     runningPerWorkspace: env.TREADLE_EXPORT_WORKSPACE_CONCURRENCY,
-    runsAtOnce: env.TREADLE_EXPORT_CONCURRENCY,
+    partitionsAtOnce: env.TREADLE_EXPORT_CONCURRENCY,
     queuedPerExport: env.TREADLE_EXPORT_CONCURRENCY * 2,
     exportTimeoutMs: env.TREADLE_EXPORT_TIMEOUT_HOURS * 3_600_000,
-    runTimeoutMs: 4 * 3_600_000,
+    partitionTimeoutMs: 4 * 3_600_000,
     retries: env.TREADLE_EXPORT_RETRIES,
     retryDelayMs: env.TREADLE_EXPORT_RETRY_SECONDS * 1000,
     storageTimeoutMs: 60_000,

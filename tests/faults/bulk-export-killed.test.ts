@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { defaultFileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { defaultFileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { startArea, stopArea } from "../../src/platform/area.ts";
 import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
@@ -79,7 +79,7 @@ type Row = {
   pending_upload: { file_path: string; token: string } | null;
 };
 
-async function readRun(exportId: string, sql: Sql = app.database.sql): Promise<Row | undefined> {
+async function readPartition(exportId: string, sql: Sql = app.database.sql): Promise<Row | undefined> {
   const { rows } = await raw<Row>`select files, retry_number, pending_upload from bulk_export_runs
     where bulk_export_id = ${exportId}`.execute(sql);
   return rows[0];
@@ -126,11 +126,11 @@ describe("a process killed", () => {
   test("in the middle of a file: the next one goes on from the cursor with the same names", async () => {
     const started = await startChild();
     const begun = await begin();
-    await until("two files", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 2);
+    await until("two files", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 2);
     await started.kill();
-    const before = (await readRun(begun.id))!.files;
+    const before = (await readPartition(begun.id))!.files;
     await inOtherProcess(() => expectAllOnce(begun));
-    const after = (await readRun(begun.id))!;
+    const after = (await readPartition(begun.id))!;
     expect(after.files.slice(0, before.length)).toEqual(before);
     expect(after.retry_number).toBe(1);
   });
@@ -138,9 +138,9 @@ describe("a process killed", () => {
   test("in the middle of an upload: the parts it left are removed by the next one, others stay", async () => {
     const started = await startChild();
     const begun = await begin();
-    await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+    await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
     await started.kill();
-    const { files } = (await readRun(begun.id))!;
+    const { files } = (await readPartition(begun.id))!;
     const folder = files[0]!.path.slice(0, files[0]!.path.lastIndexOf("/"));
     const left = `${folder}/part-00099.parquet`;
     const foreign = "of-somebody-else/part-00000.parquet";
@@ -153,14 +153,14 @@ describe("a process killed", () => {
   test("between an upload and its cursor: the file is recognised, not written again", async () => {
     const started = await startChild();
     const begun = await begin();
-    await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+    await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
     let pending: Row["pending_upload"] = null;
     // Whoever wants to move the cursor waits behind this lock, while the upload itself goes on.
     await app.database.transaction(async (tx) => {
       await until("an upload begun", async () => {
         await raw`savepoint look`.execute(tx);
         await raw`select 1 from bulk_exports where id = ${begun.id} for update`.execute(tx);
-        pending = (await readRun(begun.id, tx))?.pending_upload ?? null;
+        pending = (await readPartition(begun.id, tx))?.pending_upload ?? null;
         if (pending === null) await raw`rollback to savepoint look`.execute(tx);
         return pending !== null;
       });
@@ -172,7 +172,7 @@ describe("a process killed", () => {
       await started.kill();
     });
     await inOtherProcess(() => expectAllOnce(begun));
-    const after = (await readRun(begun.id))!;
+    const after = (await readPartition(begun.id))!;
     expect(after.files).toContainEqual(
       expect.objectContaining({ path: pending!.file_path, token: pending!.token }),
     );
@@ -200,12 +200,12 @@ async function stopOutsideTransactions(process: ChildProcess): Promise<void> {
 test("a process that sleeps through its lease and wakes up again changes nothing", async () => {
   const started = await startChild();
   const begun = await begin();
-  await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+  await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
   await stopOutsideTransactions(started);
   await inOtherProcess(async () => {
     await until(
       "the other one to take over",
-      async () => ((await readRun(begun.id))?.retry_number ?? 0) >= 1,
+      async () => ((await readPartition(begun.id))?.retry_number ?? 0) >= 1,
     );
     started.signal("SIGCONT");
     await started.waitForLine(/job lost|not accepted|left unfinished/, 30_000);
@@ -213,18 +213,18 @@ test("a process that sleeps through its lease and wakes up again changes nothing
   });
 });
 
-test("a process that is asked to stop hands its run over, and that is no retry", async () => {
+test("a process that is asked to stop hands its partition over, and that is no retry", async () => {
   const stopping = app.another({ fileLimits, leaseMs });
   await startArea(stopping);
   const begun = await begin();
-  await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+  await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
   await stopArea(stopping, { graceMs: 0 });
   expect((await app.getExport(begun.id)).status).toBe("RUNNING");
   await inOtherProcess(() => expectAllOnce(begun));
-  expect((await readRun(begun.id))!.retry_number).toBe(0);
+  expect((await readPartition(begun.id))!.retry_number).toBe(0);
 });
 
-test("two processes share the runs of an export, each run done by one", async () => {
+test("two processes share the partitions of an export, each written by one", async () => {
   const projectId = await app.newProject();
   const place = { workspaceId: app.workspaceId, projectId };
   const days = Array.from({ length: 6 }, (_, index) => `2026-06-0${index + 1}`);
@@ -257,9 +257,9 @@ test("a database that goes away and comes back is waited for", async () => {
   url.port = String(databaseProxy.port);
   await startChild(url.href);
   const begun = await begin();
-  await until("a file", async () => ((await readRun(begun.id))?.files.length ?? 0) >= 1);
+  await until("a file", async () => ((await readPartition(begun.id))?.files.length ?? 0) >= 1);
   await databaseProxy.refuse();
-  await until("the lease to run out or the run to wait", async () => {
+  await until("the lease to run out or the partition to wait", async () => {
     const { rows } = await raw<{ held: number }>`select count(*)::int as held from jobs
       where status = 'running' and lease_expires_at > now()`.execute(app.database.sql);
     return rows[0]!.held === 0;

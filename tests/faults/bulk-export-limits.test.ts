@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { defaultFileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { defaultFileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import {
   type BulkExportApp,
   type BulkExportAppOptions,
@@ -34,9 +34,9 @@ afterAll(async () => {
   await rgw?.stop();
 });
 
-type RunAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };
-const runOf = async (id: string) =>
-  ((await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as RunAnswer[])[0]!;
+type PartitionAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };
+const partitionOf = async (id: string) =>
+  ((await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as PartitionAnswer[])[0]!;
 const filesOf = async (id: string) => (await app.getExport(id)).progress.files_written;
 
 /** Runs of one day, and a destination behind the proxy. */
@@ -69,7 +69,7 @@ test("a bucket that is full fails the export at once and says so; with room made
   expect(ended.status).toBe("FAILED");
   expect(ended.error).toContain("no room left for the bucket full, or its quota is used up");
   expect(ended.error).toContain("raise the quota");
-  expect(await runOf(id)).toMatchObject({ status: "FAILED", retry_number: 0 });
+  expect(await partitionOf(id)).toMatchObject({ status: "FAILED", retry_number: 0 });
   // What counts as written is there, and nothing says that the export is complete.
   const kept = await listKeys(access, "full", "export_id=");
   expect(kept.length).toBe(ended.progress.files_written);
@@ -87,17 +87,17 @@ test("a bucket that is full fails the export at once and says so; with room made
   await files.remove();
 });
 
-test("a run that takes too long is tried again, and in the end is TIMEDOUT", async () => {
-  const limits = { runTimeoutMs: 400, retries: 1, retryDelayMs: 50, storageTimeoutMs: 60_000 };
-  const { body } = await open("slow-run", { limits });
+test("a partition that takes too long is tried again, and in the end is TIMEDOUT", async () => {
+  const limits = { partitionTimeoutMs: 400, retries: 1, retryDelayMs: 50, storageTimeoutMs: 60_000 };
+  const { body } = await open("slow-partition", { limits });
   proxy.blackHole();
   const { id } = await app.newExport(body);
   const ended = await app.waitFor(id);
   expect(ended).toMatchObject({ status: "FAILED", error_code: "bulk_export.run_timeout" });
   expect(ended.error).toContain("took longer than");
-  const run = await runOf(id);
-  expect(run).toMatchObject({ status: "TIMEDOUT", retry_number: 1 });
-  expect(Object.keys(run.errors!)).toEqual(["retry_0", "retry_1"]);
+  const partition = await partitionOf(id);
+  expect(partition).toMatchObject({ status: "TIMEDOUT", retry_number: 1 });
+  expect(Object.keys(partition.errors!)).toEqual(["retry_0", "retry_1"]);
 });
 
 test("an export still writing after 72 hours is TIMEDOUT: the writing stops and no manifest appears", async () => {
@@ -112,7 +112,7 @@ test("an export still writing after 72 hours is TIMEDOUT: the writing stops and 
     status: "TIMEDOUT",
     error: expect.stringContaining("within 72 hours"),
   });
-  expect(await runOf(id)).toMatchObject({ status: "TIMEDOUT" });
+  expect(await partitionOf(id)).toMatchObject({ status: "TIMEDOUT" });
   await waitUntil(() => proxy.openConnections() === 0, {
     what: "the connections to the storage to end",
     timeoutMs: 30_000,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { defaultFileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import { defaultFileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { type BulkExportApp, createBulkExportApp, type ExportAnswer } from "../support/bulk-export-app.ts";
 import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
 import { s3Request } from "../support/components/s3-request.ts";
@@ -60,9 +60,9 @@ async function until(check: () => Promise<boolean> | boolean, what: string): Pro
 }
 
 const filesOf = async (id: string) => (await app.getExport(id)).progress.files_written;
-type RunAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };
-const runsOf = async (id: string) =>
-  (await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as RunAnswer[];
+type PartitionAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };
+const partitionsOf = async (id: string) =>
+  (await app.call("GET", `/api/v1/bulk-exports/${id}/runs`)).body as PartitionAnswer[];
 
 async function expectAllOnce({ id, runs, bucket, access }: Begun): Promise<void> {
   const files = await downloadExport(access, bucket, id);
@@ -79,11 +79,11 @@ test("a storage that falls silent is asked again, and nothing is lost or written
   const begun = await begin();
   await until(async () => (await filesOf(begun.id)) >= 2, "two files");
   proxy.blackHole();
-  await until(async () => (await runsOf(begun.id))[0]!.retry_number >= 1, "a retry");
+  await until(async () => (await partitionsOf(begun.id))[0]!.retry_number >= 1, "a retry");
   await proxy.restore();
   expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
-  const [run] = await runsOf(begun.id);
-  expect(run!.errors!.retry_0).toContain("cannot be reached");
+  const [partition] = await partitionsOf(begun.id);
+  expect(partition!.errors!.retry_0).toContain("cannot be reached");
   await expectAllOnce(begun);
 });
 
@@ -91,7 +91,7 @@ test("a gateway that crashes and comes back is waited for", async () => {
   const begun = await begin();
   await until(async () => (await filesOf(begun.id)) >= 2, "two files");
   await rgw.killGateway();
-  await until(async () => (await runsOf(begun.id))[0]!.retry_number >= 1, "a retry");
+  await until(async () => (await partitionsOf(begun.id))[0]!.retry_number >= 1, "a retry");
   await rgw.startGateway();
   expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
   await expectAllOnce(begun);
@@ -104,7 +104,7 @@ test("a storage that answers 503 is asked again", async () => {
   storage.refuseWrites(7);
   expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
   expect(storage.refused()).toBe(7);
-  expect((await runsOf(begun.id))[0]!.retry_number).toBeGreaterThanOrEqual(1);
+  expect((await partitionsOf(begun.id))[0]!.retry_number).toBeGreaterThanOrEqual(1);
   await expectAllOnce(begun);
   await storage.stop();
 });
@@ -121,15 +121,15 @@ test("a bucket removed midway fails the export at once, and says so", async () =
   expect(ended.status).toBe("FAILED");
   expect(ended.error).toContain(`bucket ${begun.bucket} does not exist`);
   // A part cut off by the removal itself may be tried once more; a missing bucket is not.
-  const [run] = await runsOf(begun.id);
-  expect(run).toMatchObject({ status: "FAILED" });
-  expect(run!.retry_number).toBeLessThanOrEqual(1);
+  const [partition] = await partitionsOf(begun.id);
+  expect(partition).toMatchObject({ status: "FAILED" });
+  expect(partition!.retry_number).toBeLessThanOrEqual(1);
 });
 
 describe("credentials", () => {
   const accessOf = (user: { accessKey: string; secretKey: string }) => ({ ...rgw, ...user });
 
-  test("rotated midway: the run under way keeps the old ones and completes", async () => {
+  test("rotated midway: the partition under way keeps the old ones and completes", async () => {
     const access = accessOf(await rgw.createUser());
     const begun = await begin({ access });
     await until(async () => (await filesOf(begun.id)) >= 1, "a file");
@@ -152,7 +152,7 @@ describe("credentials", () => {
     const ended = await app.waitFor(begun.id);
     expect(ended).toMatchObject({ status: "FAILED", error_code: "blob.no_permission" });
     expect(ended.error).toContain("no permission");
-    expect((await runsOf(begun.id))[0]).toMatchObject({ status: "FAILED", retry_number: 0 });
+    expect((await partitionsOf(begun.id))[0]).toMatchObject({ status: "FAILED", retry_number: 0 });
   });
 });
 
@@ -166,7 +166,7 @@ test("cancelling stops the writing, and no file appears afterwards", async () =>
   await until(() => proxy.openConnections() === 0, "the connections to the storage to end");
   const kept = await listKeys(rgw, begun.bucket, "export_id=");
   await proxy.restore();
-  expect((await runsOf(begun.id))[0]).toMatchObject({ status: "CANCELLED" });
+  expect((await partitionsOf(begun.id))[0]).toMatchObject({ status: "CANCELLED" });
   expect(await listKeys(rgw, begun.bucket, "export_id=")).toEqual(kept);
   expect(await listKeys(rgw, begun.bucket, "_manifests/")).toEqual([]);
 });
@@ -195,8 +195,8 @@ test("retries that are used up fail the export, each with its reason", async () 
     error: expect.stringContaining("cannot be reached"),
   });
   const { body } = await bounded.call("GET", `/api/v1/bulk-exports/${id}/runs`);
-  const [run] = body as RunAnswer[];
-  expect(run).toMatchObject({ status: "FAILED", retry_number: 2 });
-  expect(Object.keys(run!.errors!)).toEqual(["retry_0", "retry_1", "retry_2"]);
+  const [partition] = body as PartitionAnswer[];
+  expect(partition).toMatchObject({ status: "FAILED", retry_number: 2 });
+  expect(Object.keys(partition!.errors!)).toEqual(["retry_0", "retry_1", "retry_2"]);
   await bounded.stop();
 });

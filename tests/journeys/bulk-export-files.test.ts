@@ -270,7 +270,7 @@ test("columns left out are not there, and a window is exact to the microsecond",
   await files.remove();
 });
 
-test("runs tile the window, empty days have no file, and the manifest is written last", async () => {
+test("partitions tile the window, empty days have no file, and the manifest is written last", async () => {
   const projectId = await app.newProject();
   await storeRuns(app.database.sql, place(projectId), oddRuns());
   const { id, files } = await exportAll({
@@ -279,27 +279,27 @@ test("runs tile the window, empty days have no file, and the manifest is written
     end_time: "2024-03-02T18:00:00Z",
   });
   const { body } = await app.call("GET", `/api/v1/bulk-exports/${id}/runs`);
-  const runs = body as {
+  const partitions = body as {
     id: string;
     start_time: string;
     end_time: string;
     status: string;
     metadata: Metadata;
   }[];
-  expect(runs.map(({ start_time, end_time }) => [start_time, end_time])).toEqual([
+  expect(partitions.map(({ start_time, end_time }) => [start_time, end_time])).toEqual([
     ["2024-02-27T06:00:00+00:00", "2024-02-28T00:00:00+00:00"],
     ["2024-02-28T00:00:00+00:00", "2024-02-29T00:00:00+00:00"],
     ["2024-02-29T00:00:00+00:00", "2024-03-01T00:00:00+00:00"],
     ["2024-03-01T00:00:00+00:00", "2024-03-02T00:00:00+00:00"],
     ["2024-03-02T00:00:00+00:00", "2024-03-02T18:00:00+00:00"],
   ]);
-  expect(runs.map((run) => run.metadata.result.rows_written)).toEqual([0, 0, 2, 3, 1]);
-  expect(runs[0]!.metadata.result.exported_files).toEqual([]);
-  expect(runs.flatMap((run) => run.metadata.result.exported_files)).toEqual(
+  expect(partitions.map((partition) => partition.metadata.result.rows_written)).toEqual([0, 0, 2, 3, 1]);
+  expect(partitions[0]!.metadata.result.exported_files).toEqual([]);
+  expect(partitions.flatMap((partition) => partition.metadata.result.exported_files)).toEqual(
     files.keys.map((key) => `${bucket}/${key}`),
   );
-  const one = await app.call("GET", `/api/v1/bulk-exports/${id}/runs/${runs[3]!.id}`);
-  expect(one.body).toEqual(runs[3]);
+  const one = await app.call("GET", `/api/v1/bulk-exports/${id}/runs/${partitions[3]!.id}`);
+  expect(one.body).toEqual(partitions[3]);
 
   const manifest = parseManifest(await readObject(rgw, bucket, `lake/traces/_manifests/${id}.json`));
   expect(manifest).toMatchObject({ export_id: id, rows: 6, fields: [...defaultExportFields] });
@@ -362,12 +362,12 @@ test("over the limit of experiments the oldest are exported and the rest are nam
   });
   expect(await capped.waitFor(id)).toMatchObject({ status: "COMPLETED", skipped_session_ids: [projects[0]] });
   const { body } = await capped.call("GET", `/api/v1/bulk-exports/${id}/runs`);
-  const exported = (body as { session_id: string }[]).map((run) => run.session_id);
+  const exported = (body as { session_id: string }[]).map((partition) => partition.session_id);
   expect(exported.sort()).toEqual([projects[1], projects[2]].sort());
   await capped.stop();
 });
 
-test("a schedule catches up by itself, and its runs are listed together", async () => {
+test("a schedule catches up by itself, and its partitions are listed together", async () => {
   const projectId = await app.newProject();
   const at = (hoursAgo: number) => new Date(Date.now() - hoursAgo * 3_600_000);
   const runs = [2.9, 1.9].map((hours) => storedRun(at(hours).toISOString().replace("Z", "000Z")));
@@ -383,12 +383,16 @@ test("a schedule catches up by itself, and its runs are listed together", async 
   const list = async () =>
     (await app.call("GET", `/api/v1/bulk-exports/runs?source_bulk_export_id=${source.id}`)).body as Listed[];
   await expect
-    .poll(async () => new Set((await list()).map((run) => run.bulk_export_id)).size, { timeout: 60_000 })
+    .poll(async () => new Set((await list()).map((partition) => partition.bulk_export_id)).size, {
+      timeout: 60_000,
+    })
     .toBe(3);
   await expect
-    .poll(async () => (await list()).every((run) => run.status === "COMPLETED"), { timeout: 60_000 })
+    .poll(async () => (await list()).every((partition) => partition.status === "COMPLETED"), {
+      timeout: 60_000,
+    })
     .toBe(true);
-  const written = (await list()).reduce((sum, run) => sum + run.metadata.result.rows_written, 0);
+  const written = (await list()).reduce((sum, partition) => sum + partition.metadata.result.rows_written, 0);
   expect(written).toBe(2);
   expect((await app.getExport(source.id)).status).toBe("CREATED");
   await app.call("PATCH", `/api/v1/bulk-exports/${source.id}`, { body: {} });

@@ -1,6 +1,6 @@
 import { createBulkExport } from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits } from "../../src/bulk-export/export-limits.ts";
-import type { FileLimits } from "../../src/bulk-export/pipeline/partition-task.ts";
+import type { FileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { startArea } from "../../src/platform/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
@@ -26,7 +26,7 @@ const area = createBulkExport({
   logger,
   secretBox: createSecretBox({ currentKey: settings.secretKey }),
   source: createRunExportSource({ database }),
-  limits: { ...defaultExportLimits, runsAtOnce: 1, retryDelayMs: 200 },
+  limits: { ...defaultExportLimits, partitionsAtOnce: 1, retryDelayMs: 200 },
   allowPrivateAddresses: true,
   ambientCredentials: false,
   needsPaidPlan: async () => false,

@@ -77,7 +77,7 @@ export function destinationRoutes(
         operationId: "update_bulk_export_destination",
         summary: "Replace the credentials of a destination",
         description:
-          "The new ones are tried out first. Runs that begin afterwards use them; runs under way keep the old ones to their end.",
+          "The new ones are tried out first. Partitions that begin afterwards use them; those under way keep the old ones to their end.",
         tag,
         access: admin,
         audit: {

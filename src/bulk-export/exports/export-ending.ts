@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError, type ErrorCode, errorMessage } from "../../platform/errors.ts";
+import { endUnfinishedPartitions } from "../partitions/partition-store.ts";
 import type { ExportFailure, ExportStatus } from "./export.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
-import { endUnfinishedRuns } from "./run-store.ts";
 
 /** Ends an export that will not complete, with everything under way for it. */
 export async function endExport(
@@ -21,8 +21,8 @@ export async function endExport(
   await lockExport(tx, input.exportId);
   const { exportId: id, status: to, failure, now } = input;
   if (!(await moveExport(tx, { id, from: ["RUNNING", "CREATED"], to, now, failure }))) return false;
-  const runStatus = input.status === "TIMEDOUT" ? "TIMEDOUT" : "CANCELLED";
-  const jobs = await endUnfinishedRuns(tx, { exportId: id, status: runStatus, now });
+  const partitionStatus = input.status === "TIMEDOUT" ? "TIMEDOUT" : "CANCELLED";
+  const jobs = await endUnfinishedPartitions(tx, { exportId: id, status: partitionStatus, now });
   await cancelJobs(
     tx,
     jobs.filter((job) => job !== input.exceptJob),

@@ -10,12 +10,13 @@ import type { DestinationService } from "../destinations/destination-service.ts"
 import { findDestination } from "../destinations/destination-store.ts";
 import { microsOf, microsText, wireTime } from "../exact-time.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import { uploadTokenKey } from "../pipeline/partition-task.ts";
-import { type BulkExport, type ExportRun, manifestKey } from "./export.ts";
+import type { Partition } from "../partitions/partition.ts";
+import { listPartitions, reopenPartition } from "../partitions/partition-store.ts";
+import { uploadTokenKey } from "../partitions/partition-task.ts";
+import { type BulkExport, manifestKey } from "./export.ts";
 import { orderedFields } from "./export-fields.ts";
 import { enqueueNext } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
-import { listRuns, reopenRun } from "./run-store.ts";
 
 export type ExportFinisherOptions = {
   database: Database;
@@ -33,8 +34,8 @@ export function createExportFinisher(options: ExportFinisherOptions) {
     async finish(exportId: string, job: JobContext): Promise<void> {
       const row = await database.transaction((tx) => lockExport(tx, exportId));
       if (row?.status !== "RUNNING") return;
-      const runs = await listRuns(database.sql, exportId);
-      if (runs.some((run) => run.status !== "COMPLETED")) return;
+      const partitions = await listPartitions(database.sql, exportId);
+      if (partitions.some((partition) => partition.status !== "COMPLETED")) return;
       const destination = await findDestination(
         database.sql,
         row.workspace_id,
@@ -48,9 +49,9 @@ export function createExportFinisher(options: ExportFinisherOptions) {
         silenceTimeoutMs: limits.storageTimeoutMs,
       });
       try {
-        const damaged = await findDamaged(store, runs);
+        const damaged = await findDamaged(store, partitions);
         if (damaged.length > 0) return await reopen(exportId, damaged, job);
-        const body = JSON.stringify(manifestOf(row, runs, destination, clock.now()), null, 2);
+        const body = JSON.stringify(manifestOf(row, partitions, destination, clock.now()), null, 2);
         const key = manifestKey(destination.config.prefix, exportId);
         await store.put(key, Buffer.from(body), { contentType: "application/json" });
       } finally {
@@ -64,35 +65,35 @@ export function createExportFinisher(options: ExportFinisherOptions) {
     },
   };
 
-  async function reopen(exportId: string, damaged: ExportRun[], job: JobContext): Promise<void> {
+  async function reopen(exportId: string, damaged: Partition[], job: JobContext): Promise<void> {
     await database.transaction(async (tx) => {
       const row = await lockExport(tx, exportId);
       await job.fence(tx);
       if (row?.status !== "RUNNING") return;
       const now = clock.now();
-      for (const run of damaged) await reopenRun(tx, run.id, now);
+      for (const partition of damaged) await reopenPartition(tx, partition.id, now);
       await enqueueNext(tx, { exportId, atOnce: limits.queuedPerExport, now });
     });
   }
 }
 
 /**
- * Runs whose files are not the ones they wrote. That takes a worker that lost its run while it was publishing a
- * file and published it all the same, so only runs that changed hands are looked at.
+ * Partitions whose files are not the ones they wrote. That takes a worker that lost its partition while it was
+ * publishing a file and published it all the same, so only partitions that changed hands are checked.
  */
-async function findDamaged(store: BlobStore, runs: ExportRun[]): Promise<ExportRun[]> {
-  const damaged: ExportRun[] = [];
-  for (const run of runs.filter((one) => one.retry_number > 0)) {
-    for (const file of run.files) {
+async function findDamaged(store: BlobStore, partitions: Partition[]): Promise<Partition[]> {
+  const damaged: Partition[] = [];
+  for (const partition of partitions.filter((one) => one.retry_number > 0)) {
+    for (const file of partition.files) {
       if (await isAsWritten(store, file)) continue;
-      damaged.push(run);
+      damaged.push(partition);
       break;
     }
   }
   return damaged;
 }
 
-async function isAsWritten(store: BlobStore, file: ExportRun["files"][number]): Promise<boolean> {
+async function isAsWritten(store: BlobStore, file: Partition["files"][number]): Promise<boolean> {
   try {
     const found = await store.head(file.path);
     return found?.bytes === file.bytes && found.metadata[uploadTokenKey] === file.token;
@@ -103,12 +104,12 @@ async function isAsWritten(store: BlobStore, file: ExportRun["files"][number]): 
   }
 }
 
-function manifestOf(row: BulkExport, runs: ExportRun[], destination: Destination, now: Date) {
-  const files = runs.flatMap((run) =>
-    run.files.map((file) => ({
+function manifestOf(row: BulkExport, partitions: Partition[], destination: Destination, now: Date) {
+  const files = partitions.flatMap((partition) =>
+    partition.files.map((file) => ({
       path: pathInBucket(destination.config, file.path),
       key: file.path,
-      session_id: run.session_id,
+      session_id: partition.session_id,
       rows: file.rows,
       bytes: file.bytes,
     })),
@@ -129,8 +130,8 @@ function manifestOf(row: BulkExport, runs: ExportRun[], destination: Destination
     format_version: row.format_version,
     compression: row.compression,
     fields: orderedFields(row.export_fields),
-    rows: runs.reduce((sum, run) => sum + run.rows_written, 0),
-    bytes: runs.reduce((sum, run) => sum + run.bytes_written, 0),
+    rows: partitions.reduce((sum, partition) => sum + partition.rows_written, 0),
+    bytes: partitions.reduce((sum, partition) => sum + partition.bytes_written, 0),
     files,
     written_at: wireTime(microsText(microsOf(now))),
   };

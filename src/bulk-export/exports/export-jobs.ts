@@ -1,28 +1,29 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { cancelJob, enqueue } from "../../platform/jobs/job-queue.ts";
-import { changeRun, countUnfinished, nextRuns } from "./run-store.ts";
+import { changePartition, countUnfinishedPartitions, nextPartitions } from "../partitions/partition-store.ts";
 
 export const planJobKind = "bulk_export.plan";
-export const runJobKind = "bulk_export.run";
+// Jobs are stored: kind and payload keep the word run, so that those queued by an older process are understood.
+export const partitionJobKind = "bulk_export.run";
 export const finishJobKind = "bulk_export.finish";
 
-/** An interrupted worker's jobs go on elsewhere; how often is counted on the run, not here. */
+/** An interrupted worker's jobs go on elsewhere; how often is counted on the partition, not here. */
 const maxAttempts = 1_000;
 
 export async function enqueuePlan(tx: Sql, exportId: string): Promise<void> {
   await enqueue(tx, { kind: planJobKind, payload: { exportId }, idempotencyKey: exportId, maxAttempts });
 }
 
-/** Keeps as many runs of an export queued as may be, and the end when there are none left. */
+/** Keeps as many partitions of an export queued as may be, and the end when there are none left. */
 export async function enqueueNext(
   tx: Sql,
   input: { exportId: string; atOnce: number; now: Date },
 ): Promise<void> {
-  for (const runId of await nextRuns(tx, input.exportId, input.atOnce)) {
-    await enqueueRun(tx, { runId, now: input.now });
+  for (const partitionId of await nextPartitions(tx, input.exportId, input.atOnce)) {
+    await enqueuePartition(tx, { partitionId, now: input.now });
   }
-  if ((await countUnfinished(tx, input.exportId)) > 0) return;
+  if ((await countUnfinishedPartitions(tx, input.exportId)) > 0) return;
   await enqueue(tx, {
     kind: finishJobKind,
     payload: { exportId: input.exportId },
@@ -31,14 +32,17 @@ export async function enqueueNext(
   });
 }
 
-export async function enqueueRun(tx: Sql, input: { runId: string; now: Date; runAt?: Date }): Promise<void> {
+export async function enqueuePartition(
+  tx: Sql,
+  input: { partitionId: string; now: Date; runAt?: Date },
+): Promise<void> {
   const { id } = await enqueue(tx, {
-    kind: runJobKind,
-    payload: { runId: input.runId },
+    kind: partitionJobKind,
+    payload: { runId: input.partitionId },
     maxAttempts,
     ...(input.runAt ? { runAt: input.runAt } : {}),
   });
-  await changeRun(tx, input.runId, { job_id: id }, input.now);
+  await changePartition(tx, input.partitionId, { job_id: id }, input.now);
 }
 
 /** Stops whoever works on them, in whatever process. */

@@ -5,11 +5,12 @@ import { destinationNotFound } from "../destinations/destination.ts";
 import { findDestination } from "../destinations/destination-store.ts";
 import { microsText, parseMicros } from "../exact-time.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import type { RunSource } from "../pipeline/run-source.ts";
-import { type BulkExport, planDays, runFolder, type Window } from "./export.ts";
+import { partitionFolder, planDays, type Window } from "../partitions/partition.ts";
+import { insertPartitions, type NewPartition } from "../partitions/partition-store.ts";
+import type { RunSource } from "../partitions/run-source.ts";
+import type { BulkExport } from "./export.ts";
 import { enqueueNext } from "./export-jobs.ts";
 import { lockExport, markPlanned } from "./export-store.ts";
-import { insertRuns, type NewRun } from "./run-store.ts";
 
 export type ExportPlannerOptions = {
   database: Database;
@@ -31,15 +32,15 @@ export function createExportPlanner({ database, clock, limits, source }: ExportP
         const window = { from: parseMicros(row.start_time)!, to: parseMicros(row.end_time)! };
         const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);
         if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
-        const runs: NewRun[] = [];
+        const partitions: NewPartition[] = [];
         for (const projectId of projects) {
           const place = { prefix: destination.config.prefix, projectId, projects: projects.length };
-          runs.push(...(await runsOf(tx, row, window, place)));
+          partitions.push(...(await partitionsOf(tx, row, window, place)));
         }
         const now = clock.now();
-        for (let at = 0; at < runs.length; at += insertBatch) {
-          const batch = runs.slice(at, at + insertBatch);
-          await insertRuns(tx, { exportId, workspaceId: row.workspace_id, now, runs: batch });
+        for (let at = 0; at < partitions.length; at += insertBatch) {
+          const batch = partitions.slice(at, at + insertBatch);
+          await insertPartitions(tx, { exportId, workspaceId: row.workspace_id, now, partitions: batch });
         }
         await markPlanned(tx, { id: exportId, skipped, now });
         await enqueueNext(tx, { exportId, atOnce: limits.queuedPerExport, now });
@@ -53,12 +54,12 @@ export function createExportPlanner({ database, clock, limits, source }: ExportP
     return { projects: all.slice(0, most), skipped: all.slice(most) };
   }
 
-  async function runsOf(
+  async function partitionsOf(
     tx: Sql,
     row: BulkExport,
     window: Window,
     place: { prefix: string; projectId: string; projects: number },
-  ): Promise<NewRun[]> {
+  ): Promise<NewPartition[]> {
     const { projectId } = place;
     const bounds = { projectId, from: microsText(window.from), to: microsText(window.to) };
     const days = new Set(await source.listDays(tx, bounds));
@@ -68,7 +69,7 @@ export function createExportPlanner({ database, clock, limits, source }: ExportP
       start_time: microsText(planned.from),
       end_time: microsText(planned.to),
       empty: planned.empty,
-      export_path: runFolder({
+      export_path: partitionFolder({
         prefix: place.prefix,
         exportId: row.id,
         workspaceId: row.workspace_id,

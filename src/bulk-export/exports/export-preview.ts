@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { microsOf, microsText, parseMicros } from "../exact-time.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import type { RunSource } from "../pipeline/run-source.ts";
+import type { RunSource } from "../partitions/run-source.ts";
 import { givenFilter, projectNotFound } from "./export.ts";
 import type { PreviewExport } from "./export-schemas.ts";
 

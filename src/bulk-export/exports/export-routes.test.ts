@@ -173,7 +173,7 @@ describe("404", () => {
     });
   });
 
-  test("an unknown export, run or schedule", async () => {
+  test("an unknown export, partition or schedule", async () => {
     const unknown = randomUUID();
     const { id } = (await post(oneTime())).body as { id: string };
     for (const where of [

@@ -147,7 +147,7 @@ export const exportBody = z
   })
   .meta({ id: "BulkExport" });
 
-export const exportRunBody = z
+export const partitionBody = z
   .object({
     id: z.guid(),
     bulk_export_id: z.guid(),

@@ -6,33 +6,26 @@ import { newId } from "../../platform/ids.ts";
 import { type Destination, destinationNotFound } from "../destinations/destination.ts";
 import { findDestination, holdDestination } from "../destinations/destination-store.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import type { RunSource } from "../pipeline/run-source.ts";
-import {
-  type BulkExport,
-  type ExportRun,
-  exportNotFound,
-  exportRunNotFound,
-  givenFilter,
-  isFinished,
-  projectNotFound,
-} from "./export.ts";
+import { type Partition, partitionNotFound } from "../partitions/partition.ts";
+import * as partitions from "../partitions/partition-store.ts";
+import type { RunSource } from "../partitions/run-source.ts";
+import { type BulkExport, exportNotFound, givenFilter, isFinished, projectNotFound } from "./export.ts";
 import { requireHourlyRoom, requireScheduleRoom } from "./export-caps.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import type { CreateExport } from "./export-schemas.ts";
 import * as store from "./export-store.ts";
-import * as runs from "./run-store.ts";
 
 export type ExportView = { row: BulkExport; progress: store.ExportProgress | undefined };
-export type RunView = { run: ExportRun; destination: Destination };
+export type PartitionView = { partition: Partition; destination: Destination };
 
 export type ExportService = {
   create(caller: Caller, input: CreateExport): Promise<ExportView>;
   list(workspaceId: string, page: store.ExportPage): Promise<ExportView[]>;
   get(workspaceId: string, id: string): Promise<ExportView>;
   cancel(workspaceId: string, id: string): Promise<ExportView>;
-  listRuns(workspaceId: string, id: string): Promise<RunView[]>;
-  getRun(workspaceId: string, id: string, runId: string): Promise<RunView>;
-  listRunsOfSchedule(workspaceId: string, sourceId: string): Promise<RunView[]>;
+  listPartitions(workspaceId: string, id: string): Promise<PartitionView[]>;
+  getPartition(workspaceId: string, id: string, partitionId: string): Promise<PartitionView>;
+  listPartitionsOfSchedule(workspaceId: string, sourceId: string): Promise<PartitionView[]>;
 };
 
 export type ExportServiceOptions = {
@@ -136,30 +129,36 @@ export function createExportService(options: ExportServiceOptions): ExportServic
         if (isFinished(row.status)) throw alreadyFinished(row);
         const now = clock.now();
         await store.moveExport(tx, { id, from: ["CREATED", "RUNNING"], to: "CANCELLED", now });
-        await cancelJobs(tx, await runs.endUnfinishedRuns(tx, { exportId: id, status: "CANCELLED", now }));
+        await cancelJobs(
+          tx,
+          await partitions.endUnfinishedPartitions(tx, { exportId: id, status: "CANCELLED", now }),
+        );
       });
       options.wake();
       return view(await find(workspaceId, id));
     },
 
-    async listRuns(workspaceId, id) {
+    async listPartitions(workspaceId, id) {
       const row = await find(workspaceId, id);
       const destination = await destinationOf(workspaceId, row.bulk_export_destination_id);
-      return (await runs.listRuns(database.sql, id)).map((run) => ({ run, destination }));
+      return (await partitions.listPartitions(database.sql, id)).map((partition) => ({
+        partition,
+        destination,
+      }));
     },
 
-    async getRun(workspaceId, id, runId) {
+    async getPartition(workspaceId, id, partitionId) {
       const row = await find(workspaceId, id);
-      const run = await runs.findRun(database.sql, runId);
-      if (!run || run.bulk_export_id !== id) throw exportRunNotFound(runId);
-      return { run, destination: await destinationOf(workspaceId, row.bulk_export_destination_id) };
+      const partition = await partitions.findPartition(database.sql, partitionId);
+      if (!partition || partition.bulk_export_id !== id) throw partitionNotFound(partitionId);
+      return { partition, destination: await destinationOf(workspaceId, row.bulk_export_destination_id) };
     },
 
-    async listRunsOfSchedule(workspaceId, sourceId) {
+    async listPartitionsOfSchedule(workspaceId, sourceId) {
       const row = await find(workspaceId, sourceId);
       const destination = await destinationOf(workspaceId, row.bulk_export_destination_id);
-      const found = await runs.listRunsOfSchedule(database.sql, workspaceId, sourceId);
-      return found.map((run) => ({ run, destination }));
+      const found = await partitions.listPartitionsOfSchedule(database.sql, workspaceId, sourceId);
+      return found.map((partition) => ({ partition, destination }));
     },
   };
 }

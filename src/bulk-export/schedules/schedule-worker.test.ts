@@ -61,7 +61,7 @@ async function spawned(sourceId: string): Promise<Spawned[]> {
   return rows;
 }
 
-/** As its runs would have done. */
+/** As its partitions would have done. */
 async function end(status = "COMPLETED"): Promise<void> {
   await raw`update bulk_exports set status = ${status} where status in ('CREATED', 'RUNNING') and interval_hours is null`.execute(
     app.database.sql,
@@ -181,7 +181,7 @@ describe("slots", () => {
   });
 });
 
-test("72 hours after its start an export is TIMEDOUT, with its runs", async () => {
+test("72 hours after its start an export is TIMEDOUT, with its partitions", async () => {
   const { id } = await schedule({ interval_hours: undefined, end_time: "2026-03-02T00:00:00Z" });
   await app.area.tick();
   await raw`insert into bulk_export_runs (id, bulk_export_id, workspace_id, session_id, start_time, end_time, status,

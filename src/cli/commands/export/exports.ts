@@ -52,8 +52,8 @@ export async function listExports(options: ExportOptions): Promise<void> {
 export async function showExport(id: string, options: ExportOptions): Promise<void> {
   const { api, output } = await openSession(options);
   const found = await api.call(bulkExport, "GET", `/api/v1/bulk-exports/${checked(id)}`);
-  const runs = await api.call(z.array(exportRun), "GET", `/api/v1/bulk-exports/${id}/runs`);
-  output.data({ ...found, runs });
+  const partitions = await api.call(z.array(exportRun), "GET", `/api/v1/bulk-exports/${id}/runs`);
+  output.data({ ...found, runs: partitions });
   const names = await namesOf(api);
   const { progress } = found;
   printFields(output, [
@@ -75,16 +75,16 @@ export async function showExport(id: string, options: ExportOptions): Promise<vo
       `${Math.round(progress.percentage)} %, ${plural(progress.rows_written, "run")} in ${plural(progress.files_written, "file")}, ${formatBytes(progress.bytes_written)}`,
     ],
   ]);
-  if (runs.length === 0) return;
+  if (partitions.length === 0) return;
   output.line();
   printTable(
     output,
     [{ head: "DAY" }, { head: "STATUS" }, { head: "RUNS" }, { head: "FILES", flexible: true }],
-    runs.map((run) => [
-      day(run.start_time),
-      { text: run.status, style: statusStyle(run.status) },
-      formatCount(run.metadata.result?.rows_written ?? 0),
-      run.metadata.result?.exported_files.join(" ") ?? "",
+    partitions.map((partition) => [
+      day(partition.start_time),
+      { text: partition.status, style: statusStyle(partition.status) },
+      formatCount(partition.metadata.result?.rows_written ?? 0),
+      partition.metadata.result?.exported_files.join(" ") ?? "",
     ]),
   );
 }

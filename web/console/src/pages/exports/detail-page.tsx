@@ -49,8 +49,8 @@ import {
   windowText,
 } from "./export-words.ts";
 import { ExportsTable } from "./list-page.tsx";
+import { PartitionsTable } from "./partitions-table.tsx";
 import { ExportBadge } from "./parts.tsx";
-import { RunsTable } from "./runs-table.tsx";
 
 const crumbs = [{ label: "Exports", href: "/exports" }];
 
@@ -120,7 +120,7 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
       <Card>
         <Facts items={factsOf(row, destination)} />
       </Card>
-      {schedule ? <Spawned id={row.id} /> : <Runs row={row} />}
+      {schedule ? <Spawned id={row.id} /> : <Partitions row={row} />}
       <Section title="Query it">
         <Card className="stack">
           <p className="muted">
@@ -214,7 +214,7 @@ function factsOf(row: BulkExport, destination: Destination | undefined) {
   ] as const;
 }
 
-function Runs({ row }: { row: BulkExport }) {
+function Partitions({ row }: { row: BulkExport }) {
   const found = useExportRuns(row.id, true);
   return (
     <Section title="Days">
@@ -229,7 +229,7 @@ function Runs({ row }: { row: BulkExport }) {
           </EmptyState>
         }
       >
-        {(runs) => <RunsTable runs={runs} />}
+        {(partitions) => <PartitionsTable partitions={partitions} />}
       </ListState>
     </Section>
   );

@@ -6,14 +6,14 @@ import { windowText } from "./export-words.ts";
 const shownAtFirst = 60;
 
 /** One row per project and day, with what was written and what went wrong on the way. */
-export function RunsTable({ runs }: { runs: readonly ExportRun[] }) {
+export function PartitionsTable({ partitions }: { partitions: readonly ExportRun[] }) {
   const [all, setAll] = useState(false);
   const [emptyToo, setEmptyToo] = useState(false);
-  const names = useProjectNames(runs.map(({ session_id }) => session_id));
-  const isEmpty = (run: ExportRun) =>
-    run.status === "COMPLETED" && (run.metadata.result?.rows_written ?? 0) === 0;
-  const empty = runs.filter(isEmpty).length;
-  const wanted = emptyToo ? runs : runs.filter((run) => !isEmpty(run));
+  const names = useProjectNames(partitions.map(({ session_id }) => session_id));
+  const isEmpty = (partition: ExportRun) =>
+    partition.status === "COMPLETED" && (partition.metadata.result?.rows_written ?? 0) === 0;
+  const empty = partitions.filter(isEmpty).length;
+  const wanted = emptyToo ? partitions : partitions.filter((partition) => !isEmpty(partition));
   const shown = all ? wanted : wanted.slice(0, shownAtFirst);
   const several = names.size > 1;
   return (
@@ -34,27 +34,32 @@ export function RunsTable({ runs }: { runs: readonly ExportRun[] }) {
             {
               key: "window",
               header: "Time (UTC)",
-              cell: (run: ExportRun) => (
+              cell: (partition: ExportRun) => (
                 <>
-                  {several && <b>{names.get(run.session_id ?? "") ?? "Project"} </b>}
-                  {windowText(run)}
+                  {several && <b>{names.get(partition.session_id ?? "") ?? "Project"} </b>}
+                  {windowText(partition)}
                 </>
               ),
             },
-            { key: "state", header: "State", cell: (run) => <RunState run={run} /> },
+            { key: "state", header: "State", cell: (partition) => <PartitionState partition={partition} /> },
             {
               key: "rows",
               header: "Runs",
               align: "right",
-              cell: (run) => <Count value={run.metadata.result?.rows_written ?? 0} />,
+              cell: (partition) => <Count value={partition.metadata.result?.rows_written ?? 0} />,
             },
             {
               key: "bytes",
               header: "Size",
               align: "right",
-              cell: (run) => <Bytes value={run.metadata.result?.bytes_written ?? 0} />,
+              cell: (partition) => <Bytes value={partition.metadata.result?.bytes_written ?? 0} />,
             },
-            { key: "files", header: "Files", grow: true, cell: (run) => <Files run={run} /> },
+            {
+              key: "files",
+              header: "Files",
+              grow: true,
+              cell: (partition) => <Files partition={partition} />,
+            },
           ]}
         />
       )}
@@ -67,12 +72,12 @@ export function RunsTable({ runs }: { runs: readonly ExportRun[] }) {
   );
 }
 
-function RunState({ run }: { run: ExportRun }) {
-  const errors = Object.values(run.errors ?? {});
+function PartitionState({ partition }: { partition: ExportRun }) {
+  const errors = Object.values(partition.errors ?? {});
   return (
     <div className="export-progress">
-      <StatusBadge status={run.status === "CREATED" ? "queued" : run.status} />
-      {isOpen(run) && <Progress value={run.percentage / 100} label="Written of this day" />}
+      <StatusBadge status={partition.status === "CREATED" ? "queued" : partition.status} />
+      {isOpen(partition) && <Progress value={partition.percentage / 100} label="Written of this day" />}
       {errors.length > 0 && (
         <details className="attempts">
           <summary>{errors.length === 1 ? "1 attempt failed" : `${errors.length} attempts failed`}</summary>
@@ -88,8 +93,8 @@ function RunState({ run }: { run: ExportRun }) {
   );
 }
 
-function Files({ run }: { run: ExportRun }) {
-  const files = run.metadata.result?.exported_files ?? [];
+function Files({ partition }: { partition: ExportRun }) {
+  const files = partition.metadata.result?.exported_files ?? [];
   if (files.length === 0) return <span className="muted">–</span>;
   return (
     <details className="attempts">

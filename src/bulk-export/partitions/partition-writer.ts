@@ -6,9 +6,9 @@ import { pageCodec } from "../parquet/page-codec.ts";
 import { ParquetFile } from "../parquet/parquet-file.ts";
 import { RowGroupBuffer } from "../parquet/row-group.ts";
 import { FileUpload } from "./file-upload.ts";
+import { cursorOf } from "./partition-cursor.ts";
 import { createPartitionMemory, type PartitionMemory } from "./partition-memory.ts";
 import { type PartitionEvents, type PartitionTask, partName } from "./partition-task.ts";
-import { cursorOf } from "./run-cursor.ts";
 
 /** Pages being compressed, and row groups waiting for the storage, before the database is told to wait. */
 const maxPagesUnderWay = 4;

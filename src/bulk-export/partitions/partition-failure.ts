@@ -4,17 +4,17 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import type { ExportRun } from "../exports/export.ts";
 import { endExport, failureCode } from "../exports/export-ending.ts";
-import { enqueueRun } from "../exports/export-jobs.ts";
+import { enqueuePartition } from "../exports/export-jobs.ts";
 import { lockExport } from "../exports/export-store.ts";
-import { changeRun } from "../exports/run-store.ts";
+import type { Partition } from "./partition.ts";
+import { changePartition } from "./partition-store.ts";
 
-export type RunFailureInput = {
+export type PartitionFailureInput = {
   database: Database;
   clock: Clock;
   limits: ExportLimits;
-  run: ExportRun;
+  partition: Partition;
   job: JobContext;
   error: unknown;
   /** The same job goes on with it at once, instead of another one after the delay. */
@@ -28,26 +28,26 @@ export function isWorthRetrying(error: unknown): boolean {
 }
 
 /**
- * Writes down what stopped an attempt, then either queues the next one or ends run and export. Answers the run as
- * it goes on, undefined when it does not.
+ * Records what stopped an attempt, then either queues the next one or ends partition and export. Returns the
+ * partition as it goes on, undefined when it does not.
  */
-export async function recordFailure(input: RunFailureInput): Promise<ExportRun | undefined> {
-  const { database, clock, limits, run, job, error } = input;
+export async function recordFailure(input: PartitionFailureInput): Promise<Partition | undefined> {
+  const { database, clock, limits, partition, job, error } = input;
   const now = clock.now();
   const message = errorMessage(error).replaceAll("\u0000", "\uFFFD").toWellFormed().slice(0, 4_000);
-  const errors = { ...run.errors, [`retry_${run.retry_number}`]: message };
-  const again = isWorthRetrying(error) && run.retry_number < limits.retries;
-  let kept: ExportRun | undefined;
+  const errors = { ...partition.errors, [`retry_${partition.retry_number}`]: message };
+  const again = isWorthRetrying(error) && partition.retry_number < limits.retries;
+  let kept: Partition | undefined;
   await database.transaction(async (tx) => {
-    await lockExport(tx, run.bulk_export_id);
+    await lockExport(tx, partition.bulk_export_id);
     await job.fence(tx);
     if (!again) {
       const timedOut = error instanceof AppError && error.code === "bulk_export.run_timeout";
       const status = timedOut ? "TIMEDOUT" : "FAILED";
-      await changeRun(tx, run.id, { status, errors, finished_at: now, job_id: null }, now);
-      const reason = `The run of ${run.start_time} for project ${run.session_id} failed: ${message}`;
+      await changePartition(tx, partition.id, { status, errors, finished_at: now, job_id: null }, now);
+      const reason = `The partition from ${partition.start_time} of project ${partition.session_id} failed: ${message}`;
       await endExport(tx, {
-        exportId: run.bulk_export_id,
+        exportId: partition.bulk_export_id,
         status: "FAILED",
         failure: { code: failureCode(error), message: reason },
         now,
@@ -55,11 +55,15 @@ export async function recordFailure(input: RunFailureInput): Promise<ExportRun |
       });
       return;
     }
-    const change = { errors, retry_number: run.retry_number + 1 };
-    if (!(await changeRun(tx, run.id, change, now))) return;
-    kept = { ...run, ...change };
+    const change = { errors, retry_number: partition.retry_number + 1 };
+    if (!(await changePartition(tx, partition.id, change, now))) return;
+    kept = { ...partition, ...change };
     if (input.goOn) return;
-    await enqueueRun(tx, { runId: run.id, now, runAt: new Date(now.getTime() + limits.retryDelayMs) });
+    await enqueuePartition(tx, {
+      partitionId: partition.id,
+      now,
+      runAt: new Date(now.getTime() + limits.retryDelayMs),
+    });
   });
   return kept;
 }

@@ -1,7 +1,10 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { exactTimeSql } from "../exact-time.ts";
-import type { ExportFile, ExportRun, ExportStatus, PendingUpload } from "./export.ts";
+import type { ExportStatus } from "../exports/export.ts";
+import type { ExportFile, Partition, PendingUpload } from "./partition.ts";
+
+// The tables and the wire call a partition a run of its export: bulk_export_runs, /bulk-exports/{id}/runs.
 
 const columns =
   raw.raw(`r.id, r.bulk_export_id, r.workspace_id, r.session_id, r.status, r.retry_number, r.errors,
@@ -10,7 +13,7 @@ const columns =
     .map((name) => `${exactTimeSql(`r.${name}`)} as ${name}`)
     .join(", ")}`);
 
-export type NewRun = {
+export type NewPartition = {
   id: string;
   session_id: string;
   start_time: string;
@@ -20,9 +23,9 @@ export type NewRun = {
   empty: boolean;
 };
 
-export async function insertRuns(
+export async function insertPartitions(
   sql: Sql,
-  input: { exportId: string; workspaceId: string; now: Date; runs: readonly NewRun[] },
+  input: { exportId: string; workspaceId: string; now: Date; partitions: readonly NewPartition[] },
 ): Promise<void> {
   await raw`
     insert into bulk_export_runs (id, bulk_export_id, workspace_id, session_id, start_time, end_time, export_path,
@@ -31,38 +34,38 @@ export async function insertRuns(
       case when n.empty then 'COMPLETED' else 'CREATED' end,
       case when n.empty then ${input.now}::timestamptz end, case when n.empty then ${input.now}::timestamptz end,
       ${input.now}, ${input.now}
-    from jsonb_to_recordset(${JSON.stringify(input.runs)}::jsonb) as n (id uuid, session_id uuid,
+    from jsonb_to_recordset(${JSON.stringify(input.partitions)}::jsonb) as n (id uuid, session_id uuid,
       start_time timestamptz, end_time timestamptz, export_path text, empty boolean)
     on conflict (bulk_export_id, session_id, start_time) do nothing`.execute(sql);
 }
 
-export async function findRun(sql: Sql, id: string): Promise<ExportRun | undefined> {
-  const { rows } = await raw<ExportRun>`select ${columns} from bulk_export_runs r where r.id = ${id}`.execute(
+export async function findPartition(sql: Sql, id: string): Promise<Partition | undefined> {
+  const { rows } = await raw<Partition>`select ${columns} from bulk_export_runs r where r.id = ${id}`.execute(
     sql,
   );
   return rows[0];
 }
 
-export async function listRuns(sql: Sql, exportId: string): Promise<ExportRun[]> {
-  const { rows } = await raw<ExportRun>`select ${columns} from bulk_export_runs r
+export async function listPartitions(sql: Sql, exportId: string): Promise<Partition[]> {
+  const { rows } = await raw<Partition>`select ${columns} from bulk_export_runs r
     where r.bulk_export_id = ${exportId} order by r.start_time, r.session_id, r.id`.execute(sql);
   return rows;
 }
 
 /** Of everything a schedule has spawned. */
-export async function listRunsOfSchedule(
+export async function listPartitionsOfSchedule(
   sql: Sql,
   workspaceId: string,
   sourceId: string,
-): Promise<ExportRun[]> {
-  const { rows } = await raw<ExportRun>`
+): Promise<Partition[]> {
+  const { rows } = await raw<Partition>`
     select ${columns} from bulk_export_runs r join bulk_exports e on e.id = r.bulk_export_id
     where e.source_bulk_export_id = ${sourceId} and e.workspace_id = ${workspaceId}
     order by r.start_time, r.session_id, r.id`.execute(sql);
   return rows;
 }
 
-export type RunChange = {
+export type PartitionChange = {
   status?: ExportStatus;
   retry_number?: number;
   errors?: Record<string, string>;
@@ -78,8 +81,13 @@ export type RunChange = {
 
 const jsonColumns = new Set(["errors", "files", "pending_upload"]);
 
-/** Changes a run that is not finished; false when it is. */
-export async function changeRun(sql: Sql, id: string, change: RunChange, now: Date): Promise<boolean> {
+/** Changes a partition that is not finished; false when it is. */
+export async function changePartition(
+  sql: Sql,
+  id: string,
+  change: PartitionChange,
+  now: Date,
+): Promise<boolean> {
   const parts = Object.entries(change).map(([name, value]) => {
     const given = jsonColumns.has(name)
       ? raw`${value === null ? null : JSON.stringify(value)}::jsonb`
@@ -93,7 +101,7 @@ export async function changeRun(sql: Sql, id: string, change: RunChange, now: Da
 }
 
 /** Ends what is left of an export; answers the jobs that were working on it. */
-export async function endUnfinishedRuns(
+export async function endUnfinishedPartitions(
   sql: Sql,
   input: { exportId: string; status: ExportStatus; now: Date },
 ): Promise<string[]> {
@@ -105,8 +113,8 @@ export async function endUnfinishedRuns(
   return rows.flatMap((row) => (row.job_id === null ? [] : [row.job_id]));
 }
 
-/** Waiting runs without a job, as many as may join those that have one. */
-export async function nextRuns(sql: Sql, exportId: string, atOnce: number): Promise<string[]> {
+/** Waiting partitions without a job, as many as may join those that have one. */
+export async function nextPartitions(sql: Sql, exportId: string, atOnce: number): Promise<string[]> {
   const { rows } = await raw<{ id: string }>`
     select id from bulk_export_runs
     where bulk_export_id = ${exportId} and status = 'CREATED' and job_id is null
@@ -117,14 +125,14 @@ export async function nextRuns(sql: Sql, exportId: string, atOnce: number): Prom
   return rows.map((row) => row.id);
 }
 
-export async function countUnfinished(sql: Sql, exportId: string): Promise<number> {
+export async function countUnfinishedPartitions(sql: Sql, exportId: string): Promise<number> {
   const { rows } = await raw<{ count: number }>`select count(*)::int as count from bulk_export_runs
     where bulk_export_id = ${exportId} and status in ('CREATED', 'RUNNING')`.execute(sql);
   return rows[0]!.count;
 }
 
-/** A run whose files are not what was written starts from nothing. */
-export async function reopenRun(sql: Sql, id: string, now: Date): Promise<void> {
+/** A partition whose files are not what was written starts from nothing. */
+export async function reopenPartition(sql: Sql, id: string, now: Date): Promise<void> {
   await raw`update bulk_export_runs
     set status = 'CREATED', files = '[]', rows_written = 0, bytes_written = 0, latest_cursor = null,
       pending_upload = null, job_id = null, finished_at = null, updated_at = ${now}

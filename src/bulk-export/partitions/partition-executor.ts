@@ -10,18 +10,19 @@ import { type Destination, destinationNotFound } from "../destinations/destinati
 import type { DestinationService } from "../destinations/destination-service.ts";
 import { findDestination } from "../destinations/destination-store.ts";
 import type { ExportLimits } from "../export-limits.ts";
-import type { BulkExport, ExportRun } from "../exports/export.ts";
+import type { BulkExport } from "../exports/export.ts";
 import { columnsOf, constantFields, orderedFields } from "../exports/export-fields.ts";
 import { enqueueNext } from "../exports/export-jobs.ts";
 import { lockExport } from "../exports/export-store.ts";
-import { changeRun, findRun } from "../exports/run-store.ts";
+import type { Partition } from "./partition.ts";
+import { parseCursor } from "./partition-cursor.ts";
+import { recordFailure } from "./partition-failure.ts";
+import { changePartition, findPartition } from "./partition-store.ts";
 import { type FileLimits, type PartitionFile, type PartitionTask, uploadTokenKey } from "./partition-task.ts";
 import type { PartitionThreads } from "./partition-threads.ts";
-import { parseCursor } from "./run-cursor.ts";
-import { recordFailure } from "./run-failure.ts";
 import type { RunSource } from "./run-source.ts";
 
-export type RunExecutorOptions = {
+export type PartitionExecutorOptions = {
   database: Database;
   databaseUrl: string;
   clock: Clock;
@@ -35,15 +36,15 @@ export type RunExecutorOptions = {
   threads: PartitionThreads;
 };
 
-type Loaded = { run: ExportRun; row: BulkExport; destination: Destination };
+type Loaded = { partition: Partition; row: BulkExport; destination: Destination };
 
-/** Works on one run: from its cursor to its end, every step fenced by the job's lease. */
-export function createRunExecutor(options: RunExecutorOptions) {
+/** Works on one partition: from its cursor to its end, every step fenced by the job's lease. */
+export function createPartitionExecutor(options: PartitionExecutorOptions) {
   const { database, clock, limits } = options;
 
   /**
-   * In one transaction with the proof that the run is still ours; what follows a lost lease changes nothing. The
-   * export is locked first, as everybody does who ends jobs of it: two orders would be a deadlock.
+   * In one transaction with the proof that the partition is still ours; after a lost lease nothing is changed. The
+   * export is locked first, as wherever its jobs are ended: two orders would be a deadlock.
    */
   const fenced = (job: JobContext, exportId: string, work: (tx: Sql, row: BulkExport) => Promise<void>) =>
     database.transaction(async (tx) => {
@@ -52,69 +53,77 @@ export function createRunExecutor(options: RunExecutorOptions) {
       if (row) await work(tx, row);
     });
 
-  async function execute(runId: string, job: JobContext): Promise<void> {
-    const loaded = await begin(runId, job);
+  async function execute(partitionId: string, job: JobContext): Promise<void> {
+    const loaded = await begin(partitionId, job);
     if (!loaded) return;
-    const timeout = AbortSignal.timeout(limits.runTimeoutMs);
+    const timeout = AbortSignal.timeout(limits.partitionTimeoutMs);
     try {
       await write(loaded, job, AbortSignal.any([job.signal, timeout]));
-      await complete(loaded.run, job);
+      await complete(loaded.partition, job);
     } catch (error) {
       job.signal.throwIfAborted();
       // The queue itself tries again when the database was away: nothing could be written down now.
       if (error instanceof AppError && error.code === "database.unavailable") throw error;
-      const failure = timeout.aborted ? runTimedOut(limits.runTimeoutMs) : error;
-      options.logger.warn({ err: failure, export_id: loaded.row.id, run_id: runId }, "export run failed");
-      await recordFailure({ database, clock, limits, run: loaded.run, job, error: failure });
+      const failure = timeout.aborted ? partitionTimedOut(limits.partitionTimeoutMs) : error;
+      options.logger.warn(
+        { err: failure, export_id: loaded.row.id, partition_id: partitionId },
+        "export partition failed",
+      );
+      await recordFailure({ database, clock, limits, partition: loaded.partition, job, error: failure });
     }
   }
 
-  async function begin(runId: string, job: JobContext): Promise<Loaded | undefined> {
+  async function begin(partitionId: string, job: JobContext): Promise<Loaded | undefined> {
     let loaded: Loaded | undefined;
-    const known = await findRun(database.sql, runId);
+    const known = await findPartition(database.sql, partitionId);
     if (!known) return undefined;
     await fenced(job, known.bulk_export_id, async (tx, row) => {
-      const run = await findRun(tx, runId);
-      if (!run || row.status !== "RUNNING" || run.job_id !== job.job.id) return;
-      if (run.status !== "CREATED" && run.status !== "RUNNING") return;
+      const partition = await findPartition(tx, partitionId);
+      if (!partition || row.status !== "RUNNING" || partition.job_id !== job.job.id) return;
+      if (partition.status !== "CREATED" && partition.status !== "RUNNING") return;
       const destination = await findDestination(tx, row.workspace_id, row.bulk_export_destination_id);
       if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
       const now = clock.now();
-      await changeRun(tx, runId, { status: "RUNNING", ...(run.started_at ? {} : { started_at: now }) }, now);
-      loaded = { run, row, destination };
+      await changePartition(
+        tx,
+        partitionId,
+        { status: "RUNNING", ...(partition.started_at ? {} : { started_at: now }) },
+        now,
+      );
+      loaded = { partition, row, destination };
     });
     if (!loaded || job.attempt === 1) return loaded;
-    // Whoever had it before is gone without a word.
+    // The worker that had it before ended without recording why.
     const lost = interrupted(job);
     const kept = await recordFailure({
       database,
       clock,
       limits,
-      run: loaded.run,
+      partition: loaded.partition,
       job,
       error: lost,
       goOn: true,
     });
-    return kept ? { ...loaded, run: kept } : undefined;
+    return kept ? { ...loaded, partition: kept } : undefined;
   }
 
   async function write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
-    const { run } = loaded;
+    const { partition } = loaded;
     // Somebody was at it before.
-    if (run.started_at !== null) await tidyUp(loaded, job, signal);
+    if (partition.started_at !== null) await tidyUp(loaded, job, signal);
     const task = taskOf(loaded);
     await options.threads.write(
       task,
       {
-        intent: (file) => fenced(job, run.bulk_export_id, (tx) => keepIntent(tx, run, file)),
-        written: (file) => fenced(job, run.bulk_export_id, (tx) => keepFile(tx, run, file)),
+        intent: (file) => fenced(job, partition.bulk_export_id, (tx) => keepIntent(tx, partition, file)),
+        written: (file) => fenced(job, partition.bulk_export_id, (tx) => keepFile(tx, partition, file)),
       },
       signal,
     );
   }
 
   async function tidyUp(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
-    const { run, destination } = loaded;
+    const { partition, destination } = loaded;
     const store = await openS3BlobStore({
       settings: options.destinations.settingsOf(destination),
       network: options.network,
@@ -123,25 +132,28 @@ export function createRunExecutor(options: RunExecutorOptions) {
     });
     try {
       // The credentials need not permit it, and not every storage can: the export goes on without.
-      const aborted = await store.abortUploads(run.export_path).catch((error: unknown) => {
+      const aborted = await store.abortUploads(partition.export_path).catch((error: unknown) => {
         signal.throwIfAborted();
-        options.logger.warn({ err: error, run_id: run.id }, "unfinished uploads could not be removed");
+        options.logger.warn(
+          { err: error, partition_id: partition.id },
+          "unfinished uploads could not be removed",
+        );
         return 0;
       });
       if (aborted > 0)
         options.logger.info(
-          { run_id: run.id, uploads: aborted },
+          { partition_id: partition.id, uploads: aborted },
           "unfinished uploads of an export were removed",
         );
-      await adoptPending(store, run, job);
+      await adoptPending(store, partition, job);
     } finally {
       store.close();
     }
   }
 
   /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
-  async function adoptPending(store: BlobStore, run: ExportRun, job: JobContext): Promise<void> {
-    const pending = run.pending_upload;
+  async function adoptPending(store: BlobStore, partition: Partition, job: JobContext): Promise<void> {
+    const pending = partition.pending_upload;
     if (!pending) return;
     const found = await store.head(pending.file_path).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "blob.no_permission") return null;
@@ -155,10 +167,10 @@ export function createRunExecutor(options: RunExecutorOptions) {
       token: pending.token,
       cursor: pending.target_cursor,
     };
-    await fenced(job, run.bulk_export_id, (tx) => keepFile(tx, run, file));
+    await fenced(job, partition.bulk_export_id, (tx) => keepFile(tx, partition, file));
   }
 
-  async function keepIntent(tx: Sql, run: ExportRun, file: PartitionFile): Promise<void> {
+  async function keepIntent(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
     const pending_upload = {
       target_cursor: file.cursor,
       file_path: file.key,
@@ -166,40 +178,41 @@ export function createRunExecutor(options: RunExecutorOptions) {
       bytes: file.bytes,
       token: file.token,
     };
-    if (!(await changeRun(tx, run.id, { pending_upload }, clock.now()))) throw runEnded(run.id);
+    if (!(await changePartition(tx, partition.id, { pending_upload }, clock.now())))
+      throw partitionEnded(partition.id);
   }
 
-  async function keepFile(tx: Sql, run: ExportRun, file: PartitionFile): Promise<void> {
+  async function keepFile(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
     const { key: path, rows, bytes, token } = file;
     const change = {
-      files: [...run.files, { path, rows, bytes, token }],
-      rows_written: run.rows_written + rows,
-      bytes_written: run.bytes_written + bytes,
+      files: [...partition.files, { path, rows, bytes, token }],
+      rows_written: partition.rows_written + rows,
+      bytes_written: partition.bytes_written + bytes,
       latest_cursor: file.cursor,
       pending_upload: null,
     };
-    if (!(await changeRun(tx, run.id, change, clock.now()))) throw runEnded(run.id);
-    Object.assign(run, change);
+    if (!(await changePartition(tx, partition.id, change, clock.now()))) throw partitionEnded(partition.id);
+    Object.assign(partition, change);
   }
 
-  async function complete(run: ExportRun, job: JobContext): Promise<void> {
-    await fenced(job, run.bulk_export_id, async (tx, row) => {
+  async function complete(partition: Partition, job: JobContext): Promise<void> {
+    await fenced(job, partition.bulk_export_id, async (tx, row) => {
       const now = clock.now();
       const change = { status: "COMPLETED", finished_at: now, pending_upload: null, job_id: null } as const;
-      if (!(await changeRun(tx, run.id, change, now)) || row.status !== "RUNNING") return;
-      await enqueueNext(tx, { exportId: run.bulk_export_id, atOnce: limits.queuedPerExport, now });
+      if (!(await changePartition(tx, partition.id, change, now)) || row.status !== "RUNNING") return;
+      await enqueueNext(tx, { exportId: partition.bulk_export_id, atOnce: limits.queuedPerExport, now });
     });
   }
 
-  function taskOf({ run, row, destination }: Loaded): PartitionTask {
+  function taskOf({ partition, row, destination }: Loaded): PartitionTask {
     const fields = orderedFields(row.export_fields);
     const constants: readonly string[] = constantFields;
     const selected = options.source.selectRuns({
-      workspaceId: run.workspace_id,
-      projectId: run.session_id,
-      from: run.start_time,
-      to: run.end_time,
-      after: run.latest_cursor === null ? null : parseCursor(run.latest_cursor),
+      workspaceId: partition.workspace_id,
+      projectId: partition.session_id,
+      from: partition.start_time,
+      to: partition.end_time,
+      after: partition.latest_cursor === null ? null : parseCursor(partition.latest_cursor),
       filter: row.filter,
       traceFilter: row.trace_filter,
       fields: fields.filter((name) => !constants.includes(name)),
@@ -209,14 +222,17 @@ export function createRunExecutor(options: RunExecutorOptions) {
       databaseUrl: options.databaseUrl,
       select: selected.select,
       fields: selected.fields.map(({ name }) => name),
-      columns: columnsOf(fields, kinds, { tenant_id: run.workspace_id, session_id: run.session_id }),
+      columns: columnsOf(fields, kinds, {
+        tenant_id: partition.workspace_id,
+        session_id: partition.session_id,
+      }),
       compression: row.compression,
       limits: options.fileLimits,
       bucket: options.destinations.settingsOf(destination),
       allowPrivateAddresses: options.allowPrivateAddresses,
       silenceTimeoutMs: limits.storageTimeoutMs,
-      folder: run.export_path,
-      firstPart: run.files.length,
+      folder: partition.export_path,
+      firstPart: partition.files.length,
       metadata: { "treadle.export_id": row.id, "treadle.format_version": row.format_version },
     };
   }
@@ -224,19 +240,19 @@ export function createRunExecutor(options: RunExecutorOptions) {
   return { execute };
 }
 
-function runEnded(id: string): AppError {
+function partitionEnded(id: string): AppError {
   return new AppError({
     code: "bulk_export.run_ended",
     kind: "conflict",
-    message: `Bulk export run ${id} has ended.`,
+    message: `Bulk export partition ${id} has ended.`,
   });
 }
 
-function runTimedOut(ms: number): AppError {
+function partitionTimedOut(ms: number): AppError {
   return new AppError({
     code: "bulk_export.run_timeout",
     kind: "unavailable",
-    message: `The run took longer than ${Math.round(ms / 1000)} seconds.`,
+    message: `Writing the partition took longer than ${Math.round(ms / 1000)} seconds.`,
   });
 }
 
@@ -244,6 +260,6 @@ function interrupted(job: JobContext): AppError {
   return new AppError({
     code: "bulk_export.interrupted",
     kind: "unavailable",
-    message: job.job.lastError?.message ?? "The worker ended before the run was finished.",
+    message: job.job.lastError?.message ?? "The worker ended before the partition was finished.",
   });
 }
