@@ -7,7 +7,7 @@ const closed = 0o700;
 
 /**
  * What lies below the folder of deployments, and whether users of deployments and builds have something of their own
- * in there. Every mode is decided here, whoever needs a folder first and whatever the umask says.
+ * in there. Every mode is decided here, whoever needs a folder first and whatever the umask is.
  */
 const folders = {
   artifacts: passable,

@@ -3,7 +3,7 @@ import { isInside } from "./source-tree.ts";
 
 export type ArchiveLimits = { maxBytes: number; maxFiles: number };
 
-/** What an archive says about one of its entries. */
+/** One entry, as the archive's header describes it. */
 export type ArchiveEntry = { path: string; type: string; size: number; linkpath?: string | undefined };
 
 const maxDepth = 64;
@@ -17,8 +17,8 @@ const overheadBytes = 2_048;
 const mostProblems = 10;
 
 /**
- * Keeps count while an archive is read, and says as soon as it must not be read any further. `stop` is the sentence to
- * refuse it with; what is wrong with single entries is gathered, so that they are told together.
+ * Counts while an archive is read and stops the reading at the first limit it passes. `stop` is the message to refuse
+ * it with; what is wrong with single entries is collected, so that one answer names all of them.
  */
 export function createArchiveGuard(root: string, limits: ArchiveLimits) {
   const problems: string[] = [];

@@ -23,7 +23,7 @@ export type PlaceOf = () => {
 };
 
 /** Where and as whom a project's commands run. */
-type Workshop = BuildLease & {
+type BuildPlace = BuildLease & {
   tree: string;
   request: BuildRequest;
   place: PlaceOf;
@@ -39,12 +39,12 @@ export function createBuildCommands(options: {
 }) {
   const { tools, walls } = options;
 
-  async function install(shop: Workshop, configPath: string): Promise<void> {
-    const { request, tree, place } = shop;
+  async function install(at: BuildPlace, configPath: string): Promise<void> {
+    const { request, tree, place } = at;
     const { install_command: command } = request.buildConfig;
     if (command) {
       await request.note(`Installing: ${command}`, 30);
-      await runAll("install_command", command, tree, shop);
+      await runAll("install_command", command, tree, at);
       return;
     }
     const plan = planInstall(await readPackageFolders(tree, dirname(configPath)));
@@ -54,34 +54,33 @@ export function createBuildCommands(options: {
     }
     const shown = [plan.command, ...plan.args].join(" ");
     await request.note(`Installing: ${shown} (${plan.because})`, 30);
-    shop.bins.push(...(await tools.provide(plan.command, plan.version, place())));
-    await step("install", plan.command, plan.args, join(tree, plan.folder), shop);
+    at.bins.push(...(await tools.provide(plan.command, plan.version, place())));
+    await step("install", plan.command, plan.args, join(tree, plan.folder), at);
   }
 
-  async function build(shop: Workshop, configPath: string): Promise<void> {
-    const { build_command: command } = shop.request.buildConfig;
+  async function build(at: BuildPlace, configPath: string): Promise<void> {
+    const { build_command: command } = at.request.buildConfig;
     if (!command) return;
-    await shop.request.note(`Building: ${command}`, 50);
-    await runAll("build_command", command, join(shop.tree, dirname(configPath)), shop);
+    await at.request.note(`Building: ${command}`, 50);
+    await runAll("build_command", command, join(at.tree, dirname(configPath)), at);
   }
 
-  async function runAll(name: string, command: string, cwd: string, shop: Workshop) {
+  async function runAll(name: string, command: string, cwd: string, at: BuildPlace) {
     for (const [program, ...args] of splitCommand(command)) {
       const manager = managers.find((known) => known === program);
-      if (manager && shop.bins.length === 0)
-        shop.bins.push(...(await tools.provide(manager, null, shop.place())));
-      await step(name, program!, args, cwd, shop);
+      if (manager && at.bins.length === 0) at.bins.push(...(await tools.provide(manager, null, at.place())));
+      await step(name, program!, args, cwd, at);
     }
   }
 
-  async function step(name: string, command: string, args: string[], cwd: string, shop: Workshop) {
-    shop.request.onLine(`$ ${[command, ...args].join(" ")}`);
+  async function step(name: string, command: string, args: string[], cwd: string, at: BuildPlace) {
+    at.request.onLine(`$ ${[command, ...args].join(" ")}`);
     const mark = randomUUID();
     const env: Record<string, string> = {
-      ...stepEnvironment(options.environment, shop, command),
+      ...stepEnvironment(options.environment, at, command),
       [stepMark]: mark,
     };
-    const { user } = shop;
+    const { user } = at;
     const endLeft = () => (user ? endUser(user.uid) : endMarked(mark));
     const program = await programOf(command, cwd, env.PATH!);
     const launch = await walls.enclose({
@@ -89,17 +88,17 @@ export function createBuildCommands(options: {
       cwd,
       environment: env,
       user: user ?? { uid: process.getuid!(), gid: process.getgid!() },
-      home: shop.home,
+      home: at.home,
       mounts: [
         ...(await programMounts(program)),
         // Each bin of a manager lies in the folder with the manager itself.
-        ...shop.bins.map((bin) => ({ from: dirname(bin) })),
-        ...[shop.tree, shop.home, shop.scratch, shop.cache].map((from) => ({ from, writable: true })),
+        ...at.bins.map((bin) => ({ from: dirname(bin) })),
+        ...[at.tree, at.home, at.scratch, at.cache].map((from) => ({ from, writable: true })),
       ],
       privateFiles: false,
     });
     try {
-      await runStep({ ...shop.place(), command, args, cwd, env, launch, endLeft });
+      await runStep({ ...at.place(), command, args, cwd, env, launch, endLeft });
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
@@ -111,7 +110,7 @@ export function createBuildCommands(options: {
     }
   }
 
-  /** Without it the walls would say so, in words of their own. */
+  /** Checked first: without the program the sandbox would fail, with a message of its own. */
   async function programOf(command: string, cwd: string, path: string): Promise<string> {
     const found = command.includes("/") ? resolve(cwd, command) : await findProgram(command, path);
     if (found !== null && (await exists(found))) return found;
@@ -123,9 +122,9 @@ export function createBuildCommands(options: {
       lease: BuildLease,
       facts: { tree: string; configPath: string; request: BuildRequest; place: PlaceOf },
     ): Promise<void> {
-      const shop: Workshop = { ...lease, ...facts, bins: [] };
-      await install(shop, facts.configPath);
-      await build(shop, facts.configPath);
+      const at: BuildPlace = { ...lease, ...facts, bins: [] };
+      await install(at, facts.configPath);
+      await build(at, facts.configPath);
     },
   };
 }

@@ -45,7 +45,7 @@ export async function runStep(options: StepOptions): Promise<string[]> {
       options.onLine(line);
     });
   }
-  // A command may end without reading its input; its exit code tells the story.
+  // A command may end without reading its input; its exit code decides.
   stdin.on("error", () => undefined);
   stdin.end(options.input);
   let ended: "timeout" | "aborted" | undefined;

@@ -11,7 +11,7 @@ export function commandProblem(command: string): string | null {
   return null;
 }
 
-/** `a b && c` as argument lists: no shell reads it, so nothing in it can mean more than it says. */
+/** `a b && c` as argument lists: no shell reads it, so no character in it has a special meaning. */
 export function splitCommand(command: string): string[][] {
   return command
     .split("&&")

@@ -12,7 +12,7 @@ type Reach = {
   ssh: { keyFile: string; knownHostsFile: string };
 };
 
-/** Everything git is told besides its arguments; credentials never are arguments, which every user of a machine sees. */
+/** What git gets besides its arguments. Credentials are never arguments: every user of a machine sees those. */
 export function gitEnvironment(reach: Reach, base: Record<string, string>, home: string) {
   const { repository, credentials, checked } = reach;
   const settings: [string, string][] = [

@@ -8,7 +8,7 @@ type Web = Extract<RepoUrl, { kind: "http" }>;
 
 const service = "/info/refs";
 
-/** git is told not to follow redirects; this is how it says that it was sent elsewhere. */
+/** git runs with redirects off; this recognises its error for one. */
 export function wasRedirected(error: unknown): boolean {
   return error instanceof StepFailed && /returned error: 30[12378]\b/.test(error.tail(8));
 }

@@ -90,7 +90,7 @@ export function createGitSource(options: GitSourceOptions) {
     };
   }
 
-  /** Does the work where the repository is, or where its host says that it is now. */
+  /** Does the work where the repository is, or where its host redirects to. */
   async function reach<T>(asked: At, place: Place, work: (git: Git, at: RepoUrl) => Promise<T>): Promise<T> {
     let { at } = asked;
     return explained({ ...asked, url: at.text }, async () => {
@@ -132,7 +132,7 @@ export function createGitSource(options: GitSourceOptions) {
     });
   }
 
-  /** Before anything is written out: a tree tells how large its files are. */
+  /** Before anything is written out: a tree lists the sizes of its files. */
   async function listTree(git: Git, commit: string, folder: string, limits: CheckOutLimits) {
     const files: ListedFile[] = [];
     const links: GitLink[] = [];

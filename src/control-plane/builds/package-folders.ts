@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { foldersUp, type PackageFolder } from "./package-manager.ts";
 
-/** What the folders from the config file up to the root say about installing. */
+/** What the folders from the config file up to the root hold that decides about installing. */
 export async function readPackageFolders(tree: string, configFolder: string): Promise<PackageFolder[]> {
   return Promise.all(
     foldersUp(configFolder).map(async (folder) => {

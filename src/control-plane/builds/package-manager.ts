@@ -62,7 +62,7 @@ export function parsePackageManager(text: string | undefined): { manager: Manage
   return match ? { manager: match[1] as Manager, version: match[2]! } : null;
 }
 
-/** What is fetched where a project does not say. */
+/** What is fetched where a project names no version. */
 export const defaultVersions = { pnpm: "10", yarn: "1.22.22", modernYarn: "4", bun: "1" } as const;
 
 export type ManagerPackage = {

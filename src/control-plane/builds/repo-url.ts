@@ -21,7 +21,7 @@ const scp = new RegExp(`^(?:([A-Za-z0-9_][A-Za-z0-9._-]*)@)?(${hostName}):(?!//)
 const forms =
   "The repository address must be https://…, ssh://…, user@host:path, or on this machine file:///… or an absolute path.";
 
-/** What a repository address means, or the sentence that says what is wrong with it. */
+/** The parts of a repository address, or what is wrong with it. */
 export function parseRepoUrl(text: string): RepoUrl | Problem {
   const strange = strangeCharacters(text);
   if (strange) return { problem: strange };

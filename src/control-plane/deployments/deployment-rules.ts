@@ -14,7 +14,7 @@ export type RuleSettings = {
   runsImages: boolean;
 };
 
-/** What no schema can say about a source; throws the 400 or 422 that tells what to change. */
+/** The rules about a source that no schema can express; throws the 400 or 422 that names what to change. */
 export function checkSource(
   source: Source,
   config: Partial<SourceConfig>,
@@ -135,17 +135,17 @@ export function refuseRenaming(
 
 const immutable = ["repo_url", "integration_id", "deployment_type", "listener_id"] as const;
 
-/** What is said once, with the first revision built from git. */
-const saidOnce: readonly string[] = ["repo_url", "integration_id"];
+/** Set once, with the first revision built from git. */
+const setOnce: readonly string[] = ["repo_url", "integration_id"];
 
 export function refuseImmutable(current: SourceConfig, patch: Partial<SourceConfig>, source: Source): void {
   const firstRepository = source === "github" && current.repo_url === null;
   for (const name of immutable) {
     const given = patch[name];
-    if (firstRepository && saidOnce.includes(name)) continue;
+    if (firstRepository && setOnce.includes(name)) continue;
     if (given !== undefined && given !== null && given !== current[name]) {
       const how =
-        current.repo_url === null && saidOnce.includes(name)
+        current.repo_url === null && setOnce.includes(name)
           ? 'To build from a repository from now on, send it with revision_source "github".'
           : "Create another deployment for it.";
       throw refused(`source_config.${name} cannot be changed. ${how}`);

@@ -47,7 +47,7 @@ const resourceSpec = z
   })
   .transform(withTenths);
 
-/** Where a proxy of the operator's own serves the deployment; it is shown, and told nobody else. */
+/** Where a proxy of the operator's own serves the deployment; it is shown, and used for nothing else. */
 const customUrl = text(2_000).refine(
   isPlainWebAddress,
   "must be an address that starts with https:// or http://, without user, query and fragment",

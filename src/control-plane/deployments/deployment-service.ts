@@ -336,7 +336,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       return views(database.sql, await store.listDeployments(database.sql, caller.workspaceId, filter));
     },
     load: (caller: Caller, id: string) => load(database.sql, caller, id),
-    /** Tells for each id whether it was there to be deleted. */
+    /** Reports for each id whether it was there to be deleted. */
     async removeAll(caller: Caller, ids: string[]): Promise<{ deleted: string[]; not_found: string[] }> {
       const deleted: string[] = [];
       const missing: string[] = [];

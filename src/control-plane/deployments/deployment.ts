@@ -161,7 +161,7 @@ export const emptyRevisionConfig: SourceRevisionConfig = {
   source_tarball_path: null,
 };
 
-/** Where the next revision comes from: as asked, as what is named for it tells, or from where the one before came. */
+/** Where the next revision comes from: as asked, else as the given fields imply, else as the one before. */
 export function nextSource(
   before: Source,
   current: SourceConfig,

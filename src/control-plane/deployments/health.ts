@@ -6,7 +6,7 @@ import { crashLoopAttempts } from "../runtimes/instance.ts";
 export const healthStates = ["none", "starting", "serving", "unstable", "restarting", "crash_loop"] as const;
 export type HealthState = (typeof healthStates)[number];
 
-/** The newest server of the active revision, and what was said about it last. */
+/** The newest server of the active revision, and the last message about it. */
 export type HealthRow = {
   deployment_id: string;
   active_number: number | null;

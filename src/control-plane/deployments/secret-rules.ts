@@ -13,7 +13,7 @@ const reserved = new Set(
   LANGGRAPH_CLOUD_LICENSE_KEY DATABASE_URL HOME NODE_OPTIONS LD_PRELOAD LD_LIBRARY_PATH`.split(/\s+/),
 );
 
-/** Set by the platform on a shared service; an operator of their own machine may say otherwise. */
+/** Set by the platform on a shared service; the operator of an own machine may set them. */
 const reservedInCloud = new Set(
   `LANGSMITH_API_KEY LANGSMITH_ENDPOINT POSTGRES_URI_CUSTOM REDIS_URI_CUSTOM MOUNT_PREFIX LSD_ENV LSD_DD_API_KEY
   LSD_DD_ENDPOINT LSD_DEPLOYMENT_TYPE`.split(/\s+/),
@@ -36,19 +36,19 @@ export function secretProblems(
     problems.push({ index: maxSecrets, message: `A deployment holds at most ${maxSecrets} secrets.` });
   }
   secrets.forEach(({ name, value }, index) => {
-    const say = (message: string) => problems.push({ index, message });
+    const refuse = (message: string) => problems.push({ index, message });
     if (!namePattern.test(name)) {
-      say(
+      refuse(
         `The secret name ${JSON.stringify(name)} must be letters, digits and underscores, not starting with a digit.`,
       );
     } else if (isReserved(name, edition)) {
-      say(`The secret name ${name} is reserved: the platform sets it. Choose another name.`);
+      refuse(`The secret name ${name} is reserved: the platform sets it. Choose another name.`);
     }
-    if (seen.has(name)) say(`The secret ${name} is given twice.`);
+    if (seen.has(name)) refuse(`The secret ${name} is given twice.`);
     seen.add(name);
-    if (value.includes("\0")) say(`The value of ${name} holds a NUL character.`);
+    if (value.includes("\0")) refuse(`The value of ${name} holds a NUL character.`);
     if (Buffer.byteLength(value) > maxValueBytes) {
-      say(`The value of ${name} is larger than ${maxValueBytes} bytes.`);
+      refuse(`The value of ${name} is larger than ${maxValueBytes} bytes.`);
     }
   });
   return problems;

@@ -41,7 +41,7 @@ const demand = { role: "viewer", scope: ["read", "runs"] } as const;
 export async function admit(request: AdmissionRequest, options: AdmissionOptions): Promise<Admission> {
   const target = await options.targets.find(request.slug);
   if (target?.usesOwnAuth) return admitToOwnAuth(request, target, options);
-  // Asked before it is said whether there is such a deployment.
+  // Before the look-up: a caller without access must not learn whether the deployment exists.
   const caller =
     (await callerOfPage(request, target, options.pages)) ?? (await authorizeWith(request, options.authorize));
   if (!target || !mayEnter(caller, target)) throw notFound(request.slug);

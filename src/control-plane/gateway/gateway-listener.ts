@@ -19,7 +19,7 @@ export type GatewayOptions = AdmissionOptions & {
   origins: DeploymentOrigins;
   /** Counts what was answered. */
   onServed(deploymentId: string, status: number, ms: number): void;
-  /** Where refused attempts to enter pages are told. */
+  /** Records refused attempts to enter pages. */
   audit?: Pick<AuditSink, "noteRefusal"> | undefined;
 };
 
@@ -39,7 +39,7 @@ export function createGatewayListener(options: ListenerOptions): OnRequest {
     const way = parseGatewayPath(incoming.url, hostSlug);
     if (way === null) return null;
     const method = incoming.method ?? "GET";
-    // The routes know what to say to other methods, but not on the host of a deployment.
+    // The routes answer other methods, but not on the host of a deployment.
     if (way !== "refused" && way.prefix !== "" && method !== "OPTIONS" && !methods.has(method)) return null;
     const exchange = options.begin(incoming, outgoing);
     const work =

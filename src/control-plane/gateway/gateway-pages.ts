@@ -14,7 +14,7 @@ type Wire = { incoming: IncomingMessage; outgoing: ServerResponse; exchange: Raw
 type PageOptions = {
   targets: Targets;
   pages?: PageDoors | undefined;
-  /** Where refused attempts to enter are told. */
+  /** Records refused attempts to enter. */
   audit?: Pick<AuditSink, "noteRefusal"> | undefined;
 };
 

@@ -1,6 +1,6 @@
 export type GatewayPath = {
   slug: string;
-  /** `/d/{slug}`; empty where the host says whose it is. */
+  /** `/d/{slug}`; empty where the host names the deployment. */
   prefix: string;
   /** Path and query as the server behind sees them. */
   target: string;
@@ -10,7 +10,7 @@ export type GatewayPath = {
 
 const pattern = /^\/d\/([A-Za-z0-9_-]{1,128})(\/[^?#\\]*)?(\?[^#]*)?$/;
 const rootPattern = /^(\/[^?#\\]*)(\?[^#]*)?$/;
-/** Parts that mean another path than they say, however they are written. */
+/** Dot segments, in any encoding: they resolve to another path. */
 const dots = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?=\/|%2f|%5c|$)/i;
 /** For what of which deployment a request is; "refused" when that could be read in two ways, null when it is for none. */
 export function parseGatewayPath(

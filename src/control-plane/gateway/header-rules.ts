@@ -14,7 +14,7 @@ export const hopByHop = new Set([
   "upgrade",
 ]);
 
-/** Told to an agent by the gateway alone, in its own words. Clients' are cut. */
+/** Only the gateway sets it for an agent. A client's is removed. */
 export const callerHeader = "x-treadle-caller";
 export const operatorWord = "operator";
 /** Somebody who brought a key: with one, JSON may come under any content type. */
@@ -51,7 +51,7 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
   "authorization",
 ]);
 
-/** Names a `Connection` header must not call its own: they frame a message, or say whose it is. */
+/** Names a `Connection` header must not call its own: they frame a message, or identify its sender. */
 const neverOfTheConnection: ReadonlySet<string> = new Set([
   ...decidedHere,
   ...credentialHeaders,
@@ -63,7 +63,7 @@ const neverOfTheConnection: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Servers of some languages do not tell `x_api_key` from `x-api-key`. */
+/** Servers of some languages read `x_api_key` and `x-api-key` as the same header. */
 export function plainName(name: string): string {
   return name.includes("_") ? name.replaceAll("_", "-") : name;
 }

@@ -61,7 +61,7 @@ export function createProxy() {
       pipelining: 1,
       allowH2: false,
       maxHeaderSize: 64 * 1024,
-      // A run may take hours before it says something.
+      // A run may take hours before its first byte.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 4_000,
@@ -115,9 +115,9 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
   return new Promise((resolve, reject) => {
     const { outgoing } = request;
     let controller: Dispatcher.DispatchController | undefined;
-    let heard = false;
+    let answering = false;
     let begun = false;
-    /** What is still to come of an answer that said how long it is. */
+    /** Bytes still to come of an answer with a content-length. */
     let left = Number.NaN;
     const settle = (error?: Error) => {
       outgoing.off("close", onClosed);
@@ -125,7 +125,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
       if (error) reject(error);
       else resolve();
     };
-    // The client left; the server behind hears of it.
+    // The client left: the request to the server behind is aborted.
     const onClosed = () => controller?.abort(new ClientLeft());
     const onDrain = () => controller?.resume();
     outgoing.on("close", onClosed);
@@ -139,13 +139,13 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
           if (outgoing.destroyed) given.abort(new ClientLeft());
         },
         onResponseStarted() {
-          heard = true;
+          answering = true;
         },
         onResponseStart(_given, status, answered) {
           // Interim answers are about the connection; the real one follows.
           if (status >= 100 && status < 200) return;
           if (status < 100) throw badAnswer(new Error(`its status is ${status}`));
-          // Nothing follows, whatever it says.
+          // No body follows, whatever length it declares.
           if (status === 204) delete answered["content-length"];
           const list = pairsOf(answered);
           left = bodyBytesOf(request.method, status, answered["content-length"]);
@@ -170,7 +170,7 @@ function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody):
             // Half an answer must not look like a whole one.
             if (!outgoing.writableFinished) outgoing.destroy();
             settle();
-          } else settle(failureOf(error, heard, controller !== undefined));
+          } else settle(failureOf(error, answering, controller !== undefined));
         },
       },
     );
@@ -209,7 +209,7 @@ class NoAnswer extends Error {
 }
 
 /** Dead, or alive and not speaking HTTP: the one is asked again in a moment, the other has to be mended. */
-function failureOf(error: Error, heard: boolean, connected: boolean): Error {
+function failureOf(error: Error, answering: boolean, connected: boolean): Error {
   if (error instanceof AppError || error instanceof ClientLeft) return error;
   if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
     return new AppError({
@@ -219,7 +219,7 @@ function failureOf(error: Error, heard: boolean, connected: boolean): Error {
       cause: error,
     });
   }
-  const isBad = heard || error instanceof errors.HTTPParserError || isHeaderError(error);
+  const isBad = answering || error instanceof errors.HTTPParserError || isHeaderError(error);
   return isBad ? badAnswer(error) : new NoAnswer(error, connected);
 }
 

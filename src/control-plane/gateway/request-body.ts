@@ -57,7 +57,7 @@ export async function openBody(
   incoming.on("data", onData);
   incoming.once("error", onGone);
   incoming.once("close", onGone);
-  // Whoever takes the body hears of it; when nobody does any more, it matters to nobody.
+  // Whoever reads the body gets the error; without a reader there is nothing to do.
   body.on("error", () => undefined);
   incoming.pipe(body);
   return {
@@ -88,7 +88,7 @@ function gather(incoming: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Nobody is there any more to be told anything. */
+/** The client is gone: there is no one to answer. */
 export class ClientLeft extends Error {
   constructor() {
     super("The client left in the middle of its request.");

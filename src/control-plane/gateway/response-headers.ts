@@ -7,11 +7,11 @@ export type AnswerPlace = {
   port: number;
   /** A project with its own authentication answers for other sites itself. */
   ownCors: boolean;
-  /** How its pages may behave towards their own server, where the platform has to tell them from others by it. */
+  /** Rewrites the referrer policy of its pages, where the platform recognises their requests by the referrer. */
   refererPolicy?: ((value: string) => string) | undefined;
 };
 
-/** What the platform itself says about access from other sites and about the request wins. */
+/** The platform's own headers about access from other sites and about the request win. */
 const answeredHere = new Set([
   "x-request-id",
   "access-control-allow-origin",

@@ -17,7 +17,7 @@ export type TargetRow = {
   attempt: number | null;
 } & ExitColumns;
 
-/** Who serves a deployment now, and what there is to say when nobody does. */
+/** Which server serves a deployment now, and what is needed to explain why none does. */
 export async function findTarget(sql: Sql, slug: string): Promise<TargetRow | undefined> {
   const { rows } = await raw<TargetRow>`
     select d.id as deployment_id, d.workspace_id, d.name, a.uses_own_auth, a.number as active_number,

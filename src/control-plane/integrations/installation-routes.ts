@@ -11,7 +11,7 @@ const params = z.object({ session_id: z.string().max(200) });
 
 /**
  * Installing an app needs an app, which is registered at GitHub by whoever runs the service. Nobody did here, so these
- * answer what a client of theirs must be told: how to get an integration instead.
+ * answer with how to get an integration instead.
  */
 export function installationRoutes(): Route[] {
   return (["github", "forge-github"] as const).flatMap((host) => {

@@ -125,7 +125,7 @@ export function createIntegrationService(options: {
     ): Promise<string[]> {
       const row = await store.findAnyIntegration(database.sql, id);
       const secret = row ? secretBox.open(row.webhook_secret_sealed, integrationWebhookContext(id)) : "";
-      // The same answer and the same work for an unknown id: it must not tell which ids exist.
+      // The same answer and the same work for an unknown id: it must not reveal which ids exist.
       const known = isSigned(request.body, request.signature, secret || "unknown");
       if (!row || !known) {
         throw new AppError({

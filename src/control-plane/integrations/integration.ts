@@ -30,7 +30,7 @@ export function apiUrlOf(integration: Pick<Integration, "host" | "api_url">): st
 
 /**
  * Why the credential of an integration is not for this repository, or null. It goes to the host it was made for and to
- * no other: whoever may name an integration is not thereby told its token.
+ * no other: whoever may name an integration must not thereby learn its token.
  */
 export function hostProblem(
   { host, name }: Pick<Integration, "host" | "name">,
@@ -42,7 +42,7 @@ export function hostProblem(
   if (repository.kind === "local") return `${belongs} repo_url is a folder of this machine. ${advice}`;
   const found = repository.kind === "http" ? repository.url.hostname : repository.host;
   if (found !== wanted.hostname) return `${belongs} repo_url is at ${found}. ${advice}`;
-  // The port of a web host says nothing about ssh, where a key is shown to nobody.
+  // The port of a web host has nothing to do with ssh, where a key is never sent.
   if (repository.kind === "ssh") return null;
   const { url } = repository;
   // Nobody listens in on the way to this machine itself.

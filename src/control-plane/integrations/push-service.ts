@@ -11,7 +11,7 @@ import { readRevision } from "../revisions/revision-store.ts";
 import { deploymentSecretsContext } from "../sealed-columns.ts";
 import { type Integration, type Push, repositoryKey } from "./integration.ts";
 
-/** Makes revisions when a tracked branch moves, told by a webhook or seen by looking. */
+/** Makes revisions when a tracked branch moves: a webhook reports it, or a check finds it. */
 export function createPushService(options: {
   database: Database;
   clock: Clock;

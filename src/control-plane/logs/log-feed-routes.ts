@@ -76,7 +76,7 @@ async function firstLines(
     const rows = await reader.read(caller, { ...lines, order: "asc", limit: batch, after: Number(seen) });
     return { rows, after: rows.at(-1)?.id ?? Number(seen) };
   }
-  // The newest of all lines says where to go on, also where none of those asked for exists yet.
+  // The next page begins after the newest line of all, also while no line matches yet.
   const { text: _text, level: _level, runId: _runId, ...all } = lines;
   const [newest] = await reader.read(caller, { ...all, order: "desc", limit: 1 });
   const after = newest?.id ?? 0;

@@ -14,7 +14,7 @@ const content = z.object({ browser: z.string(), path: z.string(), until: z.numbe
 export type EntryState = { path: string; isOf(browser: string): boolean };
 
 export type EntryStates = {
-  /** Sealed, because it goes through addresses: nobody else says where the browser ends up. */
+  /** Sealed, because it goes through addresses: nobody else can choose where the browser ends up. */
   make(attempt: { origin: string; browser: string; target: string }): string;
   /** Null: too old, of another origin, or made by somebody else. */
   open(state: string, origin: string): EntryState | null;

@@ -4,7 +4,7 @@
  */
 export type PageCookie = "page" | "entry";
 
-/** `several`: a neighbour has set one of them, and which one cannot be told, so none counts. */
+/** `several`: a neighbour has set one of them, and it is not known which one, so none counts. */
 export type ReadCookie = { kind: "none" } | { kind: "several" } | { kind: "one"; value: string };
 
 const valuePattern = /^[\w.-]{20,3000}$/;

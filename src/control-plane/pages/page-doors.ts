@@ -30,7 +30,7 @@ export type PageDoors = {
   callerOf(request: PageRequest, deploymentId: string | undefined): Promise<Caller | null>;
   /** For a browser without a credential: on to the console, which knows who is signed in. */
   begin(request: PageRequest, target: string): PageAnswer;
-  /** Back from there, with a code. `refused` says why not, for the audit log. */
+  /** Back from there, with a code. `refused` is the reason, for the audit log. */
   finish(
     request: PageRequest,
     target: string,

@@ -10,7 +10,7 @@ describe("somebody opens a page", () => {
     expect(isNavigation("HEAD", opens)).toBe(true);
     expect(isNavigation("POST", opens)).toBe(false);
     expect(isNavigation("GET", { ...opens, "sec-fetch-dest": "iframe" })).toBe(false);
-    // A script may ask for HTML, and the browser says that it is a script.
+    // A script may ask for HTML; the browser's headers show that it is a script.
     const script = { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty", accept: "text/html" };
     expect(isNavigation("GET", script)).toBe(false);
   });

@@ -17,8 +17,8 @@ export function isNavigation(method: string, headers: IncomingHttpHeaders): bool
 
 /**
  * Whether a request that came with the page's cookie was made by the page itself, or opens it. A neighbour under the
- * same domain is of the same site, so a browser sends the cookie along with its requests too: `SameSite` does not tell
- * them apart, `Origin` does. `CONNECT` stands for a WebSocket.
+ * same domain is of the same site, so a browser sends the cookie along with its requests too. `SameSite` does not
+ * distinguish them, `Origin` does. `CONNECT` stands for a WebSocket.
  */
 export function isOfOwnPage(method: string, headers: IncomingHttpHeaders, origin: string): boolean {
   const from = headers.origin?.toLowerCase();
@@ -33,8 +33,8 @@ export function isOfOwnPage(method: string, headers: IncomingHttpHeaders, origin
 }
 
 /**
- * With `no-referrer` a browser keeps the page's own reads over plain http and its forms (`Origin: null`) from being told
- * from a neighbour's. `same-origin` says as little to others.
+ * With `no-referrer` the page's own reads over plain http and its forms (`Origin: null`) look like a neighbour's.
+ * `same-origin` reveals as little to others.
  */
 export function refererPolicy(value: string): string {
   return /(?:^|,)\s*no-referrer\s*$/i.test(value) ? "same-origin" : value;

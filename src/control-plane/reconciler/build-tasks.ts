@@ -58,7 +58,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
   async function run(deployment: Deployment, revision: Revision, signal: AbortSignal): Promise<void> {
     const place = { deploymentId: deployment.id, revisionId: revision.id, kind: "build" as const };
     const log = createLogWriter({ database, logger, place });
-    const say = (text: string, level: "INFO" | "ERROR" = "INFO") => {
+    const writeLines = (text: string, level: "INFO" | "ERROR" = "INFO") => {
       for (const line of text.split("\n")) {
         log.write({ at: clock.now(), level, message: plainLine(redact(line, hidden)) });
       }
@@ -77,13 +77,13 @@ export function createBuildTasks(options: BuildTasksOptions) {
         revisionConfig: revision.source_revision_config,
         buildConfig: revision.build_config,
         signal,
-        onLine: say,
+        onLine: writeLines,
         async onCommit(sha) {
           commitSha = sha;
           await saveCommit(database.sql, revision.id, sha);
         },
         note: async (message, progress) => {
-          say(message);
+          writeLines(message);
           const note = { kind: "build", message: redact(message, hidden), progress };
           await database.transaction((tx) => noteProgress(tx, revision.id, note, clock.now()));
         },
@@ -95,7 +95,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
         await moveRevision(tx, revision.id, { status: "AWAITING_DEPLOY", message }, clock.now());
       });
     } catch (error) {
-      // Cancelled, or the platform stops: whoever did that has said what becomes of the revision.
+      // Cancelled, or the platform stops: whoever did that has recorded the revision's status.
       if (signal.aborted) {
         await log.flush();
         return;
@@ -104,7 +104,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
         logger.error({ err: error, revision: revision.id }, "a build failed unexpectedly");
       const reason = redact(errorMessage(error), hidden);
       const message = commitSha === "" ? reason : `Commit ${commitSha.slice(0, 12)}: ${reason}`;
-      say(message, "ERROR");
+      writeLines(message, "ERROR");
       await log.flush();
       await recordFailure(revision.id, message);
     }

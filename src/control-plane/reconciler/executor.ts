@@ -142,7 +142,7 @@ export function createExecutor(options: ExecutorOptions) {
     const isRestart = deployment.active_revision_id === revisionId;
     if (isRestart && attempt > 1) {
       const looping = attempt >= crashLoopAttempts;
-      const lines = await tellingLines(revisionId);
+      const lines = await projectLines(revisionId);
       const what = looping
         ? "Crash loop: the server keeps ending."
         : "The server ended and is being started again.";
@@ -164,7 +164,7 @@ export function createExecutor(options: ExecutorOptions) {
     if (!revision) return;
     const again = attempt > 1 ? ` Start number ${attempt}: the one before did not become ready.` : "";
     const message = `${renewalText}${again}`;
-    await tell(deployment.id, revisionId, { kind: "tracing_key", message });
+    await recordEvent(deployment.id, revisionId, { kind: "tracing_key", message });
     const place = { deploymentId: deployment.id, revisionId, kind: "deploy" } as const;
     await insertLogs(database.sql, place, [{ at: clock.now(), level: "WARNING", message }]);
     options.logger.warn({ deployment: deployment.id, attempt }, "a deployment's tracing key was replaced");
@@ -177,12 +177,16 @@ export function createExecutor(options: ExecutorOptions) {
     if (!(await moveInstance(database.sql, instanceId, move, clock.now()))) return;
     const message =
       "A newer server of this revision has taken over; the older one answers what it has begun.";
-    await tell(deployment.id, revisionId, { kind: "handed_over", message });
+    await recordEvent(deployment.id, revisionId, { kind: "handed_over", message });
     options.forgetRoute(deployment.id);
   }
 
-  /** Beside what is said about the revision itself, which still serves. */
-  async function tell(deploymentId: string, revisionId: string, event: { kind: string; message: string }) {
+  /** An event only: the revision itself still serves, and its status stays. */
+  async function recordEvent(
+    deploymentId: string,
+    revisionId: string,
+    event: { kind: string; message: string },
+  ) {
     await database.transaction(async (tx) => {
       await insertEvent(tx, revisionId, { ...event, status: null }, clock.now());
       await announceDeployment(tx, deploymentId);
@@ -191,10 +195,10 @@ export function createExecutor(options: ExecutorOptions) {
 
   async function fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {
     const probe = instanceId ? supervisor.lastProbe(instanceId) : "";
-    const lines = await tellingLines(revisionId);
-    const said =
+    const lines = await projectLines(revisionId);
+    const log =
       lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
-    await move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${said}`);
+    await move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${log}`);
     if (instanceId) await supervisor.stop(instanceId);
   }
 
@@ -215,7 +219,7 @@ export function createExecutor(options: ExecutorOptions) {
     { revisionId, toRevisionId, reason }: Extract<Operation, { kind: "roll_back" }>,
   ): Promise<void> {
     const now = clock.now();
-    const lines = await tellingLines(revisionId);
+    const lines = await projectLines(revisionId);
     await database.transaction(async (tx) => {
       const restored = await restorePrevious(
         tx,
@@ -231,8 +235,8 @@ export function createExecutor(options: ExecutorOptions) {
     options.forgetRoute(deployment.id);
   }
 
-  /** The last lines that say something about the project: every start of a server has routine ones as well. */
-  async function tellingLines(revisionId: string): Promise<string[]> {
+  /** The last lines about the project itself: every start of a server has routine ones as well. */
+  async function projectLines(revisionId: string): Promise<string[]> {
     const lines = await lastLines(database.sql, revisionId, "deploy", shownLines + routineLines);
     return lines.filter((line) => !isRoutine(line)).slice(-shownLines);
   }

@@ -21,7 +21,7 @@ export type LaunchPlannerOptions = {
   databaseUrl: string;
   /** What of the machine's environment a server may see. */
   environment: Record<string, string>;
-  /** For servers whose resource specification says nothing; null for no limit. */
+  /** For servers whose resource specification sets none; null for no limit. */
   defaultMemoryBytes: number | null;
   urlOf(deployment: Deployment): string;
   tracing: Pick<DeploymentTracing, "target">;

@@ -187,7 +187,7 @@ function neverHealthy(instance: Instance): string {
     : `The server ended before it was healthy (${howEnded(instance)}).`;
 }
 
-/** Only a server that loads every graph and says that it is well gets the traffic. */
+/** Only a server that loaded every graph and answers its health check gets the traffic. */
 function planGate(revision: Revision, instance: Instance, now: Date, limits: Limits, steps: Steps): void {
   const broken = Object.entries(instance.announced?.broken ?? {});
   const fail = (reason: string) =>
@@ -275,7 +275,7 @@ function planRenewal({ deployment, revisions, instances, outdated, now }: Observ
   else steps.add({ kind: "renew", revisionId: active, attempt: (failed?.attempt ?? 0) + 1 });
 }
 
-/** What was said about its deaths stays until it has proven itself. */
+/** The record of its deaths stays until it has run long enough. */
 function planRecovery(revision: Revision, instance: Instance, now: Date, steps: Steps): void {
   if (revision.condition === null) return;
   const readyMs = now.getTime() - (instance.ready_at ?? instance.started_at).getTime();

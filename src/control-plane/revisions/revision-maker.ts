@@ -13,7 +13,7 @@ export type NewRevision = {
   source?: Source;
   secrets: Secret[];
   createdBy: string | null;
-  /** Instead of what the deployment says now. */
+  /** Instead of the deployment's current one. */
   sourceRevisionConfig?: SourceRevisionConfig;
   buildConfig?: BuildConfig;
   /** Built from exactly this commit, whatever the ref points to by now. */

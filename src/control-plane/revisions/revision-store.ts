@@ -152,7 +152,7 @@ export async function listEvents(sql: Sql, revisionIds: string[], afterId = 0): 
   return rows;
 }
 
-/** A server in a crash loop writes one with every start; the newest tell the story. */
+/** A server in a crash loop writes one with every start; the newest are enough. */
 export async function pruneEvents(sql: Sql, keepPerRevision: number): Promise<void> {
   await raw`
     delete from revision_events e using (

@@ -15,11 +15,11 @@ export type AgentFacts = {
   /** Where traces go and with what; null when this deployment is not traced. */
   tracing: { endpoint: string; apiKey: string } | null;
   home: string;
-  /** The server refuses whoever does not say it. */
+  /** The server refuses requests without it. */
   instanceSecret: string;
 };
 
-/** The whole environment of a deployed server: a few harmless names of the machine, its secrets, and what the platform says. */
+/** The whole environment of a deployed server: a few harmless names of the machine, its secrets, and what the platform sets. */
 export function agentEnvironment(
   machine: Record<string, string>,
   secrets: readonly Secret[],
@@ -31,7 +31,7 @@ export function agentEnvironment(
     BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "60",
     TZ: machine.TZ ?? "UTC",
   };
-  const said: Record<string, string> = {
+  const fixed: Record<string, string> = {
     HOME: facts.home,
     TMPDIR: "/tmp",
     PORT: String(facts.port),
@@ -57,7 +57,7 @@ export function agentEnvironment(
     ...(facts.commitSha ? { LANGSMITH_LANGGRAPH_GIT_REF_SHA: facts.commitSha } : {}),
   };
   const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
-  return { ...machine, ...defaults, ...tracingOf(own, facts.tracing), ...own, ...said };
+  return { ...machine, ...defaults, ...tracingOf(own, facts.tracing), ...own, ...fixed };
 }
 
 /** The owner's own words about tracing win, and the platform's key is for the platform alone. */
@@ -69,8 +69,8 @@ function tracingOf(own: Record<string, string>, target: AgentFacts["tracing"]): 
   return { ...on, LANGSMITH_ENDPOINT: target.endpoint, LANGSMITH_API_KEY: target.apiKey };
 }
 
-const wantsTracing = ({ LANGSMITH_TRACING: said }: Record<string, string>) =>
-  said === undefined || said === "true";
+const wantsTracing = ({ LANGSMITH_TRACING: value }: Record<string, string>) =>
+  value === undefined || value === "true";
 
 /** Whether a server with these secrets is given the platform's key. */
 export function takesPlatformKey(secrets: readonly Secret[]): boolean {

@@ -65,19 +65,19 @@ export type LimitProcess = (name: string, pid: number, resources: Resources) => 
  * warning once: for the first server that asks for a limit, not for each.
  */
 export function createProcessLimits(logger: Logger, root = mountedAt): LimitProcess {
-  let told = false;
+  let warned = false;
   return async (name, pid, resources) => {
     const reason = await limitProcess(name, pid, resources, root);
     if (reason === null) return;
     const facts = { instance: name, reason, ...resources };
-    if (told) logger.debug(facts, "the server runs without its limits of memory, CPU and processes");
+    if (warned) logger.debug(facts, "the server runs without its limits of memory, CPU and processes");
     else {
       logger.warn(
         facts,
         "limits of memory, CPU and processes cannot be set on this machine: servers of deployments run without them",
       );
     }
-    told = true;
+    warned = true;
   };
 }
 

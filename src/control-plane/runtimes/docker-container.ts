@@ -20,7 +20,7 @@ export type ContainerFacts = {
   labels: Record<string, string>;
 };
 
-/** By numbers: a name means what the image's own password file says, and that may be root. */
+/** By numbers: the image's own password file decides what a name means, and that may be root. */
 export type ContainerUser = { uid: number; gid: number } | "of the image";
 
 export const projectFolder = "/deps/project";
@@ -30,7 +30,8 @@ const megabyte = 1024 * 1024;
 
 /**
  * The Docker Engine's description of one server: no capability, no way to gain one, nothing to write to but memory,
- * nothing of this machine to see but its own project and a folder to say there that it serves, and a network it shares with no other deployment.
+ * nothing of this machine to see but its own project and the folder of its ready file, and a network it shares with no
+ * other deployment.
  */
 export function describeContainer(facts: ContainerFacts) {
   const { spec, user, serve } = facts;
@@ -53,7 +54,7 @@ export function describeContainer(facts: ContainerFacts) {
       Binds: serve ? [...serve.binds] : [],
       ReadonlyRootfs: true,
       Tmpfs: {
-        // With an owner: some versions of runc give it the mode of the image's own /tmp, whatever is said here.
+        // With an owner: some versions of runc give it the mode of the image's own /tmp and ignore this one.
         "/tmp": `rw,exec,nosuid,nodev,mode=1777,size=${256 * megabyte}${owner}`,
         [homeFolder]: `rw,exec,nosuid,nodev,mode=0700,size=${256 * megabyte}${owner}`,
       },

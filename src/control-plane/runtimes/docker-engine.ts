@@ -25,7 +25,7 @@ export function createDockerEngine(socketPath: string) {
     });
   }
 
-  /** Null for a 404; other refusals throw what the engine says. */
+  /** Null for a 404; other refusals throw the engine's message. */
   async function call<Answer>(given: EngineCall): Promise<Answer | null> {
     const response = await open(given);
     const chunks: Buffer[] = [];
@@ -43,7 +43,7 @@ export function createDockerEngine(socketPath: string) {
 
 export type DockerEngine = ReturnType<typeof createDockerEngine>;
 
-/** Pulls answer with one JSON text after another; only the last says how it ended. */
+/** Pulls answer with one JSON text after another; only the last holds the outcome. */
 function parse(text: string): unknown {
   const last = text.trim().split("\n").at(-1) ?? "";
   try {
@@ -54,12 +54,12 @@ function parse(text: string): unknown {
 }
 
 function refused({ method, path }: EngineCall, status: number, text: string): AppError {
-  const said = parse(text) as { message?: string };
+  const answer = parse(text) as { message?: string };
   return new AppError({
     code: "runtime.docker_refused",
     kind: "unavailable",
     retryable: false,
-    message: `Docker refused ${method} ${path.split("?")[0]} (${status}): ${said.message ?? text.slice(0, 500)}`,
+    message: `Docker refused ${method} ${path.split("?")[0]} (${status}): ${answer.message ?? text.slice(0, 500)}`,
   });
 }
 

@@ -36,7 +36,7 @@ export async function ensureNetwork(
       IPAM: { Config: [{ Subnet: subnet, Gateway: gateway }] },
       Options: {
         "com.docker.network.bridge.name": bridgeName(deploymentId),
-        // Servers of one deployment have nothing to say to one another either.
+        // Servers of one deployment need not reach one another either.
         "com.docker.network.bridge.enable_icc": "false",
         "com.docker.network.bridge.host_binding_ipv4": "127.0.0.1",
       },
@@ -65,7 +65,7 @@ export async function findNetwork(engine: DockerEngine, name: string): Promise<D
   return config ? { name, gateway: config.Gateway, subnet: config.Subnet } : null;
 }
 
-/** Says whether it is gone; it stays while another server of the deployment is in it. */
+/** Returns whether it is gone; it stays while another server of the deployment is in it. */
 export async function removeUnusedNetwork(engine: DockerEngine, name: string): Promise<boolean> {
   try {
     await engine.call({ method: "DELETE", path: `/networks/${name}` });

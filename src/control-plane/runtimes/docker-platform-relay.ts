@@ -16,7 +16,7 @@ const perConnection = new Set([
   ..."connection keep-alive proxy-connection proxy-authorization te trailer transfer-encoding upgrade".split(
     " ",
   ),
-  // What says who is calling from where; only the platform's own gateway may say so.
+  // These identify the caller and its origin; only the platform's own gateway may set them.
   ..."host cookie forwarded x-forwarded-for x-forwarded-host x-forwarded-proto x-real-ip origin".split(" "),
 ]);
 

@@ -47,14 +47,14 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
 
   /** The process that had the addresses before may not be gone yet. */
   async function insist(name: string, signal: AbortSignal): Promise<void> {
-    for (let told = false; !signal.aborted; ) {
+    for (let warned = false; !signal.aborted; ) {
       try {
         const network = await find(name);
         if (network && (holders.get(name) ?? 0) > 0) await open(network);
         return;
       } catch (error) {
-        if (!told) logger.warn({ network: name, reason: errorMessage(error) }, "a relay is not open yet");
-        told = true;
+        if (!warned) logger.warn({ network: name, reason: errorMessage(error) }, "a relay is not open yet");
+        warned = true;
         await delay(retryMs, undefined, { signal }).catch(() => undefined);
       }
     }

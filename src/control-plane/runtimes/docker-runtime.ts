@@ -142,14 +142,14 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
     async start(spec) {
       await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
-      // Only our own server says when it is ready; of an image we know its health alone.
-      const said = spec.folder === null ? { announces: false } : {};
+      // Only our own server writes a ready file; of an image we know its health alone.
+      const readiness = spec.folder === null ? { announces: false } : {};
       const name = networkName(spec.deploymentId);
       return networks.run(name, async () => {
         const network = await ensureNetwork(engine, spec.deploymentId, options.subnets);
         await relays.open(network);
         const { id, image } = await create(spec, network);
-        const handle = { ...said, log_path: spec.logPath, container: id, image };
+        const handle = { ...readiness, log_path: spec.logPath, container: id, image };
         try {
           await engine.call({ method: "POST", path: `/containers/${id}/start` });
         } catch (error) {
@@ -237,8 +237,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
         [announcesLabel]: announces,
         [networkLabel]: network,
       } = found.Config.Labels;
-      const said = announces === "false" ? { announces: false } : {};
-      return { ...said, container: found.Id, log_path, network };
+      const readiness = announces === "false" ? { announces: false } : {};
+      return { ...readiness, container: found.Id, log_path, network };
     },
   };
 }
@@ -271,7 +271,7 @@ async function readersOf(folder: string): Promise<{ groups: number[]; owner?: Sy
   return { groups: [], owner: { uid, gid } };
 }
 
-/** The one folder of this machine that the server may write to, to say that it serves. */
+/** The one folder of this machine that the server may write to: for its ready file. */
 async function makeInstanceFolder(path: string, user: SystemUser): Promise<void> {
   await makeFolder(path, 0o700);
   if (process.getuid?.() === 0) await chown(path, user.uid, user.gid);

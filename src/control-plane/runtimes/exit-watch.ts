@@ -3,8 +3,8 @@ import { isAliveNow, type ProcessIdentity } from "./process-table.ts";
 const lookMs = 1_000;
 
 /**
- * Tells when processes that are not children of this one have ended. One look a second for all of them: the kernel
- * tells only parents, and the parent was a platform that is gone.
+ * Detects that processes which are not children of this one have ended. One check a second for all of them: the kernel
+ * notifies only parents, and the parent was a platform that is gone.
  */
 export function createExitWatch() {
   const waiting = new Map<() => void, ProcessIdentity>();

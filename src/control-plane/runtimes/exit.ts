@@ -1,6 +1,6 @@
 /**
  * How servers end. `lost`: it was gone when the platform came back. `unknown`: another process of the platform had
- * started it, and only that one would have been told.
+ * started it, and only that one would have got its exit code.
  */
 export const exitKinds = [
   "stopped",
@@ -30,7 +30,7 @@ export const removed: Exit = { kind: "removed", detail: null };
 export const lostMeanwhile: Exit = { kind: "lost", detail: null };
 export const unknownEnd: Exit = { kind: "unknown", detail: null };
 
-/** With this code `treadle agent` says that it could not have its port. */
+/** The exit code of `treadle agent` when its port was taken. */
 export const portTakenCode = 4;
 
 export function exitedWith(code: number | null): Exit {

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** A port nobody listens on at this moment. Whoever gets it tells when it was taken after all. */
+/** A port nobody listens on at this moment. If it is taken by the time it is used, the server exits with `portTakenCode`. */
 export async function findFreePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { instanceSecretHeader } from "../instance-secret.ts";
 const intervalMs = 75;
 const timeoutMs = 5_000;
 
-/** Asks `/ok` until it says yes; the last answer that was not yes is told along the way. */
+/** Asks `/ok` until it answers 200; every other answer is passed to the callback. */
 export async function untilHealthy(
   server: { port: number; secret: string | null },
   signal: AbortSignal,

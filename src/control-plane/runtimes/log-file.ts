@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A file somebody else appends to. Told of each change by the kernel; nothing is looked at in between. */
+/** A file another process appends to. The kernel notifies of each change; it is not polled. */
 export type LogFile = {
   /** How much was read into the buffer, and how long the file is now. */
   read(buffer: Buffer, offset: number): Promise<{ bytesRead: number; size: number }>;

@@ -11,7 +11,7 @@ import { LogSplitter, maxLineBytes, type SplitLine } from "./log-splitter.ts";
 
 /** Lines that come one by one are stored together. */
 const gatherMs = 100;
-/** For a change the kernel did not tell of: its queue may overflow. */
+/** For a change the kernel did not notify of: its queue may overflow. */
 const lookMs = 30_000;
 const chunkBytes = 512 * 1024;
 const maxFileBytes = 16 * 1024 * 1024;

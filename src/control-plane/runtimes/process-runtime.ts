@@ -206,7 +206,7 @@ function endingOf(code: number | null, signal: string | null, sandboxed: boolean
   return name === undefined ? exitedWith(code) : endedBySignal(name);
 }
 
-/** What waits outside of a sandbox tells a signal as a shell does. */
+/** The process that waits outside of a sandbox reports a signal as a shell does: 128 and its number. */
 function signalName(number: number): string | undefined {
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
 }

@@ -6,7 +6,7 @@ import { type Announced, readAnnounced } from "./announcement.ts";
 const maxBytes = 256 * 1024;
 
 /**
- * Waits for the file in which a server says that it serves. It lies in a folder of its own, which the server may
+ * Waits for the file a server writes once it serves. It lies in a folder of its own, which the server may
  * write to: whatever else it puts there is not followed and not waited for.
  */
 export async function untilReadyFile(path: string, signal: AbortSignal): Promise<Announced> {
@@ -15,8 +15,8 @@ export async function untilReadyFile(path: string, signal: AbortSignal): Promise
   const look = () => {
     last = last
       .then(() => read(path))
-      .then((said) => {
-        if (said) resolve(said);
+      .then((found) => {
+        if (found) resolve(found);
       }, reject);
   };
   const watcher = watch(dirname(path), { persistent: false, signal }, look);

@@ -4,8 +4,7 @@ import type { Exit } from "./exit.ts";
 
 /**
  * What a runtime knows a started server by; kept in the database, so that it is found again after a restart.
- * `announces` in it: false, the server never says that it is ready. Otherwise it says so in the file `readyFileName`
- * of the instance's folder.
+ * `announces` false: the server writes no ready file. Otherwise it writes `readyFileName` in the instance's folder.
  */
 export type Handle = Record<string, unknown> & { announces?: unknown; image?: unknown };
 
@@ -29,7 +28,7 @@ export type StartSpec = {
   /** The image earlier starts of the revision ran in; this one takes the same, unless another is asked for by name. */
   pinned: PinnedImage | null;
   environment: Record<string, string>;
-  /** Of this start alone; the server may write there, and says in `readyFileName` that it serves. */
+  /** Of this start alone; the server may write there, and writes `readyFileName` once it serves. */
   instanceFolder: string;
   /** Kept from one start of the deployment to the next; the server may write there. */
   home: string;

@@ -43,7 +43,7 @@ export type LaunchSpec = {
   image: string | null;
   pinned: PinnedImage | null;
   resources: Resources;
-  /** What it is told once, at its start; a server that was told something else is replaced. */
+  /** What a server gets once, at its start; one that was started with others is replaced. */
   addresses: Addresses;
   /** The platform's key in its environment, if there is one. */
   tracingKeyId: string | null;
@@ -60,7 +60,7 @@ export type SupervisorOptions = {
   secretBox: SecretBox;
   /** Logs and homes of servers. */
   folder: string;
-  /** A server became ready, said something about its graphs, or ended. */
+  /** A server became ready, reported its graphs, or ended. */
   onChange(deploymentId: string): void;
   /** Servers that start at once; more would only keep each other from being ready. */
   startsAtOnce?: number;
@@ -124,21 +124,21 @@ export function createSupervisor(options: SupervisorOptions) {
       if (await insist(() => moveInstance(database.sql, instance.id, move, clock.now()))) changed();
       onSettled();
     };
-    const onAnnounced = async (said: Announced) => {
-      await insist(() => saveAnnounced(database.sql, instance.id, said));
-      announced = Object.keys(said.broken).length === 0;
+    const onAnnounced = async (reported: Announced) => {
+      await insist(() => saveAnnounced(database.sql, instance.id, reported));
+      announced = Object.keys(reported.broken).length === 0;
       await becomeReady();
       changed();
     };
     const tail = followLog({ database, clock, logger, instance, secrets });
     if (!announced) {
       untilReadyFile(join(instanceFolder(instance.id), readyFileName), stop.signal)
-        .then(async (said) => {
-          const message = `Serving ${said.graphs.join(", ")}`;
+        .then(async (reported) => {
+          const message = `Serving ${reported.graphs.join(", ")}`;
           const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id };
           const line = { at: clock.now(), level: "INFO" as const, message };
           await insist(() => insertLogs(database.sql, { ...place, kind: "deploy" }, [line]));
-          await onAnnounced(said);
+          await onAnnounced(reported);
         })
         .catch(failed("could not be marked ready"));
     }
@@ -187,7 +187,7 @@ export function createSupervisor(options: SupervisorOptions) {
     options.onChange(deployment_id);
   }
 
-  /** What happened has happened; a database that is away for a while must hear of it all the same. */
+  /** Retries while the database is away: what happened must be recorded all the same. */
   async function insist<T>(work: () => Promise<T>): Promise<T> {
     for (let round = 0; ; round += 1) {
       try {
@@ -301,7 +301,7 @@ export function createSupervisor(options: SupervisorOptions) {
     const instance = await readInstance(database.sql, instanceId);
     if (!instance || instance.state === "exited") return;
     if (instance.handle) await runtime.kill(instance.handle);
-    // Nobody watches it, so nobody else will say that it ended.
+    // Nothing watches it, so nothing else will record its end.
     if (!watched.has(instanceId)) {
       await moveInstance(
         database.sql,

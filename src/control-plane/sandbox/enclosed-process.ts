@@ -34,7 +34,7 @@ export function startEnclosed(launch: Launch, stdio: Stdio): { child: ChildProce
     begin() {
       for (const [place, text] of launch.inputs.entries()) {
         const input = child.stdio[3 + place] as Writable;
-        // A command that could not be started reads nothing; its end tells the story.
+        // A command that could not be started reads nothing; how it ended decides.
         input.on("error", () => undefined);
         input.end(text);
       }

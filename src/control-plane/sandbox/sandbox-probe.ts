@@ -57,7 +57,7 @@ export async function probeSandbox(
   try {
     const ended = once(child, "close") as Promise<[number | null, string | null]>;
     begin();
-    const [said, complaint, [code, signal]] = await Promise.all([
+    const [output, complaint, [code, signal]] = await Promise.all([
       text(child.stdout!),
       text(child.stderr!),
       ended,
@@ -66,7 +66,7 @@ export async function probeSandbox(
       const why = complaint.trim().split("\n").at(-1) || signal || `exit code ${code}`;
       return { works: false, reason: `this machine refuses a sandbox (${why})`, fix: permit };
     }
-    return judge(said, uid);
+    return judge(output, uid);
   } catch (error) {
     return {
       works: false,
@@ -78,8 +78,8 @@ export async function probeSandbox(
   }
 }
 
-function judge(said: string, uid: number): ProbeResult {
-  const seen = JSON.parse(said) as { uid: number; pids: number; top: string[] };
+function judge(output: string, uid: number): ProbeResult {
+  const seen = JSON.parse(output) as { uid: number; pids: number; top: string[] };
   const foreign = seen.top.filter(
     (name) => !expectedTop.includes(name) && !process.execPath.startsWith(`/${name}/`),
   );

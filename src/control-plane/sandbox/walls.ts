@@ -32,7 +32,7 @@ export type WallsOptions = {
 };
 
 /**
- * Walls around code that is not ours: what is deployed, and what builds it. `isolation` tells what is in force on
+ * Walls around code that is not ours: what is deployed, and what builds it. `isolation` is what is in force on
  * this machine, found out once by starting a sandbox. `enclose` turns a command into one that runs behind it, and
  * refuses where nothing may run. Start the result with `startEnclosed`.
  */
