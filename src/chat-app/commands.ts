@@ -140,7 +140,7 @@ async function startRun(
           ...identity,
           thread_id: threadId,
           checkpoint_ns: "",
-          // What stands here is kept with every checkpoint, so each of them tells who wrote it.
+          // What stands here is kept with every checkpoint, so each of them names the run that wrote it.
           run_id: runId,
           assistant_id: request.assistant_id,
           ...(checkpoint_id === undefined ? {} : { checkpoint_id }),
@@ -190,7 +190,7 @@ function mustHaveCheckpoint(book: ThreadBook, threadId: string, checkpointId: st
   throw new CommandError("no_such_checkpoint", `The thread has no checkpoint ${checkpointId}.`);
 }
 
-/** Keys of the library's own are not for clients to set, nor is the thread another than the path says. */
+/** Keys of the library's own are not for clients to set, nor may the thread differ from the path's. */
 function ownSettings(configurable: Record<string, unknown>): Record<string, unknown> {
   const reserved = ["thread_id", "checkpoint_ns", "checkpoint_map"];
   return Object.fromEntries(

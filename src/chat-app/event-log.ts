@@ -74,7 +74,7 @@ export class EventLog {
     return { id, event: method, data: JSON.stringify({ type: "event", event_id: id, seq, method, params }) };
   }
 
-  /** Says plainly what cannot be replayed any more; the thread's state still has its outcome. */
+  /** Names the events that cannot be replayed any more; the thread's state still has its outcome. */
   #gapFrame(since: number, through: number): SseFrame {
     const payload = { since, dropped_through_seq: through };
     const data = { name: "replay.truncated", payload };

@@ -59,7 +59,7 @@ export class ThreadRuns {
     if (strategy === "interrupt") this.cancelAll();
     const ticket: Ticket = { runId: request.runId, abort: new AbortController() };
     this.#tickets.push(ticket);
-    // Said at once when nothing is in the way, so that the answer to the command already counts it.
+    // Emitted at once when nothing is ahead of it, so that the answer to the command already counts it.
     const isFirst = this.#tickets.length === 1;
     if (isFirst) this.#lifecycle(request, "running");
     this.#tail = this.#tail.then(async () => {

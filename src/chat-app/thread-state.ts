@@ -100,9 +100,9 @@ function statusOf(state: ThreadState, activeRunId: string | null): ThreadSummary
   return state.next.length > 0 && hasMessages(state.values.messages) ? "stopped" : "idle";
 }
 
-type Said = { type?: unknown; content?: unknown };
+type Message = { type?: unknown; content?: unknown };
 
-function hasMessages(messages: unknown): messages is Said[] {
+function hasMessages(messages: unknown): messages is Message[] {
   return Array.isArray(messages) && messages.length > 0;
 }
 

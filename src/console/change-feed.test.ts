@@ -138,7 +138,7 @@ describe("GET /v2/events", async () => {
   });
   afterAll(() => app?.stop());
 
-  /** What changes, and what is to be heard of it. */
+  /** What changes, and the hint that follows. */
   const changes: [topic: string, make: () => Promise<unknown>][] = [
     ["settings", () => app.call("POST", "/v2/api-keys", { body: { name: "one more" } })],
     ["traces", () => postRun()],

@@ -1,4 +1,4 @@
-/** What can change behind a reader's back. Each area says how to notice it. */
+/** What can change while a reader looks at it. Each area has a mark by which it is noticed. */
 export const changeTopics = [
   "deployments",
   "exports",

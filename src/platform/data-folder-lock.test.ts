@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** A process of its own that locks when it is told to, says what came of it and stays. */
+/** A process of its own that locks on request, reports the outcome and stays. */
 async function startContender(dataDir: string) {
   const module = JSON.stringify(new URL("./data-folder-lock.ts", import.meta.url).href);
   const script = `const { lockDataFolder } = await import(${module});

@@ -3,7 +3,7 @@ import { raw } from "./db/raw.ts";
 
 export type EncryptionKeyRow = { key_id: string; check_sealed: string; retired_at: Date | null };
 
-/** Told to every process when the key to seal with has changed. */
+/** Notifies every process that the key to seal with has changed. */
 export const encryptionKeysChannel = "encryption_keys";
 
 export async function lockEncryptionKeys(sql: Sql): Promise<void> {

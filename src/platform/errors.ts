@@ -76,7 +76,7 @@ export class AppError extends Error {
   }
 }
 
-/** A 422 for one field, for rules a schema cannot say. */
+/** A 422 for one field, for rules a schema cannot express. */
 export function invalidField(loc: (string | number)[], msg: string, input?: unknown): AppError {
   return new AppError({
     code: "request.invalid",

@@ -5,7 +5,7 @@ export type { Logger };
 export type LogOptions = { level: string; pretty?: boolean; destination?: NodeJS.WritableStream };
 
 /**
- * JSON lines on stderr. Fields whose names say "secret" are cut out here as a last line of defence;
+ * JSON lines on stderr. Fields named like secrets are removed here as a last line of defence;
  * the rule is that nobody logs them in the first place.
  */
 export function createLogger(options: LogOptions): Logger {

@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 
 export type AddressClass = "public" | "private" | "forbidden";
 
-/** Reachable only from inside: for operators who say so, and for nobody else. */
+/** Reachable only from inside: refused unless the operator allows them. */
 const privateRanges = [
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -58,7 +58,7 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
-/** Tells addresses that are among these, or in one of these ranges. */
+/** Recognises addresses that are among these, or in one of these ranges. */
 export function addressesIn(ranges: readonly string[]): (address: string) => boolean {
   const list = blockList(
     ranges.map((range) => (range.includes("/") ? range : `${range}/${range.includes(":") ? 128 : 32}`)),

@@ -27,7 +27,7 @@ export type ApiKey = {
   managed: boolean;
 };
 
-/** What a valid key says about its bearer: the user and the workspaces it opens. */
+/** What a valid key stands for: the user and the workspaces it opens. */
 export type KeyIdentity = {
   id: string;
   hash: string;
@@ -51,7 +51,7 @@ export function newApiKey(): string {
   return `${generatedStart}${newSecret(32)}`;
 }
 
-/** Enough to tell keys apart, too little to guess one; an operator's own key may be short, so less of it. */
+/** Enough to distinguish keys, too little to guess one; an operator's own key may be short, so less of it. */
 export function shownPrefix(key: string): string {
   return key.startsWith(generatedStart) && key.length >= 40
     ? `${key.slice(0, 8)}…${key.slice(-4)}`

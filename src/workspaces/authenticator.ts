@@ -22,7 +22,7 @@ const rememberAtMost = 5_000;
 const touchEveryMs = 60_000;
 
 export type KeyAuthenticator = Authenticator & {
-  /** Starts hearing of changes made by other processes. */
+  /** Starts listening for changes made by other processes. */
   start(): Promise<void>;
   /** Recognise nobody from memory: something about keys, members or workspaces changed. */
   forget(): void;

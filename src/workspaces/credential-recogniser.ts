@@ -12,7 +12,7 @@ const rememberAtMost = 5_000;
 
 /**
  * Whether a text is a credential of the platform: a key, also a revoked one, or a token it signed, also an expired one.
- * It is for what must not be passed on, and says nothing about who is calling.
+ * It is for what must not be passed on, and proves nothing about who is calling.
  */
 export function createCredentialRecogniser(options: { database: Database; hasher: ApiKeyHasher }) {
   const strangers = new Map<string, number>();

@@ -1,7 +1,7 @@
 import type { Sql } from "../platform/db/database.ts";
 import { raw } from "../platform/db/raw.ts";
 
-/** Told to every process when keys, members or workspaces changed, so that none acts on what it remembers. */
+/** Notifies every process that keys, members or workspaces changed, so that it drops what it has cached. */
 export const identityChannel = "identity_changed";
 
 /** Sent when the transaction commits, and only then. */

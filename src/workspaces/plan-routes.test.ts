@@ -75,7 +75,7 @@ describe("plans in edition cloud", () => {
 
   it.each(["plus", "enterprise"])("%s: both doors are open from the next request on", async (plan) => {
     expect((await set(plan)).body).toMatchObject({ plan, features: { bulk_export: true } });
-    // The storage is not there, and neither is the destination: that is what is told now.
+    // The storage is not there, and neither is the destination: that is the answer now.
     expect(await doors(cloud)).toEqual([400, 404]);
     expect(await infoOf(cloud)).toMatchObject({ plan, features: { bulk_export: true } });
     expect((await set("free")).status).toBe(200);

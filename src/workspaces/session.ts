@@ -4,7 +4,7 @@ import { type Caller, roles } from "../platform/http/caller.ts";
 export const sessionLifetimeMs = 60 * 60 * 1000;
 export const sessionIssuer = "treadle";
 
-/** What a console session says about its bearer, besides the registered claims. */
+/** The claims of a console session, besides the registered claims. */
 export const sessionClaims = z.object({
   sub: z.guid(),
   organization_id: z.guid(),

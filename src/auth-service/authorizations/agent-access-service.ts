@@ -24,7 +24,7 @@ export type AgentAccess =
       token: string;
       account: string | null;
       provider: AskedProvider;
-      /** Where the token tells whose it is; null: the provider has no such place. */
+      /** Where the token's owner can be read; null: the provider has no such address. */
       userinfoUrl: string | null;
     }
   | { status: "pending"; url: string; authId: string; scopes: string[]; provider: AskedProvider }
@@ -56,7 +56,7 @@ export function createAgentAccess(options: {
     return all.map(nameOf);
   }
 
-  /** What the server says about itself; null where it says nothing, or speaks of another server. */
+  /** The server's metadata; null where it publishes none, or that of another server. */
   async function metadataOf(provider: Provider): Promise<AuthorizationServer | null> {
     const issuer = new URL(provider.issuer ?? new URL(provider.token_url).origin);
     try {

@@ -113,7 +113,7 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         operationId: "wait_for_authorization",
         summary: "Wait until a consent is given",
         description:
-          "Answers as soon as it is, and with `timeout` after `timeout` seconds. `denied`: somebody said no. `failed`: the provider did not complete it. `not_found`: there is none, or it has expired. Only for who started it.",
+          "Answers as soon as it is, and with `timeout` after `timeout` seconds. `denied`: the person refused. `failed`: the provider did not complete it. `not_found`: there is none, or it has expired. Only for who started it.",
         tag,
         access: writes,
         audit: {

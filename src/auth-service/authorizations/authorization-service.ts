@@ -169,8 +169,8 @@ function subjectOf(caller: TokenUser, request: AuthenticateRequest): string {
 /**
  * A graph puts the address into an interrupt, and so into the state of a thread, which others may read. With `state`
  * in it they could finish the consent with an account of theirs and have the person follow that link. So it is the
- * address of a page that tells the provider's address to nobody else. Whoever takes the provider's answer
- * himself has no page of ours.
+ * address of a page that shows the provider's address to that person only. A client that takes the provider's answer
+ * itself has no page of ours.
  */
 function isForGraph(request: AuthenticateRequest): boolean {
   return Boolean(request.agent_id || request.reuse_pending) && !request.redirect_uri;

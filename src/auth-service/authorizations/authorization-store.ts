@@ -2,7 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { Authorization } from "./authorization.ts";
 
-/** Tells waiting callers that a consent came to an end. */
+/** Notifies waiting callers that a consent has ended. */
 export const authorizationChannel = "treadle_auth_done";
 
 const columns =

@@ -37,7 +37,7 @@ export const authorizationLifeMs = 60 * 60_000;
 /** What is kept about a consent that somebody put off. */
 export const declined = "declined";
 
-/** Somebody said no: the person at the provider, or whoever put the consent off here. */
+/** Refused by a person: at the provider, or by declining the consent here. */
 export function isDenied(failure: string | null): boolean {
   return failure === declined || failure === "access_denied";
 }

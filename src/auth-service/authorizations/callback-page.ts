@@ -76,7 +76,7 @@ export const callbackScript = `"use strict";
   sessionStorage.removeItem("treadle.api-key");
   sessionStorage.removeItem("treadle.workspace-id");
 
-  // Whoever is signed in is known by a cookie; the header says that this is the server's own page. A key goes first.
+  // Whoever is signed in is known by a cookie; the header proves that this is the server's own page. A key goes first.
   const finish = async (key, keyWorkspace) => {
     const headers = { "content-type": "application/json", "x-treadle-console": "1" };
     const workspace = key ? keyWorkspace : sessionStorage.getItem("treadle.console.workspace");

@@ -54,7 +54,7 @@ export const consentScript = `"use strict";
     element("key").focus();
   };
 
-  // Whoever is signed in is known by a cookie; the header says that this is the server's own page. A key goes first.
+  // Whoever is signed in is known by a cookie; the header proves that this is the server's own page. A key goes first.
   const leadOn = async (key, keyWorkspace) => {
     const headers = { "x-treadle-console": "1" };
     const workspace = key ? keyWorkspace : sessionStorage.getItem("treadle.console.workspace");

@@ -6,7 +6,7 @@ import { isUuid } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import { createKeyedNews } from "../keyed-news.ts";
+import { createKeyedNotifications } from "../keyed-notifications.ts";
 import type { OAuthClient } from "../providers/oauth-client.ts";
 import { OAuthFailure } from "../providers/oauth-failure.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
@@ -69,7 +69,7 @@ export type ConsentService = {
   view(caller: TokenUser, authId: string, timeoutMs: number, signal: AbortSignal): Promise<ConsentView>;
   /** What waits for the caller, newest first. */
   listOpen(caller: TokenUser): Promise<OpenConsent[]>;
-  /** Puts it off: whoever waits for it hears so. */
+  /** Declines it: whoever waits for it gets `denied`. */
   decline(caller: TokenUser, authId: string): Promise<void>;
   /** The job that looks for a revocation endpoint while the provider is known to be up. */
   findRevocation(context: JobContext): Promise<void>;
@@ -87,7 +87,7 @@ export function createConsentService(options: {
   connections: ConnectionService;
 }): ConsentService {
   const { database, clock, secretBox, client, providers, tokens, refresh, connections } = options;
-  const news = createKeyedNews(database, store.authorizationChannel);
+  const notifications = createKeyedNotifications(database, store.authorizationChannel);
 
   /** Everything is checked before anything is claimed: a stranger cannot use a consent up. */
   async function claim(caller: Caller, providerId: string, state: string): Promise<Authorization> {
@@ -159,7 +159,7 @@ export function createConsentService(options: {
     return { authorization, status: "pending", url };
   }
 
-  /** Looks until there is something to say, or the time is over; null then. */
+  /** Looks until there is an outcome, or the time is over; null then. */
   async function follow<Outcome>(
     authId: string,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
@@ -167,7 +167,7 @@ export function createConsentService(options: {
   ): Promise<Outcome | null> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
-      const change = news.listen(authId);
+      const change = notifications.listen(authId);
       try {
         const outcome = await look();
         const leftMs = deadline - performance.now();
@@ -179,7 +179,7 @@ export function createConsentService(options: {
     }
   }
 
-  /** What there is to say now; null while the consent is on its way. */
+  /** The outcome so far; null while the consent is on its way. */
   async function look(caller: Caller, authId: string): Promise<WaitOutcome | null> {
     const found = isUuid(authId)
       ? await store.findAuthorization(database.sql, caller.workspaceId, authId)
@@ -207,8 +207,8 @@ export function createConsentService(options: {
   }
 
   return {
-    start: news.start,
-    stop: news.stop,
+    start: notifications.start,
+    stop: notifications.stop,
 
     async finish(caller, providerId, answer) {
       const authorization = await claim(caller, providerId, answer.state);

@@ -10,7 +10,7 @@ const fields = {
   auth_id: z.guid(),
   provider_id: z.string(),
   scopes: z.array(z.string()),
-  agent_id: z.string().nullable().describe("The agent that asked, if it said so."),
+  agent_id: z.string().nullable().describe("The agent that asked, if it named itself."),
   user_id: z.string().nullable().describe("The end user on whose behalf, if another than the owner."),
   for_agent: z.boolean().describe("The account will be the agent's: any editor may lend theirs."),
   created_at: z.iso.datetime(),
@@ -24,7 +24,9 @@ const consentView = z
     url: z
       .string()
       .nullable()
-      .describe("Where the person gives consent, while it waits; told to nobody whose consent it is not."),
+      .describe(
+        "Where the person gives consent, while it waits; shown only to the person whose consent it is.",
+      ),
     failure: z.string().nullable().describe("A short code, such as access_denied or declined."),
   })
   .meta({ id: "AuthConsent" });
@@ -88,7 +90,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         path: "/v2/auth/authorizations/{auth_id}",
         operationId: "decline_authorization",
         summary: "Put a consent off",
-        description: "Its address stops to work, and whoever waits for it hears that it was declined.",
+        description: "Its address stops working, and whoever waits for it gets `denied`.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },
         audit: { action: "oauth_consent.declined", target: { kind: "oauth_consent", id: "params.auth_id" } },

@@ -40,7 +40,7 @@ const maxResponseBytes = 1024 * 1024;
 
 /**
  * From the address of an MCP server to a client registered at its authorization server: RFC 9728, RFC 8414 and
- * RFC 7591 in turn. Each step that fails says which one it was and what to do instead.
+ * RFC 7591 in turn. A step that fails is named in the error, with what to do instead.
  */
 export function createMcpDiscovery(options: {
   guard: NetworkGuard;
@@ -55,7 +55,7 @@ export function createMcpDiscovery(options: {
   ) =>
     guard.guardedFetch(url, { ...init, timeoutMs: providerTimeoutMs, maxResponseBytes, redirect: "manual" });
 
-  /** Where the server's refusal says its metadata is; null when it says nothing. */
+  /** The address of its metadata from the server's refusal; null when it names none. */
   async function askServer(serverUrl: string): Promise<string | null> {
     const answer = await read(serverUrl, {
       method: "POST",
@@ -125,7 +125,7 @@ export function createMcpDiscovery(options: {
       }
       if (!server.code_challenge_methods_supported?.includes("S256")) {
         throw discoveryFailed(
-          `${shown(issuer)} does not say that it supports PKCE with S256, which MCP requires.`,
+          `${shown(issuer)} does not declare that it supports PKCE with S256, which MCP requires.`,
         );
       }
       if (!registration_endpoint) {

@@ -156,7 +156,7 @@ export function createOAuthClient(options: {
           token,
           { ...plain, additionalParameters: { token_type_hint: hint } },
         );
-        // The body of a success says nothing, and some servers send 204.
+        // The body of a success has no meaning, and some servers send 204.
         if (answer.status === 204) return;
         await oauth.processRevocationResponse(answer);
       } catch (error) {

@@ -4,13 +4,13 @@ import { AppError } from "../../platform/errors.ts";
 /**
  * Why a provider did not do what it was asked.
  * - `grant`: the code or token is not good any more; trying again is useless.
- * - `refused`: the provider understood and said no (wrong client, unsupported, …).
+ * - `refused`: the provider understood and refused (wrong client, unsupported, …).
  * - `unusable`: the answer makes no sense.
  * - `unreachable`: no answer, in time or at all, or an overloaded one.
  */
 export type OAuthFailureKind = "grant" | "refused" | "unusable" | "unreachable";
 
-/** Never carries what the provider or the library said as `cause`: bodies hold tokens, and errors get logged. */
+/** Never carries the provider's or the library's error as `cause`: bodies hold tokens, and errors get logged. */
 export class OAuthFailure extends AppError {
   readonly failure: OAuthFailureKind;
   /** The provider's own error code, when it is one. */
@@ -34,19 +34,19 @@ export class OAuthFailure extends AppError {
   }
 }
 
-/** The network's own failures, before anything was said. */
+/** Failures of the network, before any answer. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof AppError && (error.kind === "bad_gateway" || error.code === "network.name_unknown");
 }
 
 /** The provider's own failure: its client did nothing wrong, and later it may work. */
 export function providerFailed(host: string, step: string, status: number, error?: string): OAuthFailure {
-  const said = error === undefined ? "" : ` (${error})`;
+  const reason = error === undefined ? "" : ` (${error})`;
   const what = status === 429 ? "has too much to do" : "failed";
   return new OAuthFailure({
     failure: "unreachable",
     code: "oauth.provider_failed",
-    message: `${host} ${what}: it answered ${step} with status ${status}${said}. Try again later; if it stays so, ask the provider.`,
+    message: `${host} ${what}: it answered ${step} with status ${status}${reason}. Try again later; if it stays so, ask the provider.`,
     providerError: error ?? null,
   });
 }
@@ -54,7 +54,7 @@ export function providerFailed(host: string, step: string, status: number, error
 const isOverload = (status: number | undefined): status is number =>
   status !== undefined && (status >= 500 || status === 429);
 
-/** Besides `invalid_grant`: what well-known providers say instead. */
+/** Besides `invalid_grant`: what well-known providers send instead. */
 const deadGrantErrors = new Set([
   "invalid_grant",
   "bad_refresh_token",
@@ -77,7 +77,7 @@ export function describeOAuthFailure(
   const { host, step } = context;
   if (thrown instanceof OAuthFailure) return thrown;
   if (thrown instanceof AppError) {
-    // Refused by the guard: the caller's mistake, said in its own words.
+    // Refused by the guard: the caller's mistake, with the guard's own message.
     if (!isUnreachable(thrown)) return thrown;
     return new OAuthFailure({ failure: "unreachable", code: "oauth.unreachable", message: thrown.message });
   }
@@ -105,11 +105,11 @@ export function describeOAuthFailure(
   if (thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.UnsupportedOperationError) {
     const status = thrown.cause instanceof Response ? thrown.cause.status : undefined;
     if (isOverload(status)) return providerFailed(host, step, status);
-    const said = status === undefined ? "" : ` (status ${status})`;
+    const answered = status === undefined ? "" : ` (status ${status})`;
     return new OAuthFailure({
       failure: "unusable",
       code: "oauth.unusable_answer",
-      message: `${host} gave an answer to ${step} that is not OAuth${said}. Check the provider's addresses.`,
+      message: `${host} gave an answer to ${step} that is not OAuth${answered}. Check the provider's addresses.`,
     });
   }
   if (thrown instanceof TypeError) {

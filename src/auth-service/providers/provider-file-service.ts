@@ -13,7 +13,7 @@ import * as store from "./provider-store.ts";
 const fileSchema = z.array(providerCreateRequest);
 
 /**
- * Makes the platform providers what the operator's file says: new ones are added, known ones changed, and ones
+ * Makes the platform providers match the operator's file: new ones are added, known ones changed, and ones
  * that left the file are not offered any more. Their rows and tokens stay until those are revoked.
  */
 export async function applyProviderFile(options: {

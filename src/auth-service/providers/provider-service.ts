@@ -216,10 +216,10 @@ async function discoverRevocation(client: OAuthClient, provider: Provider): Prom
   const issuer = new URL(provider.issuer ?? new URL(provider.token_url).origin);
   try {
     const server = await client.discover(issuer);
-    // Metadata of the same host about another server tells nothing about this one.
+    // Metadata of the same host about another server does not apply to this one.
     return server?.token_endpoint === provider.token_url ? (server.revocation_endpoint ?? null) : null;
   } catch {
-    // A server that publishes no usable metadata has no known endpoint; that is what the token event then says.
+    // A server that publishes no usable metadata has no known endpoint; the token event then records that.
     return null;
   }
 }
@@ -235,7 +235,7 @@ async function checkEndpoints(
   }
 }
 
-/** The request with what its template says; 422 for what is still missing. */
+/** The request, completed by its template; 422 for what is still missing. */
 export function completeRequest(
   request: ProviderCreateRequest,
 ): Omit<NewProvider, "id" | "organization_id" | "workspace_id" | "client_secret_sealed" | "created_at"> {

@@ -4,7 +4,7 @@ import type { AuthMethod, ProviderType } from "./provider.ts";
  * How a grant is taken back at the provider.
  * - `rfc7009`: POST with the token and the client's credentials.
  * - `github`: DELETE of the app's whole grant, client credentials as Basic, the token in JSON.
- * - `slack`: the token authorises its own revocation; the answer says `ok`.
+ * - `slack`: the token authorises its own revocation; the body of the answer has `ok`.
  * - `bearer`: an empty POST that carries the token as Bearer.
  * - `json_basic`: POST of the token in JSON, client credentials as Basic.
  */
@@ -29,7 +29,7 @@ export type ProviderTemplate = {
   extra_scopes: string[];
   /** How the provider wants scopes written in one text. */
   scope_separator: " " | ",";
-  /** For providers that do not say how long a token lives. */
+  /** For providers that send no `expires_in`. */
   assumed_life_seconds: number | null;
   example_scopes: string[];
   /** Who the account belongs to, asked with the token as Bearer; null where that takes more than a GET. */
@@ -44,7 +44,7 @@ export type ProviderTemplate = {
 export type TemplateDefaults = Partial<ProviderTemplate> &
   Pick<ProviderTemplate, "id" | "name" | "auth_url" | "token_url" | "setup_url">;
 
-/** The common case, so that the catalogue only says what is special. */
+/** The common case, so that the catalogue only lists what differs. */
 export function defineTemplate(given: TemplateDefaults): ProviderTemplate {
   return {
     issuer: null,

@@ -7,9 +7,9 @@ type TokenBody = Record<string, unknown>;
 export type GrantedToken = {
   accessToken: string;
   refreshToken: string | null;
-  /** Null: the provider did not say. */
+  /** Null: the provider did not send it. */
   expiresInSeconds: number | null;
-  /** Null: the provider did not say, so they are the ones asked for. */
+  /** Null: the provider did not send them, so they are the ones asked for. */
   scopes: string[] | null;
   accountKey: string | null;
   accountLabel: string | null;
@@ -92,7 +92,7 @@ export function readGrant(body: TokenBody, idToken: string | undefined): Granted
 
 /**
  * The token comes straight from the token endpoint, whose identity the connection proves, so its signature needs
- * no check (OpenID Connect Core 3.1.3.7). It only tells accounts apart and names them; nobody signs in with it.
+ * no check (OpenID Connect Core 3.1.3.7). It only distinguishes accounts and names them; nobody signs in with it.
  */
 function readClaims(idToken: string | undefined): Record<string, unknown> {
   if (idToken === undefined) return {};

@@ -8,7 +8,7 @@ import { removeDepartedJobKind } from "./departure-service.ts";
 
 let app: AuthServiceApp;
 let provider: HttpListener;
-/** Tokens the provider was told of, and how often it still refuses. */
+/** Tokens revoked at the provider, and how often it still refuses. */
 const revoked: string[] = [];
 let refusals = 0;
 

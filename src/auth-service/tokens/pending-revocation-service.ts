@@ -22,7 +22,7 @@ export const revokePendingJobKind = "auth.revoke_pending";
 const maxAttempts = 20;
 
 export type PendingRevocations = {
-  /** In the transaction that takes the token out of use. The provider is told by a job, after the commit. */
+  /** In the transaction that takes the token out of use. A job revokes it at the provider, after the commit. */
   leave(tx: Sql, token: Token, source: PendingSource): Promise<void>;
   /** The job. */
   revoke(context: JobContext): Promise<void>;

@@ -25,7 +25,7 @@ export type EventInput = {
   detail?: string;
 };
 
-/** What an event says of the token it is about. */
+/** What an event holds of its token. */
 export type ConcernedToken = Pick<
   Token,
   "id" | "workspace_id" | "owner_id" | "provider_id" | "agent_id" | "provider_account_label" | "scopes"
@@ -34,7 +34,7 @@ export type ConcernedToken = Pick<
 export type Webhook = { url: string; created_at: Date; updated_at: Date };
 
 export type TokenEventService = {
-  /** In the transaction of what it tells of; the webhook goes out after the commit. */
+  /** In the transaction of the change itself; the webhook goes out after the commit. */
   record(tx: Sql, token: ConcernedToken, event: EventInput): Promise<void>;
   list(caller: Caller, filter: { providerId?: string | undefined; limit: number }): Promise<TokenEvent[]>;
   acknowledge(caller: Caller, id: string): Promise<TokenEvent>;

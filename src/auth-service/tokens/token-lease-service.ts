@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/db/database.ts";
-import { createKeyedNews } from "../keyed-news.ts";
+import { createKeyedNotifications } from "../keyed-notifications.ts";
 import { tokenBusy } from "./token.ts";
 import { claimToken, readTokenState, type SeenToken, tokenChannel } from "./token-lease-store.ts";
 
@@ -25,14 +25,14 @@ export type TokenLeases = {
 /** One owner per token over all processes: a row in Postgres, notifications only to wait well. */
 export function createTokenLeases(options: { database: Database }): TokenLeases {
   const { database } = options;
-  const news = createKeyedNews(database, tokenChannel);
+  const notifications = createKeyedNotifications(database, tokenChannel);
 
   async function acquire(id: string, seen: SeenToken | null): Promise<string | null> {
     const deadline = performance.now() + longestWaitMs;
     const leaseToken = randomUUID();
     for (;;) {
       if (await claimToken(database, id, { leaseToken, leaseMs, seen })) return leaseToken;
-      const change = news.listen(id);
+      const change = notifications.listen(id);
       try {
         const state = await readTokenState(database, id);
         if (state === undefined || (seen !== null && !isSame(state, seen))) return null;
@@ -45,8 +45,8 @@ export function createTokenLeases(options: { database: Database }): TokenLeases 
   }
 
   return {
-    start: news.start,
-    stop: news.stop,
+    start: notifications.start,
+    stop: notifications.stop,
     claimSeen: (id, seen) => acquire(id, seen),
     claim: (id) => acquire(id, null),
   };

@@ -2,7 +2,7 @@ import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { Lifetime } from "./token.ts";
 
-/** Tells other processes that a token's lease ended, one way or another. */
+/** Notifies other processes that a token's lease has ended. */
 export const tokenChannel = "treadle_auth_token";
 
 export const claimStatement: Statement = {

@@ -85,7 +85,7 @@ export function createTokenRefresh(options: {
   ): Promise<void> {
     const now = clock.now();
     const { refreshToken } = granted;
-    // A server that says nothing about the life of a token that ended before: like the last time.
+    // Without `expires_in` for a token whose life was known before: the same life again.
     const seconds = lifeSecondsOf(provider, granted) ?? previousLifeSeconds(token);
     await database.transaction(async (tx) => {
       const saved = await leaseStore.saveRefreshed(

@@ -18,7 +18,7 @@ import type { TokenService } from "./token-service.ts";
 import * as store from "./token-store.ts";
 
 export type TokenRemoval = {
-  /** Revokes at the provider first; when that fails the token stays. Forced: it is gone at once, the provider is told later. */
+  /** Revokes at the provider first; when that fails the token stays. Forced: gone at once, revoked at the provider later. */
   remove(caller: Caller, id: string, force: boolean): Promise<void>;
   /** All the caller's tokens of a provider; stops at the first the provider refuses to revoke. */
   removeAll(caller: Caller, providerId: string, force: boolean): Promise<number>;
@@ -44,7 +44,7 @@ export function createTokenRemoval(options: {
 }): TokenRemoval {
   const { database, secretBox, providers, tokens, events, leases, revocation, pending } = options;
 
-  /** Holding the lease, so that no refresh makes a token the provider is not told of. */
+  /** Holding the lease, so that no refresh makes a token that is never revoked. */
   async function removeToken(known: Token, request: { force: boolean; source: string }): Promise<void> {
     const { id } = known;
     // Before the lease begins to run: it is long enough for the revocation, not for a search too.
@@ -81,7 +81,7 @@ export function createTokenRemoval(options: {
         type: "deleted_locally",
         source: "owner",
         reason: "forced",
-        detail: "The token was deleted here at once. The provider is told in the background.",
+        detail: "The token was deleted here at once. It is revoked at the provider in the background.",
       });
       await announceToken(tx, id);
     });

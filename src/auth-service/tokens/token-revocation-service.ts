@@ -17,7 +17,7 @@ export type RevocationOutcome = "revoked" | "no_endpoint";
 
 export type TokenRevocation = { revoke(request: RevocationRequest): Promise<RevocationOutcome> };
 
-/** What providers say about a token that is not valid any more: then there is nothing left to revoke. */
+/** Providers' errors for a token that is not valid any more: then there is nothing left to revoke. */
 const alreadyInvalid = new Set([
   "invalid_token",
   "invalid_grant",
@@ -80,16 +80,16 @@ export function createTokenRevocation(options: {
       timeoutMs: providerTimeoutMs,
       redirect: "manual",
     });
-    const said = readError(await answer.text());
-    if (said !== null && alreadyInvalid.has(said)) return;
-    if (style === "slack" && said !== null) throw refused(url, said);
+    const reason = readError(await answer.text());
+    if (reason !== null && alreadyInvalid.has(reason)) return;
+    if (style === "slack" && reason !== null) throw refused(url, reason);
     if (answer.status < 300) return;
     // Bearer: the token does not even authorise itself. GitHub: there is no such grant.
     if (style === "bearer" && answer.status === 401) return;
     if (style === "github" && (answer.status === 404 || answer.status === 422)) return;
     if (answer.status >= 500 || answer.status === 429)
-      throw providerFailed(hostOf(url), step, answer.status, said ?? undefined);
-    throw refused(url, said ?? `status ${answer.status}`);
+      throw providerFailed(hostOf(url), step, answer.status, reason ?? undefined);
+    throw refused(url, reason ?? `status ${answer.status}`);
   }
 
   return {
@@ -120,11 +120,11 @@ function readError(text: string): string | null {
   }
 }
 
-function refused(url: string, said: string): OAuthFailure {
+function refused(url: string, reason: string): OAuthFailure {
   return new OAuthFailure({
     failure: "refused",
     code: "oauth.refused",
-    message: `${hostOf(url)} refused the revocation of a token: ${said}.`,
-    providerError: said,
+    message: `${hostOf(url)} refused the revocation of a token: ${reason}.`,
+    providerError: reason,
   });
 }

@@ -72,7 +72,7 @@ export async function findToken(sql: Sql, workspaceId: string, id: string): Prom
   return rows[0];
 }
 
-/** Deletes it, whoever works with it, and tells what it was. */
+/** Deletes it, whoever works with it, and returns what it was. */
 export async function takeToken(sql: Sql, id: string): Promise<Token | undefined> {
   const token = await raw<Token>`select ${columns} from ${source} where t.id = ${id} for update of t`.execute(
     sql,

@@ -25,7 +25,7 @@ const noOffset = { high: 0, low: 0 };
  */
 const largePageShare = 1 / 2;
 
-/** A page of raw bytes is compressed and kept; its levels say which rows are null. */
+/** A page of raw bytes is compressed and kept; its levels mark which rows are null. */
 export class FlatColumn implements Column {
   readonly spec: ColumnSpec;
   readonly #options: ColumnOptions;

@@ -16,7 +16,7 @@ const repetition = { required: 0, optional: 1, repeated: 2 } as const;
 const converted = { utf8: 0, list: 3, timestampMicros: 10 } as const;
 const encodingRle = 3;
 
-/** What the footer says of a chunk; its pages are not kept until then. */
+/** What the footer holds of a chunk; its pages are not kept until then. */
 type WrittenChunk = Omit<ColumnChunk, "pages"> & {
   encodings: number[];
   start: number;

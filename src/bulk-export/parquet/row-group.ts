@@ -54,7 +54,7 @@ export class RowGroupBuffer {
         const body = group.compress(page);
         if (!(body instanceof Promise)) return bodies.keep(body);
         const kept = body.then((bytes) => bodies.keep(bytes));
-        // Whoever writes the row group hears of a failure; it may never come to that.
+        // Writing the row group rejects with it; that may never happen, and it must not count as unhandled.
         kept.catch(() => {});
         return kept;
       },

@@ -30,7 +30,7 @@ test("every page is a whole frame that says its size, many at once and one after
     for (const [index, frame] of frames.entries()) {
       expect(zstdDecompressSync(frame).equals(pages[index]!)).toBe(true);
     }
-    // The upper bits of the byte after the signature say how the size is written; none: not at all.
+    // The upper bits of the byte after the signature encode how the size is written; none: not at all.
     expect(frames.at(-1)![4]! >> 5).toBeGreaterThan(0);
   }
 });

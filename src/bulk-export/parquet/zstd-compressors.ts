@@ -1,7 +1,7 @@
 import type { TransformOptions } from "node:stream";
 import { constants, createZstdCompress, type ZstdCompress, type ZstdOptions } from "node:zlib";
 
-/** As many as the runtime compresses at once unless told otherwise. */
+/** As many as the runtime compresses at once by default. */
 const mostAtOnce = 4;
 /** Of several pages: what is compressed is copied from here, and a page that goes on in the next piece costs a copy more. */
 const outputBytes = 2 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { FileUpload } from "./file-upload.ts";
 
 type Part = { body: Buffer; asGiven: Buffer; stored: () => void };
 
-/** Keeps what it is given as it is given, and says when it has it only when told to. */
+/** Keeps what it is given, and answers only when the test lets it. */
 function slowStore() {
   const parts: Part[] = [];
   const puts: Buffer[] = [];

@@ -49,7 +49,7 @@ export type PartitionFile = {
   key: string;
   rows: number;
   bytes: number;
-  /** Of this very upload; the object carries it, so that a later look can tell whose it is. */
+  /** Of this very upload; the object carries it, so that a later check can see which upload wrote it. */
   token: string;
   /** The last row in it. */
   cursor: string;

@@ -35,7 +35,7 @@ export function createPartitionThreads(options: { idleMs?: number } = {}): Parti
     const worker = new Worker(threadFile, { execArgv: [], name: "bulk export" });
     worker.unref();
     all.add(worker);
-    // Whoever waits for it hears of its end; one that waits for nothing is simply forgotten.
+    // A partition under way fails with the error; an idle thread is only removed.
     worker.on("error", () => {});
     worker.once("exit", () => {
       all.delete(worker);

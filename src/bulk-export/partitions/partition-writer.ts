@@ -10,7 +10,7 @@ import { cursorOf } from "./partition-cursor.ts";
 import { createPartitionMemory, type PartitionMemory } from "./partition-memory.ts";
 import { type PartitionEvents, type PartitionTask, partName } from "./partition-task.ts";
 
-/** Pages being compressed, and row groups waiting for the storage, before the database is told to wait. */
+/** Pages being compressed, and row groups waiting for the storage, before reading from the database pauses. */
 const maxPagesUnderWay = 4;
 const maxGroupsUnderWay = 1;
 const timeBytes = 8;

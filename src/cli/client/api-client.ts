@@ -15,7 +15,7 @@ export type CallOptions = {
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** The server's HTTP API with checked answers. Every failure is an AppError that says what to do. */
+/** The server's HTTP API with checked answers. Every failure is an AppError whose message names what to do. */
 export function createApiClient(connection: Connection, options: { version: string }) {
   const headers: Record<string, string> = {
     accept: "application/json",
@@ -92,7 +92,7 @@ export function createApiClient(connection: Connection, options: { version: stri
       });
       if (response.body) yield* readEvents(response.body);
     },
-    /** Puts a file where the server said; the address itself is the credential. */
+    /** Puts a file to the address the server gave; the address itself is the credential. */
     async putFile(address: string, file: string): Promise<void> {
       const body = await openAsBlob(file);
       const target = { ...connection, url: new URL(address).origin, urlFrom: "the server's answer" };
@@ -113,7 +113,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Undefined stands for "not JSON"; the caller says what that means.
+    // Undefined stands for "not JSON"; the caller decides what that means.
     return undefined;
   }
 }

@@ -12,33 +12,33 @@ const detail = z.looseObject({
 
 /** The sentence for an answer that is an error. */
 export function explainAnswer(connection: Connection, status: number, body: unknown): AppError {
-  const said = describeDetail(body);
-  if (status === 401) return unauthorized(connection, said);
+  const reason = describeDetail(body);
+  if (status === 401) return unauthorized(connection, reason);
   if (status === 403) {
     return new AppError({
       code: "client.forbidden",
       kind: "forbidden",
-      message: `${said ?? "The server refused this."} (${connection.url}, API key from ${connection.keyFrom ?? "nowhere"})`,
+      message: `${reason ?? "The server refused this."} (${connection.url}, API key from ${connection.keyFrom ?? "nowhere"})`,
     });
   }
-  if (said === null) return notTreadle(connection, status);
-  if (status === 404) return new AppError({ code: "client.not_found", kind: "not_found", message: said });
+  if (reason === null) return notTreadle(connection, status);
+  if (status === 404) return new AppError({ code: "client.not_found", kind: "not_found", message: reason });
   if (status >= 500) {
     return new AppError({
       code: "client.server_failed",
       kind: "bad_gateway",
-      message: `${connection.url} answered ${status}: ${said}`,
+      message: `${connection.url} answered ${status}: ${reason}`,
     });
   }
-  return new AppError({ code: "client.refused", kind: "invalid", message: said });
+  return new AppError({ code: "client.refused", kind: "invalid", message: reason });
 }
 
 function describeDetail(body: unknown): string | null {
   const parsed = detail.safeParse(body);
   if (!parsed.success) return null;
-  const told = parsed.data.detail;
-  if (typeof told === "string") return plainText(told);
-  return told
+  const given = parsed.data.detail;
+  if (typeof given === "string") return plainText(given);
+  return given
     .map(({ loc, msg }) => {
       const place = loc.filter((part) => part !== "body" && part !== "query" && part !== "path").join(".");
       return plainText(msg.includes(place) || place === "" ? msg : `${place}: ${msg}`);
@@ -46,12 +46,12 @@ function describeDetail(body: unknown): string | null {
     .join("\n");
 }
 
-function unauthorized(connection: Connection, said: string | null): AppError {
+function unauthorized(connection: Connection, reason: string | null): AppError {
   const { url, apiKey, keyFrom } = connection;
   const message =
     apiKey === null
       ? `${url} asks for an API key and none was given. Run \`treadle login --url ${url}\`, set TREADLE_API_KEY, or name the server's data folder with --data-dir.`
-      : `${url} does not accept the API key from ${keyFrom}${said === null ? "" : ` (${said})`}. Run \`treadle login --url ${url}\` with a valid one.`;
+      : `${url} does not accept the API key from ${keyFrom}${reason === null ? "" : ` (${reason})`}. Run \`treadle login --url ${url}\` with a valid one.`;
   return new AppError({ code: "client.unauthorized", kind: "unauthenticated", message });
 }
 

@@ -55,7 +55,7 @@ const tree = [
   ],
 ];
 
-/** Git itself says what is right. */
+/** Git itself decides what is right. */
 test.each([
   ["names", "*.log\n!keep.log\n"],
   ["folders", "build/\ntmp/\n"],

@@ -65,7 +65,7 @@ function escapePattern(character: string): string {
   return character.replace(/[.*+?^${}()|[\]\\/]/, "\\$&");
 }
 
-/** What the rules say of a path relative to their folder; the last that matches counts. */
+/** How the rules decide about a path relative to their folder; the last that matches counts. */
 export function matchRules(
   rules: readonly IgnoreRule[],
   path: string,
@@ -75,7 +75,7 @@ export function matchRules(
   return rule === undefined ? undefined : rule.keeps ? "kept" : "ignored";
 }
 
-/** Never part of an upload, whatever the files say: what is installed anew, and what holds secrets. */
+/** Never part of an upload, whatever the ignore files hold: what is installed anew, and what holds secrets. */
 export function isNeverPacked(name: string, isFolder: boolean): boolean {
   if (isFolder) {
     return ["node_modules", ".git", ".treadle", ".treadle-agent", ".langgraph_api"].includes(name);

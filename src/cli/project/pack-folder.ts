@@ -73,8 +73,8 @@ export async function listFiles(root: string): Promise<{ paths: string[]; skippe
 
   function isIgnored(path: string, isFolder: boolean, scopes: Scope[]): boolean {
     for (const { folder, rules } of scopes.toReversed()) {
-      const said = matchRules(rules, relative(folder, path).split(sep).join("/"), isFolder);
-      if (said !== undefined) return said === "ignored";
+      const matched = matchRules(rules, relative(folder, path).split(sep).join("/"), isFolder);
+      if (matched !== undefined) return matched === "ignored";
     }
     return false;
   }

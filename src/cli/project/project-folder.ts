@@ -54,7 +54,7 @@ export async function defaultName(root: string): Promise<string> {
   try {
     given = JSON.parse(text);
   } catch {
-    // A broken package.json is for the build to tell; the folder has a name as well.
+    // The build reports a broken package.json; the folder has a name as well.
     given = {};
   }
   const parsed = packageFile.safeParse(given);

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 
-/** Binds the address for an instant, so that a taken port is told before the database is started. */
+/** Binds the address for an instant, so that a taken port is reported before the database is started. */
 export async function checkAddress(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const server = createServer();

@@ -5,11 +5,11 @@ export function endWithReader(): void {
 
 /**
  * A server serves others than whoever reads its output: when that terminal closes, or the disk of its log is full, it
- * goes on unheard. Without this the first log line would be an unexpected error, the next the report of it, and so on.
+ * goes on without it. Without this the first log line would be an unexpected error, the next the report of it, and so on.
  */
 export function outliveReader(): void {
   process.stdout.off("error", endQuietly);
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", goOnUnheard);
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", ignore);
 }
 
 /** A pipe without a reader, a terminal that was closed. */
@@ -18,5 +18,5 @@ function endQuietly(error: NodeJS.ErrnoException): void {
   throw error;
 }
 
-/** Whatever it is, there is nowhere left to say it. */
-function goOnUnheard(): void {}
+/** No reader is left to report it to. */
+function ignore(): void {}

@@ -24,7 +24,7 @@ export function watchStop(output: Output): Promise<StopReason> {
   });
 }
 
-/** What a failed start had already opened must not outlive it; the start's own error is the one to tell. */
+/** What a failed start had already opened must not outlive it; the start's own error is the one to report. */
 export async function undoStart(
   app: ServerApp,
   error: unknown,

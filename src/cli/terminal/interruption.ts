@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** Runs until it is done, takes too long, or somebody presses Ctrl-C; `goesOn` says what becomes of it then. */
+/** Runs until it is done, takes too long, or somebody presses Ctrl-C; `goesOn` is printed then: what becomes of it. */
 export async function waitUnlessInterrupted<T>(
   options: { timeoutMs: number; goesOn: string },
   work: (signal: AbortSignal) => Promise<T>,

@@ -64,7 +64,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Says what is being waited for, but only once the wait has become noticeable. */
+/** Prints what is being waited for, but only once the wait has become noticeable. */
 export function announceWait(output: Output, text: string, afterMs = 1000): () => void {
   if (output.json) return () => {};
   const timer = setTimeout(() => output.note(text), afterMs);

@@ -11,7 +11,7 @@ type Step = {
   to: number;
 };
 
-/** The steps of something that takes a while: drawn in place on a terminal, told line by line elsewhere. */
+/** The steps of something that takes a while: drawn in place on a terminal, printed line by line elsewhere. */
 export type StepView = {
   begin(label: string, note?: string): void;
   note(text: string): void;
@@ -30,7 +30,7 @@ export function createStepView(
 ): StepView {
   const steps = labels.map((label): Step => ({ label, state: "waiting", note: "", from: 0, to: 0 }));
   if (options.json) return silent;
-  return stream.isTTY === true ? drawn(steps, options, stream) : told(steps, stream);
+  return stream.isTTY === true ? drawn(steps, options, stream) : printed(steps, stream);
 }
 
 const silent: StepView = { begin() {}, note() {}, log() {}, end() {}, close() {} };
@@ -39,7 +39,7 @@ function move(steps: Step[], label: string, now: number): Step | undefined {
   const next = steps.find((step) => step.label === label);
   if (next === undefined || next.state !== "waiting") return undefined;
   for (const step of steps.filter(({ state }) => state === "active")) {
-    // What it was doing last says nothing once it is done.
+    // What it was doing last does not matter once it is done.
     Object.assign(step, { state: "done", to: now, note: "" });
   }
   for (const step of steps.slice(0, steps.indexOf(next))) {
@@ -117,31 +117,31 @@ function drawn(steps: Step[], options: OutputOptions, stream: NodeJS.WriteStream
   };
 }
 
-function told(steps: Step[], stream: NodeJS.WriteStream): StepView {
+function printed(steps: Step[], stream: NodeJS.WriteStream): StepView {
   let last = "";
-  const say = (text: string) => {
+  const print = (text: string) => {
     if (text !== last) stream.write(`${text}\n`);
     last = text;
   };
   return {
     begin(label, note = "") {
       if (move(steps, label, performance.now()))
-        say(note === "" ? `${label}…` : `${label}: ${plainLine(note)}`);
+        print(note === "" ? `${label}…` : `${label}: ${plainLine(note)}`);
     },
     note(text) {
       const step = steps.find(({ state }) => state === "active");
-      say(`${step?.label ?? ""}: ${plainLine(text)}`);
+      print(`${step?.label ?? ""}: ${plainLine(text)}`);
     },
     log(line) {
       const text = plainLine(line);
-      if (text !== "") say(`  | ${text}`);
+      if (text !== "") print(`  | ${text}`);
     },
     end(state, note) {
       const step = steps.find((each) => each.state === "active");
       if (!step) return;
       Object.assign(step, { state, to: performance.now() });
       const time = formatDuration(step.to - step.from);
-      say(
+      print(
         `${step.label}: ${state === "done" ? `done in ${time}` : `failed after ${time}`}${note ? `. ${plainLine(note)}` : ""}`,
       );
     },

@@ -47,7 +47,7 @@ export type BucketSettings = {
   accelerate: boolean;
   /** Null: checksums only where the protocol demands them, unless it is AWS. */
   checksumMode: ChecksumMode | null;
-  /** Over TLS bodies are not signed unless this says so: the connection protects them, and a hash costs time. */
+  /** Over TLS bodies are not signed unless this is set: the connection protects them, and a hash costs time. */
   signBodies: boolean;
   /** Null: those of the machine. */
   credentials: BlobCredentials | null;

@@ -15,19 +15,18 @@ type S3Fault = {
 
 export type FailurePlace = { bucket: string; host: string };
 
-/** Tells apart what the owner of the bucket has to change; only what may pass by itself is retryable. */
+/** Distinguishes what the owner of the bucket has to change; only what may pass by itself is retryable. */
 export function s3Failure(error: unknown, place: FailurePlace): AppError {
   if (error instanceof AppError) return error;
   const guarded = guardRefusal(error);
   if (guarded) return guarded;
   const fault = (error ?? {}) as S3Fault;
   const code = classify(fault);
-  const said = saidBy(fault);
   return new AppError({
     code,
     kind: "invalid",
     retryable: code === "blob.unreachable" || code === "blob.busy",
-    message: `${words(code, fault, place)}${said}`,
+    message: `${words(code, fault, place)}${ownWords(fault)}`,
     cause: error,
   });
 }
@@ -116,7 +115,7 @@ function regionOf(fault: S3Fault): string {
 }
 
 /** The storage's own words, short and on one line. */
-function saidBy(fault: S3Fault): string {
+function ownWords(fault: S3Fault): string {
   const name = fault.Code ?? fault.code ?? fault.name ?? "";
   const text = (fault.message ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
   const status = fault.$metadata?.httpStatusCode;

@@ -104,7 +104,7 @@ const columnsOf = `
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped`;
 
-// Newer servers list NOT NULL as constraints ('n'); the columns already say it on every version.
+// Newer servers list NOT NULL as constraints ('n'); the columns already show it on every version.
 const constraintsOf = `
   select coalesce(json_agg(json_build_object('name', k.conname, 'definition', pg_get_constraintdef(k.oid))
     order by position(k.contype::text in 'pucxf'), k.conname collate "C"), '[]')

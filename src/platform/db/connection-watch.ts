@@ -24,9 +24,9 @@ const probeText = `with seen as (
   select pid, alive, case when alive then null else pg_terminate_backend(pid) end as ended from seen`;
 
 /**
- * Gives up connections that owe an answer nobody is working on. A time limit for statements could not tell a long one
- * from a network that swallows everything: TCP acknowledges and the answer never comes. So the server itself is asked,
- * on a connection of its own, what the session is doing. Costs nothing while answers come.
+ * Gives up connections that owe an answer nobody is working on. A time limit for statements could not distinguish a
+ * long one from a network that swallows everything: TCP acknowledges and the answer never comes. So the server itself
+ * is asked, on a connection of its own, what the session is doing. Costs nothing while answers come.
  */
 export class ConnectionWatch {
   readonly #options: ConnectionWatchOptions;

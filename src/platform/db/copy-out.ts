@@ -70,7 +70,7 @@ export async function copyOut(options: CopyOutOptions): Promise<number> {
       }),
       failed.promise,
     ]);
-    // Says goodbye; whether it is heard changes nothing.
+    // Ends the session in order; whether that arrives changes nothing.
     await client.end().catch(() => {});
     return rows;
   } catch (error) {

@@ -143,12 +143,12 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
 }
 
 /**
- * Text that JSON can say and PostgreSQL refuses. No schema forbids it everywhere, and where it arrives it came with
+ * Text that JSON can hold and PostgreSQL refuses. No schema forbids it everywhere, and where it arrives it came with
  * a request: it is the sender's to mend.
  */
 function unstorableText(error: unknown, code: string | undefined): string | undefined {
   if (code === "22021" || code === "22P05") return "a NUL character (\\u0000)";
-  // The state also covers malformed numbers and ids, which are our own mistakes; only its detail tells.
+  // The state also covers malformed numbers and ids, which are our own mistakes; only its detail distinguishes them.
   if (code === "22P02" && / surrogate /.test(String((error as { detail?: unknown }).detail))) {
     return "half of a surrogate pair (\\ud800 to \\udfff)";
   }

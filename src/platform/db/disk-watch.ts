@@ -20,7 +20,7 @@ export class DiskWatch {
     return error;
   }
 
-  /** Rejects while there is no room. `write` is tried only after a write failed: it tells whether there is room again. */
+  /** Rejects while there is no room. `write` is tried only after a write failed: it shows whether there is room again. */
   async check(write: () => Promise<unknown>): Promise<void> {
     if (!this.#full) return;
     if (performance.now() - this.#lookedAt < lookEveryMs) throw this.#full;

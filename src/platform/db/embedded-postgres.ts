@@ -18,7 +18,7 @@ export type EmbeddedPostgresOptions = {
   /** Treadle's data folder, whose lock the caller holds. */
   dataDir: string;
   logger: Logger;
-  /** Told when the server ended by itself; it is being started again. */
+  /** Called when the server ended by itself; it is being started again. */
   onExit?: (exit: PostmasterExit) => void;
   /** Server settings over our own, for example `fsync: "off"` where the data may be lost. */
   settings?: Record<string, string>;

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 export type MigrationFile = { version: number; name: string; checksum: string; text: string };
 export type AppliedMigration = { version: number; name: string; checksum: string };
 
-/** Which files are still to be applied, in order; throws when database and files tell different stories. */
+/** Which files are still to be applied, in order; throws when the database's history and the files differ. */
 export function planMigrations(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],

@@ -123,7 +123,7 @@ export class NotificationListener {
   }
 
   #heartbeat(client: pg.Client): void {
-    // Somebody else has just heard from it.
+    // It has answered within this interval.
     if (performance.now() - this.#answeredAt < (this.#options.heartbeatMs ?? defaultHeartbeatMs)) return;
     this.#inTurn(() => client.query("select 1")).catch((error: Error) => {
       this.#lost(client, error);

@@ -57,7 +57,8 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   };
   const watch = new ConnectionWatch({ connection, logger, answerMs: options.answerMs ?? 5_000 });
   const disk = new DiskWatch();
-  const told = (error: unknown, connecting = false) => disk.note(mapDatabaseError(error, where, connecting));
+  const mapError = (error: unknown, connecting = false) =>
+    disk.note(mapDatabaseError(error, where, connecting));
   const pool = new pg.Pool({
     ...connection,
     max: options.poolSize,
@@ -84,11 +85,11 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     try {
       return await pool.connect();
     } catch (error) {
-      throw told(error, true);
+      throw mapError(error, true);
     }
   };
   const sql: Sql = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: mappedPool(connect, watch, told) }),
+    dialect: new PostgresDialect({ pool: mappedPool(connect, watch, mapError) }),
   });
   const listener = new NotificationListener({ connection, where, logger });
 
@@ -100,7 +101,7 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     } catch (error) {
       // A plan prepared before a migration changed its tables fails for ever on its connection.
       broken = isConnectionError(error) || sqlState(error) === "0A000";
-      throw told(error);
+      throw mapError(error);
     } finally {
       client.release(broken);
     }
@@ -121,7 +122,7 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
         const rows = await listener.query<Row>(statement, values);
         if (rows) return rows;
       } catch (error) {
-        if (sqlState(error) !== undefined && !isConnectionError(error)) throw told(error);
+        if (sqlState(error) !== undefined && !isConnectionError(error)) throw mapError(error);
       }
       return query<Row>(statement, values);
     },
@@ -147,11 +148,14 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   };
 }
 
-/** An error in our words. */
-type Told = (error: unknown) => unknown;
+type MapError = (error: unknown) => unknown;
 
-/** The pool as Kysely sees it, with connection errors told in our words. */
-function mappedPool(connect: () => Promise<pg.PoolClient>, watch: ConnectionWatch, told: Told): PostgresPool {
+/** The pool as Kysely sees it, with errors mapped to ours. */
+function mappedPool(
+  connect: () => Promise<pg.PoolClient>,
+  watch: ConnectionWatch,
+  mapError: MapError,
+): PostgresPool {
   const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: {},
@@ -159,7 +163,7 @@ function mappedPool(connect: () => Promise<pg.PoolClient>, watch: ConnectionWatc
       const client = await connect();
       let view = wrapped.get(client);
       if (view === undefined) {
-        view = mappedClient(client, watch, told);
+        view = mappedClient(client, watch, mapError);
         wrapped.set(client, view);
       }
       return view;
@@ -168,12 +172,12 @@ function mappedPool(connect: () => Promise<pg.PoolClient>, watch: ConnectionWatc
   };
 }
 
-function mappedClient(client: pg.PoolClient, watch: ConnectionWatch, told: Told): PostgresPoolClient {
+function mappedClient(client: pg.PoolClient, watch: ConnectionWatch, mapError: MapError): PostgresPoolClient {
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
     try {
       return await watch.answered(client, client.query(text, values as unknown[]));
     } catch (error) {
-      throw told(error);
+      throw mapError(error);
     }
   };
   return {

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { PostgresPlace } from "./postgres-folder.ts";
 
-/** Says in a sentence why PostgreSQL did not come up, from what it printed. */
+/** The error for a PostgreSQL that did not come up, from what it printed. */
 export function startFailure(options: {
   place: Pick<PostgresPlace, "home" | "logFile">;
   output: string;
@@ -55,6 +55,6 @@ function lastLines(output: string, count: number): string {
     .split("\n")
     .map((line) => line.replace(/^\S+ \S+ UTC \[\d+\] /, "").trim())
     .filter((line) => line !== "" && !line.startsWith("HINT:"));
-  const telling = lines.filter((line) => /FATAL|PANIC|error|could not/i.test(line));
-  return (telling.length > 0 ? telling : lines).slice(-count).join("; ").replace(/\.$/, "");
+  const complaints = lines.filter((line) => /FATAL|PANIC|error|could not/i.test(line));
+  return (complaints.length > 0 ? complaints : lines).slice(-count).join("; ").replace(/\.$/, "");
 }

@@ -9,7 +9,7 @@ const highest = 65_535;
 const usualFirstEphemeral = 32_768;
 const draws = 20;
 
-/** The port of an earlier start: those who were told of it, and still run, find the server there again. */
+/** The port of an earlier start: processes that were started with it, and still run, find the server there again. */
 export async function readKeptPort(file: string): Promise<number | undefined> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";

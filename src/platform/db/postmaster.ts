@@ -96,7 +96,7 @@ export async function startPostmaster(options: PostmasterOptions, port: number):
   return { pid: child.pid ?? 0, port, exited, stop: () => stopChild(child, exited), signal };
 }
 
-/** The last line of the pid file tells the state; it is the server's own, of this very process. */
+/** The last line of the pid file is the server's state, if the file is of this very process. */
 async function isReady(dataFolder: string, pid: number | undefined): Promise<boolean> {
   const text = await readFile(join(dataFolder, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");

@@ -16,7 +16,7 @@ const lastStep = 30_000;
 /**
  * PostgreSQL keeps the plan of a prepared statement until it learns that a table has changed, and it looks once a
  * minute. A new server has written tens of thousands of rows by then, with plans made for empty tables, which read all
- * of them each time. So the first growth is told at once; from then on PostgreSQL notices by itself.
+ * of them each time. So the tables are analyzed at the first growth; from then on PostgreSQL notices by itself.
  */
 export class TableGrowth {
   readonly #options: TableGrowthOptions;
@@ -32,11 +32,11 @@ export class TableGrowth {
     this.#rows += rows;
     if (this.#rows < this.#next) return;
     this.#next = this.#rows < lastStep ? this.#rows * factor : Number.POSITIVE_INFINITY;
-    void this.#tell();
+    void this.#analyze();
   }
 
-  /** Of the tables that it takes for smaller than what was just written. Whoever does so already is not waited for. */
-  async #tell(): Promise<void> {
+  /** Only tables that PostgreSQL takes for smaller than what was just written. One that is being analyzed is skipped. */
+  async #analyze(): Promise<void> {
     const { sql, logger, tables } = this.#options;
     try {
       const { rows } = await raw<{ name: string }>`select relname as name from pg_class
@@ -45,7 +45,7 @@ export class TableGrowth {
       const names = rows.map(({ name }) => raw.ref(name));
       await raw`analyze (skip_locked) ${raw.join(names)}`.execute(sql);
     } catch (error) {
-      logger.warn({ reason: errorMessage(error) }, "could not tell PostgreSQL how its tables have grown");
+      logger.warn({ reason: errorMessage(error) }, "the tables that have grown could not be analyzed");
     }
   }
 }

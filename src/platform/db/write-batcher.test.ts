@@ -5,7 +5,7 @@ import { WriteBatcher } from "./write-batcher.ts";
 
 type Row = { id: string; value: number; bytes?: number };
 
-/** A writer whose flushes end when the test says so, or at once. */
+/** A writer whose flushes end when the test lets them, or at once. */
 function recorder(fail: (rows: readonly Row[]) => unknown = () => undefined) {
   const flushes: Row[][] = [];
   const gates: (() => void)[] = [];

@@ -7,9 +7,9 @@ export type WriteBatcherOptions<Row, Result> = Partial<WriteQueueLimits> & {
   /** For messages and metrics. */
   name: string;
   /**
-   * Writes all rows or none, in one statement, and answers one result per row in the same order: a
-   * fenced statement answers which rows it let through. It may be called again with rows whose commit
-   * was not heard of, so writing a row twice must end as writing it once.
+   * Writes all rows or none, in one statement, and returns one result per row in the same order: a
+   * fenced statement returns which rows it let through. It may be called again with rows whose commit
+   * was not confirmed, so writing a row twice must end as writing it once.
    */
   write(rows: readonly Row[]): Promise<readonly Result[]>;
   /** Rows of one key are merged while they wait, and never written by two lanes at once. */

@@ -26,7 +26,7 @@ export type AccessLog = {
 
 const quietRoutes = new Set(["/ok", "/metrics"]);
 
-/** One line and one observation per request, written when the last byte has left. Never query values, and headers only as told. */
+/** One line and one observation per request, written when the last byte has left. No query values, only picked headers. */
 export function createAccessLog(logger: Logger, metrics: HttpMetrics, pickHeaders?: PickHeaders): AccessLog {
   const record = recorder(logger, pickHeaders);
   return {

@@ -15,7 +15,7 @@ export type AccessOptions = {
   cors: Cors;
   /** Where refused credentials are counted. */
   failedCredentials?: FailedCredentials | undefined;
-  /** Where refusals are told. */
+  /** Records refusals. */
   audit?: AuditSink | undefined;
 };
 
@@ -61,7 +61,7 @@ export function createAuthorize(options: AccessOptions): Authorize {
     try {
       return await decide(seen, access, headers, urlHost, request, peer);
     } catch (error) {
-      tellRefusal(options.audit, error, seen, headers, request, peer, requestId);
+      recordRefusal(options.audit, error, seen, headers, request, peer, requestId);
       throw error;
     }
   };
@@ -78,8 +78,8 @@ type Decide = (
   peer: string | undefined,
 ) => Promise<Caller>;
 
-/** 403, 429, and 401 for a credential that was presented; a request without one tells nothing. */
-function tellRefusal(
+/** 403, 429, and 401 for a credential that was presented; a request without one is not recorded. */
+function recordRefusal(
   audit: AuditSink | undefined,
   error: unknown,
   { caller }: Seen,

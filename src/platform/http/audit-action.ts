@@ -1,4 +1,4 @@
-/** Everything the audit log tells of, and what each is in words. Routes name one in their contract. */
+/** Every action the audit log records, and its description. Routes name one in their contract. */
 export const auditActions = {
   "api_key.created": "Created an API key",
   "api_key.revoked": "Revoked an API key",

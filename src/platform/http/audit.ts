@@ -5,7 +5,7 @@ import type { Caller } from "./caller.ts";
 /** Where a fact of an event is read, for example `params.key_id` or `body.secrets[].name`. */
 export type FactPath = `${"params" | "query" | "body" | "answer"}.${string}`;
 
-/** What a route tells the audit log. The row is committed before a 2xx or 3xx goes out. */
+/** What the audit log records of a route. The row is committed before a 2xx or 3xx goes out. */
 export type AuditSpec = {
   action: AuditAction;
   target?: { kind: string; id?: FactPath; name?: FactPath };
@@ -26,7 +26,7 @@ export type AuditNote = {
   /** Who acts in the workspace that it is about, where the request itself acted in another. */
   caller?: Caller;
   details?: Record<string, string>;
-  /** Where the status does not say it: an answer that sends a browser on. */
+  /** For a refusal whose status is not an error: an answer that redirects a browser. */
   refused?: string;
 };
 

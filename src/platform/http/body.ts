@@ -61,7 +61,7 @@ function byteLimit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
 }
 
 /**
- * With a key JSON may come under any type or none. Without one it must say that it is JSON: forms, plain text and bodies
+ * With a key JSON may come under any type or none. Without one its type must be JSON: forms, plain text and bodies
  * without a type are what a page of another site can send without asking.
  */
 export function requireJsonType(contentType: string | null, keyed: boolean): void {

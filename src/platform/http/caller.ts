@@ -45,7 +45,7 @@ export type Caller = {
 export type Principal = {
   identity: string;
   permissions: readonly string[];
-  /** Everything it said about the user, the two above included. */
+  /** Everything it returned about the user, the two above included. */
   fields: Record<string, unknown>;
 };
 

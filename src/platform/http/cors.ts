@@ -21,7 +21,7 @@ export type CorsRules = {
 };
 
 export type Cors = {
-  /** What `Access-Control-Allow-Origin` says to this origin; null refuses. */
+  /** The `Access-Control-Allow-Origin` for this origin; null refuses. */
   allowedOrigin(origin: string): string | null;
   /** Named by the operator or on this machine: trusted to act without a credential. `*` is not trust. */
   isTrusted(origin: string): boolean;

@@ -56,7 +56,7 @@ export function errorResponse(thrown: unknown, place: ErrorPlace): Response {
     logFailure("debug", "request refused", error, place);
   }
   const headers = {
-    // Beside the body, whose shape is the protocol's: programs tell errors apart by it, not by their words.
+    // Beside the body, whose shape is the protocol's: programs distinguish errors by it, not by their texts.
     "x-error-code": error.code,
     ...(status === 401 ? { "www-authenticate": 'Bearer realm="treadle"' } : {}),
     ...(error.retryable && status > 500 ? { "retry-after": retryAfterSeconds } : {}),

@@ -9,7 +9,7 @@ import { isLoopbackHostname } from "./loopback.ts";
  * the same address are not locked out by one of them.
  */
 export type FailedCredentials = {
-  /** Where a request comes from, by the address of its connection and what trusted proxies say. */
+  /** Where a request comes from, by the address of its connection and the headers of trusted proxies. */
   addressOf(peer: string | undefined, headers: Headers): string | undefined;
   /** Throws 429 when this address, or tries for this key, are to wait. */
   admit(address: string | undefined, credential: string): void;
@@ -91,8 +91,8 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
 }
 
 /**
- * Where a request comes from. A proxy on this machine, or one that is trusted, says for whom it speaks, which may be
- * another such proxy; anybody else may say anything.
+ * Where a request comes from. The forwarding header of a proxy on this machine, or of a trusted one, names its client,
+ * which may be another such proxy; from anybody else the header is ignored.
  */
 function clientAddress(
   peer: string | undefined,

@@ -109,7 +109,7 @@ export function createSchemaCollector() {
   };
 }
 
-/** zod calls every output object closed, and spells out what `integer` and the formats say already. */
+/** zod calls every output object closed, and spells out what `integer` and the formats imply already. */
 function simplify(context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { zodSchema, jsonSchema } = context;
   const { def } = zodSchema._zod;

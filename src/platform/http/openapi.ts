@@ -66,13 +66,13 @@ function operation(spec: RouteSpec, schemas: Schemas, schemeNames: string[]): Js
   };
 }
 
-/** API keys have no scopes in the standard's own words, so they are told in ours: any one of the list is enough. */
+/** OpenAPI has no scopes for API keys, so they are an extension of ours: any one of the list is enough. */
 function demanded({ access }: RouteSpec): JsonSchema {
   if (access.kind === "open") return {};
   return { "x-required-role": access.role, "x-required-scope": neededScopes(access.scope) };
 }
 
-/** One entry per scheme; `{}` says that a caller on the same machine may come without. */
+/** One entry per scheme; `{}` means that a caller on the same machine may come without. */
 function security(spec: RouteSpec, schemeNames: string[]): JsonSchema[] {
   if (spec.access.kind === "open") return [];
   const entries: JsonSchema[] = schemeNames.map((name) => ({ [name]: [] }));

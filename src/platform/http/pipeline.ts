@@ -17,7 +17,7 @@ export type HttpAppOptions = {
   /** Slows down guessing; left out, nothing is counted. */
   failedCredentials?: FailedCredentials;
   agentAuthRequired: boolean;
-  /** Where routes and refusals are told; left out, nowhere. */
+  /** Records routes and refusals; left out, nothing is recorded. */
   audit?: AuditSink;
   logger: Logger;
   metrics: HttpMetrics;
@@ -30,7 +30,7 @@ export type HttpAppOptions = {
   validateResponses: boolean;
   idempotency?: IdempotencyStore;
   loggedHeaders?: PickHeaders;
-  /** Whether a request brings a key, where that is said in another way than by the key itself. */
+  /** Whether a request counts as keyed, where that shows in another way than by the key itself. */
   isKeyed?: (headers: Headers) => boolean;
   /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
   aliases?: Record<string, string[]>;

@@ -5,9 +5,9 @@ import type { Pipeline } from "./pipeline.ts";
 import { requestIdOf } from "./request-id.ts";
 
 export type AnswerRights = {
-  /** Whoever answers says itself what pages of other sites may read. */
+  /** Whoever answers sets its own CORS headers. */
   ownCors?: boolean;
-  /** The answer is not from the platform's origin, so how its pages may behave is not for the platform to say. */
+  /** The answer is not from the platform's origin, so the platform sets no rules for its pages. */
   ownOrigin?: boolean;
 };
 

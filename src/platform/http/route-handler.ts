@@ -119,7 +119,7 @@ export function createRouteHandler(route: Route, pipeline: Pipeline): HonoHandle
       },
       c.env,
     );
-    // Hono drops the body of a HEAD answer; a stream behind it must be told.
+    // Hono drops the body of a HEAD answer; a stream behind it must be cancelled.
     if (method === "HEAD") await response.body?.cancel();
     return decorate(response, headers, requestId, cors, isPublic);
   };
@@ -195,7 +195,7 @@ function bodyReader(spec: RouteSpec): (c: Context, keyed: boolean) => ReadBody |
   }
   return async (c, keyed) => {
     const bytes = await readBytes(c.req.raw, maxBytes);
-    // A type without a body says nothing.
+    // A type without a body has no meaning.
     if (bytes.byteLength > 0) requireJsonType(c.req.raw.headers.get("content-type"), keyed);
     const value = parseJson(bytes);
     if (value !== undefined) return { body: validate(schema, value, "body"), bytes };

@@ -43,7 +43,7 @@ export type RouteSpec = {
   description?: string;
   tag: string;
   access: Access;
-  /** What the audit log is told of it. */
+  /** What the audit log records of it. */
   audit?: AuditSpec | readonly AuditSpec[];
   params?: z.ZodType;
   query?: z.ZodType;

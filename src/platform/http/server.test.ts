@@ -47,7 +47,7 @@ async function start(routes: Route[], options: Partial<ListenOptions> = {}) {
   return server;
 }
 
-/** A route that answers when told to. */
+/** A route that answers when the test lets it. */
 function gate(path: `/${string}`) {
   const entered = Promise.withResolvers<void>();
   const leave = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ export type OnUpgrade = (
 ) => void;
 
 /**
- * Takes a request on the wire, before it becomes a web Request, and says by which route; null leaves it to the
+ * Takes a request on the wire, before it becomes a web Request, and returns the route's name; null leaves it to the
  * routes. `next` gives it to them later.
  */
 export type OnRequest = (
@@ -40,7 +40,7 @@ export type RunningServer = {
   port: number;
   /**
    * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
-   * them. Streams of events are kept until `streamsUntil` settles, since what they tell may still come to its end. One
+   * them. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
    * that goes on for ever is cut then, in the middle: its client comes back by itself, which a proper end would keep
    * it from.
    */
@@ -54,7 +54,7 @@ type InFlight = { method: string; route: string; isStream(): boolean };
 
 /** Longer than the idle time of common proxies, so that they never reuse a connection we are closing. */
 const keepAliveMs = 75_000;
-/** For streams that have just come to their end, to say so. */
+/** For streams that have just ended, to send their last event. */
 const lastWordsMs = 250;
 /** Node's own defaults but for the first; written out, because more than comfort depends on them. */
 const parsing = {

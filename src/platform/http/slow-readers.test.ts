@@ -5,7 +5,7 @@ import { encodeFrame, sseResponse } from "./sse.ts";
 const frameOf = (size: number) =>
   Buffer.from(encodeFrame({ event: "values", data: "x".repeat(size), id: "7" }));
 
-/** A stream that says one thing and then nothing more. */
+/** A stream that sends one frame and then nothing more. */
 function streamOf(frame: Uint8Array, budget: ReaderBudget): Response {
   return sseResponse(
     async function* (signal) {

@@ -8,7 +8,7 @@ type RawIssue = z.core.$ZodRawIssue | z.core.$ZodIssue;
 const integerText = "Input should be a valid integer";
 const integerParsingText = `${integerText}, unable to parse string as an integer`;
 
-/** What the schema's rules are called on the wire, and what they say when the schema has no words of its own. */
+/** The wire names of the schema's rules, and their messages where the schema has none of its own. */
 export function issueWords(issue: RawIssue): IssueWords {
   switch (issue.code) {
     case "invalid_type":

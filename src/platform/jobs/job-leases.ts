@@ -11,7 +11,7 @@ export type HeldJob = {
   lost: AppError | undefined;
   /** The handler has returned; only its result is left to be written. */
   settling: boolean;
-  /** On the monotonic clock: past this moment another worker may own the job, whatever we heard. */
+  /** On the monotonic clock: past this moment another worker may own the job, whatever the last answer was. */
   goodUntilMs: number;
 };
 
@@ -29,7 +29,7 @@ export type JobLeasesOptions = { database: Database; logger: Logger; leaseMs: nu
 
 /** Keeps the leases of one worker alive with one statement per beat, however many jobs it runs. */
 export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobLeasesOptions): JobLeases {
-  const helds = new Set<HeldJob>();
+  const heldJobs = new Set<HeldJob>();
   let timer: NodeJS.Timeout | undefined;
   let beating = false;
   let stopped = false;
@@ -51,7 +51,7 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
     for (const held of asked) {
       if (good.has(held.job.leaseToken)) held.goodUntilMs = Math.max(held.goodUntilMs, goodUntilMs);
       // One that is being finished may well be gone because it just was.
-      else if (helds.has(held) && !held.settling) {
+      else if (heldJobs.has(held) && !held.settling) {
         logger.warn({ job: held.job.id, kind: held.job.kind }, "job lost: its lease went to another worker");
         lose(held, leaseLost(held.job));
       }
@@ -60,7 +60,7 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
 
   const tick = async () => {
     // Checked apart from the request, which may hang on a dead connection.
-    for (const held of helds) {
+    for (const held of heldJobs) {
       if (held.lost !== undefined || performance.now() < held.goodUntilMs) continue;
       logger.warn(
         { job: held.job.id, kind: held.job.kind },
@@ -71,7 +71,7 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
     if (beating) return;
     beating = true;
     try {
-      await extendAll([...helds].filter((held) => held.lost === undefined));
+      await extendAll([...heldJobs].filter((held) => held.lost === undefined));
     } catch (error) {
       logger.warn({ err: error }, "job leases could not be extended, trying again at the next heartbeat");
     } finally {
@@ -88,19 +88,19 @@ export function createJobLeases({ database, logger, leaseMs, heartbeatMs }: JobL
         settling: false,
         goodUntilMs: performance.now() + leaseMs,
       };
-      helds.add(held);
+      heldJobs.add(held);
       if (!stopped) timer ??= setInterval(() => void tick(), heartbeatMs);
       return held;
     },
     drop(held) {
-      helds.delete(held);
-      if (helds.size > 0) return;
+      heldJobs.delete(held);
+      if (heldJobs.size > 0) return;
       clearInterval(timer);
       timer = undefined;
     },
     lose,
     extend: (held) => extendAll([held]),
-    all: () => [...helds],
+    all: () => [...heldJobs],
     stop() {
       stopped = true;
       clearInterval(timer);

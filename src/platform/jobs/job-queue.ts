@@ -25,7 +25,7 @@ export type EnqueueInput = {
 /** `created` is false when a job with the same key was there already: `id` is that job's. */
 export type Enqueued = { id: string; created: boolean };
 
-/** Part of the caller's transaction: rolled back with it, and workers hear of it at its commit. */
+/** Part of the caller's transaction: rolled back with it, and workers are notified at its commit. */
 export async function enqueue(sql: Sql, input: EnqueueInput): Promise<Enqueued> {
   const key = input.idempotencyKey;
   if (input.keyExpiresAt !== undefined && key === undefined) {

@@ -3,7 +3,7 @@ import { openDatabase } from "../db/open-database.ts";
 import { createLogger } from "../logger.ts";
 import { createJobWorker } from "./job-worker.ts";
 
-// A worker process for tests to kill: its jobs say that they began and never end.
+// A worker process for tests to kill: its jobs report that they began and never end.
 const [url, kind] = process.argv.slice(2);
 if (url === undefined || kind === undefined)
   throw new Error("usage: job-worker.child.ts <database url> <kind>");

@@ -305,7 +305,7 @@ describe("leases", () => {
 
   it("end with a cancellation, which the handler hears of at once", async () => {
     const gate = createGate();
-    // The heartbeat is far away, so that only the notification can have told.
+    // The heartbeat is far away, so that only the notification can have woken it.
     const worker = await startWorker({
       leaseMs: 600_000,
       heartbeatMs: 300_000,

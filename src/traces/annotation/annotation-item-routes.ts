@@ -54,12 +54,12 @@ export function annotationItemRoutes(service: AnnotationService): Route[] {
             ["body", "override_added_at"],
             "It goes with a status: send viewed with it, or leave it out",
           );
-        const said = { status: body.status ?? null, overrideAddedAt: body.override_added_at ?? null };
-        const is_archived = await service.setStatus(caller, params.item_id, said);
+        const change = { status: body.status ?? null, overrideAddedAt: body.override_added_at ?? null };
+        const is_archived = await service.setStatus(caller, params.item_id, change);
         return json(200, {
           queue_item_id: params.item_id,
-          status: said.status,
-          override_added_at: said.overrideAddedAt,
+          status: change.status,
+          override_added_at: change.overrideAddedAt,
           is_archived,
         });
       },

@@ -168,9 +168,9 @@ export async function setStatus(
   sql: Sql,
   itemId: string,
   reviewer: string,
-  said: { status: "viewed" | "completed" | null; overrideAddedAt: string | null },
+  change: { status: "viewed" | "completed" | null; overrideAddedAt: string | null },
 ): Promise<void> {
-  if (said.status === null) {
+  if (change.status === null) {
     await raw`delete from trace_annotation_statuses where item_id = ${itemId} and reviewer = ${reviewer}`.execute(
       sql,
     );
@@ -178,10 +178,10 @@ export async function setStatus(
   }
   await raw`
     insert into trace_annotation_statuses (item_id, reviewer, status, override_added_at)
-    values (${itemId}, ${reviewer}, ${said.status}, ${said.overrideAddedAt}::timestamptz)
+    values (${itemId}, ${reviewer}, ${change.status}, ${change.overrideAddedAt}::timestamptz)
     on conflict (item_id, reviewer) do update
       set status = excluded.status, override_added_at = excluded.override_added_at, at = now()
   `.execute(sql);
-  if (said.status === "completed")
+  if (change.status === "completed")
     await raw`update trace_annotation_items set last_reviewed_time = now() where id = ${itemId}`.execute(sql);
 }

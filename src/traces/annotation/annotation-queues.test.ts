@@ -164,7 +164,7 @@ test("fields that could have no effect are refused with what to do instead", asy
   for (const [{ status, body }, expected, told] of refused) {
     expect([status, JSON.stringify(body)]).toEqual([expected, expect.stringMatching(told)]);
   }
-  // What clients send to say nothing is taken.
+  // What clients send by default is accepted.
   expect((await call("POST", `${runs}?extend_trace_retention=false`, runIds)).status).toBe(200);
   const exported = await call("POST", `/annotation-queues/${queue}/export`, {
     include_annotator_detail: false,

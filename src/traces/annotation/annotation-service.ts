@@ -207,11 +207,11 @@ export function createAnnotationService(options: {
     async setStatus(
       reviewer: Reviewer,
       itemId: string,
-      said: Parameters<typeof setStatus>[3],
+      change: Parameters<typeof setStatus>[3],
     ): Promise<boolean> {
       const queueId = await findQueueOfItem(sql, reviewer.workspaceId, itemId);
       if (!queueId) throw itemNotFound(itemId);
-      await database.transaction((tx) => setStatus(tx, itemId, reviewer.userId, said));
+      await database.transaction((tx) => setStatus(tx, itemId, reviewer.userId, change));
       const filter = { ids: [itemId], section: "archived" as Section };
       return (await this.count(reviewer, queueId, filter)) > 0;
     },

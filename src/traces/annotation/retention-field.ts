@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 const refusal =
-  "A trace is kept as long as its project says. Leave this out, or set retention_days of the project with PATCH /api/v1/sessions/{session_id}.";
+  "A trace is kept for the retention_days of its project. Leave this out, or change retention_days with PATCH /api/v1/sessions/{session_id}.";
 
-/** Clients may say that a trace shall not be kept longer, which it is not; the other wish cannot be met. */
+/** `false` is what happens anyway; `true` cannot be done. */
 export const extendRetention = z.boolean().refine((asked) => !asked, refusal);
 export const extendRetentionQuery = z.object({
   extend_trace_retention: z

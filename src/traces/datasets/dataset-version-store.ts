@@ -91,7 +91,7 @@ export async function moveTag(sql: Sql, datasetId: string, tag: string, asOf: st
   `.execute(sql);
 }
 
-/** An example counts as modified when what it says differs, not when it was written again. */
+/** An example counts as modified when its content differs, not when it was written again. */
 export async function diffVersions(
   sql: Sql,
   datasetId: string,

@@ -137,9 +137,9 @@ export async function updateExample(
   if (change.outputs !== undefined) sets.push(raw`outputs = ${change.outputs}`);
   if (change.metadata !== undefined || change.split !== undefined) {
     const { dataset_split, ...metadata } = change.metadata ?? {};
-    const said = change.metadata === undefined ? null : jsonbText(JSON.stringify(metadata));
+    const json = change.metadata === undefined ? null : jsonbText(JSON.stringify(metadata));
     const split = change.split ?? dataset_split;
-    sets.push(raw`metadata = coalesce(${said}::jsonb, metadata, '{}'::jsonb) || jsonb_build_object('dataset_split',
+    sets.push(raw`metadata = coalesce(${json}::jsonb, metadata, '{}'::jsonb) || jsonb_build_object('dataset_split',
       coalesce(${split == null ? null : jsonbText(JSON.stringify(split))}::jsonb, metadata -> 'dataset_split', '["base"]'::jsonb))`);
   }
   const { rows } = await raw<Example>`
@@ -168,7 +168,7 @@ export async function deleteExamples(
   return Number(result.numAffectedRows ?? 0n);
 }
 
-/** Also those that were deleted before: nothing of what they said is left. */
+/** Also those that were deleted before: nothing of their content is left. */
 export async function forgetExamples(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
   await raw`
     delete from trace_example_history where example_id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}

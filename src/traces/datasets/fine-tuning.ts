@@ -44,8 +44,8 @@ function readSide(side: unknown, role: string, names: readonly string[]): Messag
 function readMessage(value: unknown): Message | null {
   if (!isObject(value)) return null;
   const data = isObject(value.data) ? value.data : value;
-  const said = value.role ?? value.type ?? data.role ?? data.type;
-  const role = typeof said === "string" ? roles[said] : undefined;
+  const given = value.role ?? value.type ?? data.role ?? data.type;
+  const role = typeof given === "string" ? roles[given] : undefined;
   if (role === undefined) return null;
   const more = isObject(data.additional_kwargs) ? data.additional_kwargs : data;
   const message: Message = { role, content: data.content ?? null };

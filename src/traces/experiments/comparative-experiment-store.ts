@@ -97,7 +97,7 @@ export async function sumComparisonFeedback(
       from trace_feedback
       where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId}
         and coalesce(comparative_experiment_id = ${comparisonId}, true)
-    ), said as (
+    ), counts as (
       select run_id, key, jsonb_object_agg(value_text, n) as named from (
         select run_id, key, value_text, count(*) as n from given where value_text is not null group by 1, 2, 3
       ) counted group by run_id, key
@@ -106,7 +106,7 @@ export async function sumComparisonFeedback(
     )
     select run_id, jsonb_object_agg(key, jsonb_build_object(
         'n', n, 'avg', average, 'values', coalesce(named, '{}'::jsonb)))::text as stats
-    from summed left join said using (run_id, key) group by run_id
+    from summed left join counts using (run_id, key) group by run_id
   `.execute(sql);
   return new Map(rows.map((row) => [row.run_id, row.stats]));
 }

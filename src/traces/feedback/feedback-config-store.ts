@@ -8,15 +8,15 @@ const columns = raw.raw(
   `workspace_id, feedback_key, feedback_config, is_lower_score_better, ${timeTextSql("modified_at")} as modified_at`,
 );
 
-/** Undefined when the key has a config that says something else; the same one again is no conflict. */
+/** Undefined when the key has a different config; the same one again is no conflict. */
 export async function insertFeedbackConfig(
   sql: Sql,
   config: Omit<FeedbackConfig, "modified_at">,
 ): Promise<FeedbackConfig | undefined> {
-  const said = jsonbText(JSON.stringify(config.feedback_config));
+  const json = jsonbText(JSON.stringify(config.feedback_config));
   const { rows } = await raw<FeedbackConfig>`
     insert into trace_feedback_configs as c (workspace_id, feedback_key, feedback_config, is_lower_score_better)
-    values (${config.workspace_id}, ${config.feedback_key}, ${said}::jsonb, ${config.is_lower_score_better})
+    values (${config.workspace_id}, ${config.feedback_key}, ${json}::jsonb, ${config.is_lower_score_better})
     on conflict (workspace_id, feedback_key) do update set feedback_key = excluded.feedback_key
       where c.feedback_config = excluded.feedback_config and c.is_lower_score_better = excluded.is_lower_score_better
     returning ${columns}

@@ -11,8 +11,8 @@ const columns = raw.raw(
 );
 
 /**
- * Writes feedback; sent again, it replaces what was sent before, but never that of another workspace. What a
- * run that is already stored can tell (its trace and project) is filled in.
+ * Writes feedback; sent again, it replaces what was sent before, but never that of another workspace. The
+ * trace and project of a run that is already stored are filled in.
  */
 export async function upsertFeedback(
   sql: Sql,

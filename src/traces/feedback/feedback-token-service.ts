@@ -63,7 +63,7 @@ export function createFeedbackTokenService(options: {
 
   return {
     create,
-    /** `requestUrl` says how the caller reached this server, for when nothing else does. */
+    /** `requestUrl` is how the caller reached this server, used when no public address is set. */
     urlOf(token: FeedbackToken, requestUrl?: string): string {
       const base = publicUrl?.() || (requestUrl ? new URL(requestUrl).origin : "");
       return `${base}/api/v1/feedback/tokens/${token.id}`;

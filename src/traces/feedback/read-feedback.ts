@@ -42,7 +42,7 @@ export function readFeedback(
   };
 }
 
-/** An evaluator that failed says so beside its key; it is kept with what else is told of it. */
+/** An evaluator that failed sends an error beside its key; it is kept in `extra`. */
 function extraOf({ extra, error }: Record<string, unknown>): unknown {
   if (error !== true) return extra ?? null;
   return { ...(typeof extra === "object" ? extra : { extra }), error };

@@ -63,7 +63,7 @@ function mayHold(tokens: readonly string[], alias: string): Condition[] {
   return needed === null ? [] : [hasTrigrams(needed, alias)];
 }
 
-/** The bits of all these words; null when they tell nothing. */
+/** The bits of all these words; null when they have none. */
 export function neededTrigrams(tokens: readonly string[]): Buffer | null {
   const plain = tokens.filter((token) => /^[ -~]+$/.test(token));
   const bits = plain.map(trigramsOfWord).filter((each) => each !== null);

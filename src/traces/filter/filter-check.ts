@@ -28,7 +28,7 @@ import {
   readWord,
 } from "./filter-values.ts";
 
-/** Gives what was written its meaning, or says where it has none. */
+/** Turns the syntax into a filter, or throws an error with the place of the fault. */
 export function checkSyntax(node: SyntaxNode): Filter {
   switch (node.kind) {
     case "and":

@@ -39,7 +39,7 @@ function entriesOf(family: PairFamily, tests: PartTest[]): EntryTest[] {
   return [...entries, current];
 }
 
-/** `not(like(...))` says the same as `nlike(...)`, so it binds as that would. */
+/** `not(like(...))` means the same as `nlike(...)`, so it binds as that would. */
 function partTest(filter: Filter): { family: PairFamily; test: PartTest } | null {
   let part = filter;
   let negated = false;

@@ -1,7 +1,7 @@
 import { neededTrigrams, signedFields } from "./compile-field.ts";
 import type { Filter } from "./filter.ts";
 
-/** The bits every run has that this filter finds; null when it says nothing of the kind. */
+/** The bits every run has that this filter finds; null when it requires none. */
 export function requiredTrigrams(filter: Filter): Buffer | null {
   if (filter.kind === "search") {
     const isSigned = filter.field === null || (signedFields as readonly string[]).includes(filter.field);

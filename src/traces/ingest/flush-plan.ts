@@ -105,7 +105,7 @@ export function planFlush(
   return { ...plan, runs, spenders, mayBeAwaited, insertsOnly, refused };
 }
 
-/** The project a run is made in by these changes; undefined while nothing tells it. */
+/** The project a run is made in by these changes; undefined while none of them names it. */
 function projectOfNew(changes: readonly RunChange[]): string | undefined {
   return changes.find((change) => change.projectId !== undefined)?.projectId;
 }

@@ -43,7 +43,7 @@ export type MergedRun = StoredRun & {
   /** Where the row stands now; null for a new one. */
   storedStart: string | null;
   payloads: Partial<Record<PayloadField, Buffer>>;
-  /** Times of the ancestors by id, where the dotted order tells them. */
+  /** Times of the ancestors by id, where the dotted order has them. */
   path: { id: string; time: string }[];
   stored: Pick<StoredRun, "usage" | "run_type" | "parent_run_id"> | null;
   /** From runs below it; null while what is stored of it stands. */
@@ -95,7 +95,7 @@ export function mergeRun(
     for (const field of payloadFields) {
       const content = change.payloads[field];
       if (content === undefined || (content === null && change.kind === "post")) continue;
-      // What is said of `extra` adds to what is known; it takes nothing away.
+      // A new `extra` adds to the stored one; it removes nothing.
       if (field === "extra" && present.has(field)) {
         if (content === null) continue;
         const known = payloads.extra ?? Buffer.from(stored?.extra ?? "null");
@@ -161,7 +161,7 @@ function spentBy(
 
 const jsonNull = Buffer.from("null");
 
-/** The start time of a run that is not stored yet; undefined when nothing tells it. */
+/** The start time of a run that is not stored yet; undefined when no change has it. */
 export function startOf(changes: readonly RunChange[]): string | undefined {
   const post = changes.find((change) => change.kind === "post");
   return (

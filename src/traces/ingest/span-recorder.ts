@@ -48,7 +48,7 @@ export function createSpanRecorder(options: SpanRecorderOptions): SpanRecorder {
   let stopped = false;
 
   function drop(count: number, reason: string): void {
-    // The first of a series is worth a line; the counter tells the rest.
+    // The first of a series is logged; the rest is only counted.
     if (dropped === 0) logger.warn({ count, reason }, "trace spans are being dropped");
     dropped += count;
   }

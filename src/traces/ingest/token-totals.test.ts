@@ -36,7 +36,7 @@ const usageOf = ({ tokens, cents }: Pick<Node, "tokens" | "cents">) => ({
   },
 });
 
-/** A tree, and every post and patch it is told by. Some runs name only their parent, some have a dotted order. */
+/** A tree, and every post and patch that makes it. Some runs name only their parent, some have a dotted order. */
 function makeTree(random: (below: number) => number): { nodes: Node[]; events: Event[] } {
   const withOrders = random(2) === 0;
   const nodes: Node[] = [];

@@ -34,8 +34,8 @@ function spenderOf(run: MergedRun, below: UsageSum): Spender {
 }
 
 /**
- * Adds up what new runs of one write spent among themselves. Answers the stored runs that this concerns as well, which
- * must be held before the rest can be told; none in the usual case that whole traces come at once.
+ * Adds up what new runs of one write spent among themselves. Returns the stored runs that this concerns as well, which
+ * must be locked before the rest can be computed; none in the usual case that whole traces come at once.
  */
 export function planNewSpending(runs: readonly MergedRun[]): RunKey[] {
   const fresh = new Map<string, SpenderChange>();

@@ -16,7 +16,7 @@ export type Spender = {
 /** A run before and after this write; `before` is null for a new one. */
 export type SpenderChange = { before: Spender | null; after: Spender };
 
-/** What a run has to tell its parent. */
+/** What a run adds to its parent. */
 export type Share = { id: string; workspaceId: string; usage: UsageSum };
 
 export function spenderKey(run: { id: string; workspaceId: string }): string {

@@ -3,7 +3,7 @@ import type { RunUsage } from "./usage.ts";
 
 /**
  * What a run spent itself, as `trace_runs.usage` holds it: prompt, completion and total tokens, then prompt, completion
- * and total cost. A null cost is unknown. Where the client did not state the costs, two more numbers say how many of
+ * and total cost. A null cost is unknown. Where the client did not state the costs, two more numbers count how many of
  * the prompt's tokens were read from and written to a cache, so that a model named later gives them their price.
  */
 export type UsageVector = readonly [

@@ -6,7 +6,7 @@ const plainTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-
 
 /**
  * A time as clients send it, in UTC with microseconds: ISO text (without a zone it is UTC), or a number since
- * 1970 in seconds, milliseconds, microseconds or nanoseconds, told apart by its size. Null when it is none.
+ * 1970 in seconds, milliseconds, microseconds or nanoseconds, distinguished by its size. Null when it is none.
  */
 export function readTime(value: unknown): string | null {
   if (typeof value === "number") return timeOfNumber(value);

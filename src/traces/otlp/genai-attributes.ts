@@ -35,7 +35,7 @@ export function runTypeOf(attributes: OtlpAttributes): string {
   return attributes["gen_ai.tool.name"] === undefined ? "chain" : "tool";
 }
 
-/** What went in. The first convention that says something is taken. */
+/** What went in. The first convention that is present is taken. */
 export function inputsOf(span: OtlpSpan): Record<string, unknown> {
   const { attributes } = span;
   return (
@@ -81,7 +81,7 @@ export function outputsOf(span: OtlpSpan): Record<string, unknown> {
   );
 }
 
-/** Tokens of this span alone. What says the sum of spans below it is not among it. */
+/** Tokens of this span alone. Sums over the spans below it are left out. */
 export function usageOf(attributes: OtlpAttributes): Record<string, unknown> | undefined {
   const stated = parsed(attributes["langsmith.usage_metadata"]);
   if (isObject(stated)) return stated;
@@ -166,8 +166,8 @@ function rawUsage(attributes: OtlpAttributes, block: string, name: string): unkn
 }
 
 function details(found: Record<string, number | undefined>): Record<string, number> | undefined {
-  const told = Object.entries(found).filter((pair): pair is [string, number] => pair[1] !== undefined);
-  return told.length > 0 ? Object.fromEntries(told) : undefined;
+  const known = Object.entries(found).filter((pair): pair is [string, number] => pair[1] !== undefined);
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
 }
 
 export function modelOf(attributes: OtlpAttributes): { ls_model_name?: string; ls_provider?: string } {
@@ -238,7 +238,7 @@ function first(attributes: OtlpAttributes, ...names: string[]): number | undefin
   return undefined;
 }
 
-function number(said: unknown): number | undefined {
-  const value = Number(said ?? Number.NaN);
+function number(given: unknown): number | undefined {
+  const value = Number(given ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }

@@ -74,13 +74,13 @@ function messagesOf(message: ChatMessage, parts: readonly unknown[]): ChatMessag
     content: others.length === 0 ? null : content,
     ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
   };
-  const told = answers.map((part) => ({
+  const results = answers.map((part) => ({
     role: "tool",
     tool_call_id: part.id,
     ...(part.name !== undefined && { name: part.name }),
     content: asText(part.response ?? part.result ?? null),
   }));
-  return answers.length > 0 && others.length === 0 && calls.length === 0 ? told : [own, ...told];
+  return answers.length > 0 && others.length === 0 && calls.length === 0 ? results : [own, ...results];
 }
 
 function asContent(part: ChatMessage): ChatMessage {

@@ -60,7 +60,7 @@ export function createOtlpService(options: {
 
   /**
    * Exporters send children before their root, and the parts of a long trace in several requests, also at once:
-   * only after this request's own spans are stored does a look at the roots tell which of them are there.
+   * only after this request's own spans are stored does a look at the roots show which of them are there.
    */
   async function relink(workspaceId: string, traceIds: readonly string[]): Promise<void> {
     const stored = await findRootSpans(database.sql, workspaceId, traceIds);

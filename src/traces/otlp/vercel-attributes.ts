@@ -76,7 +76,7 @@ export function vercelMetadata(name: string): string | undefined {
 
 export const vercelTags = `${metadataPrefix}tags`;
 
-/** Tokens that only these spans tell; those of a call stand in the general attributes too. */
+/** Tokens that only these spans carry; those of a call are in the general attributes too. */
 export function vercelUsageDetails(attributes: OtlpAttributes): { cached?: unknown; reasoning?: unknown } {
   return {
     cached: attributes["ai.usage.cachedInputTokens"],

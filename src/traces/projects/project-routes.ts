@@ -170,7 +170,7 @@ export function projectRoutes(service: ProjectService): Route[] {
         operationId: "update_project",
         summary: "Change a project",
         description:
-          "`retention_days` is how long its runs are kept; null: as the workspace says, which by default is for ever.",
+          "`retention_days` is how long its runs are kept; null: as set for the workspace, by default for ever.",
         tag,
         access: writes,
         params,

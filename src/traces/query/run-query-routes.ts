@@ -116,7 +116,7 @@ export function runQueryRoutes(options: {
         operationId: "getTrace",
         summary: "The runs of a trace, in the order of its tree",
         description:
-          "Without payloads, unless `select` names them: a tree is drawn first and looked into later. `truncated` says that there are more runs than fit into one answer; POST /api/v1/runs/query with `trace` pages through them.",
+          "Without payloads, unless `select` names them: a tree is drawn first and looked into later. `truncated`: there are more runs than fit into one answer; POST /api/v1/runs/query with `trace` pages through them.",
         tag,
         access: reads,
         params: z.object({ trace_id: z.guid() }),

@@ -93,7 +93,7 @@ function afterCursor({ after, order }: Page, alias = "r"): RawBuilder<unknown> {
   if (!after) return raw`true`;
   const comparison = order === "desc" ? raw`<` : raw`>`;
   const bound = order === "desc" ? raw`<=` : raw`>=`;
-  // Said twice: the first alone lets the planner leave out partitions.
+  // The first condition is redundant, but it alone lets the planner leave out partitions.
   const [start, id] = [raw.ref(`${alias}.start_time`), raw.ref(`${alias}.id`)];
   return raw`(${start} ${bound} ${after.startTime}::timestamptz
     and (${start}, ${id}) ${comparison} (${after.startTime}::timestamptz, ${after.id}::uuid))`;

@@ -35,7 +35,7 @@ export type Page = { limit: number; order: PageOrder; after?: Cursor | undefined
 
 export const previewFields = ["inputs_preview", "outputs_preview", "outputs_tail", "error_preview"] as const;
 export const previewChars = 250;
-/** The end of an output tells what a conversation came to; of a huge one not even that is read. */
+/** The end of an output holds the latest of a conversation; of a huge one not even that is read. */
 export const tailChars = 1_500;
 export const maxTailedBytes = 50_000;
 
@@ -68,7 +68,7 @@ export function readCursor(text: string, loc: (string | number)[]): Cursor {
   return { startTime: found[1]!, id: found[2]! };
 }
 
-/** A run that is there, though not where the caller said. */
+/** A run that exists, but not in the place the caller named. */
 export function notInPlace(runId: string, place: "project" | "trace"): AppError {
   return new AppError({
     code: "traces.run_not_found",

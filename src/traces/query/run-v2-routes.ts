@@ -68,7 +68,7 @@ const page = z
   .object({ items: z.array(runV2), next_cursor: z.string().nullable(), has_more: z.boolean() })
   .meta({ id: "TraceRunPageV2" });
 
-/** Tells whether a trace is shared, and under which token. */
+/** Whether a trace is shared, and under which token. */
 export type Shares = {
   find(workspaceId: string, kind: "trace", traceId: string): Promise<{ token: string } | undefined>;
 };

@@ -24,7 +24,7 @@ export const statement: Statement = {
 
 /**
  * Differs whenever one of the newest runs of the workspace's projects came or ended. Only recent runs are looked at:
- * a trace that is sent days late is shown, but nobody is told of it.
+ * a trace that is sent days late is shown, but no hint is sent for it.
  */
 export async function readTracesMark(
   database: Pick<Database, "query">,

@@ -18,7 +18,7 @@ export type TraceQueriesOptions = {
   links: AttachmentLinks;
   timeoutMs?: number;
   publicUrl?: (() => string) | undefined;
-  /** Where it is told whether a trace is shared. */
+  /** Looks up whether a trace is shared. */
   shares?: Shares;
 };
 

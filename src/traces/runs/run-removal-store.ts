@@ -2,7 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import type { Month } from "./partition.ts";
 
-/** Deletes up to `limit` runs of a project, with their attachments and feedback; says how many went. */
+/** Deletes up to `limit` runs of a project, with their attachments and feedback; returns how many. */
 export function deleteRunsOfProject(sql: Sql, projectId: string, limit: number): Promise<number> {
   return deleteRuns(
     sql,
@@ -33,7 +33,7 @@ export function deleteRunsBefore(sql: Sql, projectId: string, before: Date, limi
   );
 }
 
-/** `= any (array[…])` for the reason told at the statements of ingestion: it keeps to the indexes. */
+/** `= any (array[…])` for the reason given at the statements of ingestion: it keeps to the indexes. */
 async function deleteRuns(sql: Sql, which: ReturnType<typeof raw>): Promise<number> {
   const { rows } = await raw<{ count: number }>`
     with doomed as materialized (${which}),

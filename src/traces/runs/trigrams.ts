@@ -2,13 +2,13 @@
 export const signatureBits = 1_024;
 export const signatureBytes = signatureBits / 8;
 
-/** Longer texts would set nearly every bit, and tell nothing. */
+/** Longer texts would set nearly every bit, which excludes nothing. */
 const maxSignedBytes = 65_536;
 
 /**
  * Which groups of three bytes occur in these texts, one bit for each by its hash, letters folded to lower case.
  * A word can occur only where all its groups do: most runs a search looks at are passed over by these bits, without
- * reading their payloads. Null: too long to tell. Changing the hash makes every stored run unfindable.
+ * reading their payloads. Null: too long. Changing the hash makes every stored run unfindable.
  */
 export function trigramsOf(texts: readonly Text[]): Buffer | null {
   if (!canTell(texts)) return null;

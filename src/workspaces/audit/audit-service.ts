@@ -150,7 +150,7 @@ export function unasked(action: AuditAction, at: Date): AuditEvent {
   };
 }
 
-/** The table is the record. A file that cannot be written does not stop the work, and is told in the log. */
+/** The table is the record. A file that cannot be written does not stop the work; the failure is logged. */
 async function appendLines(file: string, events: readonly AuditEvent[], logger: Logger): Promise<void> {
   try {
     await appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(""), { mode: 0o600 });

@@ -6,7 +6,7 @@ import type { AuditEvent } from "./audit.ts";
 const columns = `id, workspace_id, organization_id, at, action, outcome, status, error_code, actor_kind, via, user_id,
   api_key_id, session_id, target_kind, target_id, target_name, address, user_agent, request_id, details`;
 
-/** Ids are made before the first try: a batch whose commit was not heard of may be written again. */
+/** Ids are made before the first try: a batch whose commit was not confirmed may be written again. */
 export const insertAuditEvents: Statement = {
   name: "audit_events_insert_v1",
   text: `insert into audit_events (${columns})

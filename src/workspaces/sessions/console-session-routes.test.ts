@@ -167,7 +167,7 @@ describe("looking after sessions", () => {
     const alive = [];
     for (const browser of [first, second]) alive.push((await browser.send("GET", current)).status);
     expect(alive.sort()).toEqual([200, 401]);
-    // Not by a guess of the id, without saying whose it is.
+    // Without user_id only the caller's own sessions count.
     expect((await app.call("DELETE", `/v2/auth/sessions/${resources[1]!.id}`)).status).toBe(404);
     expect((await app.call("DELETE", `/v2/members/${user_id}`)).status).toBe(204);
     for (const browser of [first, second]) expect((await browser.send("GET", current)).status).toBe(401);

@@ -21,7 +21,7 @@ export const deploymentTokenClaims = z.object({
 });
 export type DeploymentTokenClaims = z.infer<typeof deploymentTokenClaims>;
 
-/** Told from keys and other tokens by its beginning, also by whoever must keep it from a deployment's own code. */
+/** Recognised by its prefix, also where it must be kept from a deployment's own code. */
 export function isDeploymentToken(credential: string): boolean {
   return credential.startsWith(prefix);
 }

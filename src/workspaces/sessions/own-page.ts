@@ -12,7 +12,7 @@ export type OwnPlace = {
 
 /**
  * Whether a request that a browser sent with a cookie was made by this server's own pages. A browser adds the cookie
- * to whatever any page asks of this host; only these headers tell who asked, and pages cannot forge them.
+ * to whatever any page asks of this host; only these headers show which page asked, and pages cannot forge them.
  */
 export function isOwnPage(headers: Headers, method: string, place: OwnPlace): boolean {
   const site = headers.get("sec-fetch-site");

@@ -8,7 +8,7 @@ export type CookiePlace = { https: boolean };
 
 /**
  * The session a browser presents. Two cookies of one name are no session: a neighbour under the same domain has set
- * one of them, and which one cannot be told. Over https the plain name is never read, since anybody can set that.
+ * one of them, and it is not known which one. Over https the plain name is never read, since anybody can set that.
  */
 export function readSessionCookie(headers: Headers, place: CookiePlace): string | null {
   const header = headers.get("cookie");

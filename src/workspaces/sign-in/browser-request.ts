@@ -11,7 +11,7 @@ export type SignInPlace = {
   failedCredentials?: FailedCredentials | undefined;
 };
 
-/** Whether the browser is on https: by what is configured, or by what a proxy in front says of this request. */
+/** Whether the browser is on https: by the configuration, or by the headers of a proxy in front. */
 export function cookiePlace(headers: Headers, place: SignInPlace): CookiePlace {
   const https = place.publicUrl()?.startsWith("https:") || headers.get("x-forwarded-proto") === "https";
   return { https: https === true };

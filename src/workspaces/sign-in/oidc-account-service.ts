@@ -99,7 +99,10 @@ export function createOidcAccounts(options: {
     const { organizationId } = place;
     if (email === null) throw new SignInProblem("email_missing", "The provider named no address.");
     if (!subject.emailVerified) {
-      throw new SignInProblem("email_unverified", "The provider does not say that the address is verified.");
+      throw new SignInProblem(
+        "email_unverified",
+        "The provider does not confirm that the address is verified.",
+      );
     }
     const user = await findUserByEmail(tx, { organizationId, email, issuer });
     if (user?.is_bootstrap || user?.has_login) {

@@ -1,7 +1,7 @@
 import { type Role, roles } from "../../platform/http/caller.ts";
 import type { OidcConfig } from "./oidc-config.ts";
 
-/** What the provider says about somebody, as far as it matters here. */
+/** The provider's claims about a person, as far as they matter here. */
 export type Subject = {
   issuer: string;
   subject: string;

@@ -32,7 +32,7 @@ export function oidcRoutes(options: {
   const { client, accounts, sessions, place, secretBox, clock, logger } = options;
   const redirectUri = () => `${options.baseUrl()}${oidcCallback}`;
 
-  /** Anything that is no SignInProblem is this server's fault, and told as such. */
+  /** Anything that is no SignInProblem is this server's fault, and shown as such. */
   const toSignInPage = (error: unknown, returnTo: string, cookies: string[]) => {
     if (!(error instanceof SignInProblem)) throw error;
     logger.warn({ problem: error.problem, reason: error.message }, "a single sign-on failed");

@@ -92,7 +92,7 @@ export function signInRoutes(
         operationId: "sign_in_with_code",
         summary: "Sign in to the console with a one-time link",
         description:
-          "For the console's own page: exchanges the code of a link once. 409 while somebody else is signed in, unless `replace` says to sign them out.",
+          "For the console's own page: exchanges the code of a link once. 409 while somebody else is signed in, unless `replace` is true, which signs them out.",
         tag,
         access: { kind: "open" },
         audit: { action: "session.signed_in", target: { kind: "session", id: "answer.id" } },

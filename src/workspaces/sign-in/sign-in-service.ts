@@ -17,7 +17,7 @@ export type SignedIn = { secret: string; session: ConsoleSession };
 
 export type SignInService = {
   withKey(key: string, browser: Browser): Promise<SignedIn>;
-  /** Refused with 409 while somebody else is signed in, unless `replace` says to sign them out. */
+  /** Refused with 409 while somebody else is signed in, unless `replace` is set, which signs them out. */
   withCode(code: string, browser: Browser, replace: boolean): Promise<SignedIn>;
 };
 

@@ -31,7 +31,7 @@ export async function runAgent(options: AgentOptions): Promise<number> {
   const lock = await lockEmbedded(config);
   try {
     await checkAddress(config.host, config.port);
-    // Loaded only now: what is wrong with the settings, folder or port is told without that second.
+    // Loaded only now: faults of the settings, folder or port are reported without that second.
     const { createAgentApp } = await import("../../../app/agent.ts");
     const app = createAgentApp(config, { logger, watchdog: watchdogOf(config) });
     const crash = watchCrash(logger);
@@ -44,8 +44,8 @@ export async function runAgent(options: AgentOptions): Promise<number> {
 }
 
 /** Renamed into place: who waits for it sees the whole of it or nothing. */
-async function writeReadyFile(path: string, said: object): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(said), { mode: 0o600 });
+async function writeReadyFile(path: string, facts: object): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(facts), { mode: 0o600 });
   await rename(`${path}.new`, path);
 }
 
@@ -75,9 +75,9 @@ async function start(app: AgentApp, config: AgentConfig, output: Output): Promis
   }
   const database = config.databaseUrl === undefined ? "embedded" : "external";
   const { url, port, graphs, broken, notes } = started;
-  const said = { url, port, graphs, broken, database, notes, pid: process.pid };
-  if (config.readyFile === undefined) output.data(said);
-  else await writeReadyFile(config.readyFile, said);
+  const ready = { url, port, graphs, broken, database, notes, pid: process.pid };
+  if (config.readyFile === undefined) output.data(ready);
+  else await writeReadyFile(config.readyFile, ready);
   const facts = { ...started, version: readVersion(), config, database } as const;
   for (const line of formatAgentBanner(facts, output.paint)) output.line(line);
 }

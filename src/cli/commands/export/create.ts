@@ -101,12 +101,12 @@ function showProgress(options: CreateExportOptions, stream: NodeJS.WriteStream =
   const factsOf = ({ progress, status }: BulkExport) =>
     `${Math.round(progress.percentage)} %  ${plural(progress.rows_written, "run")}, ${plural(progress.files_written, "file")}, ${formatBytes(progress.bytes_written)}  ${status === "CREATED" ? "waiting" : status.toLowerCase()}`;
   if (stream.isTTY !== true) {
-    let told = "";
+    let printed = "";
     return {
       update(next: BulkExport) {
         const facts = factsOf(next);
-        if (facts !== told) stream.write(`${facts}\n`);
-        told = facts;
+        if (facts !== printed) stream.write(`${facts}\n`);
+        printed = facts;
       },
       close() {},
     };

@@ -14,7 +14,7 @@ export type KeysOptions = GlobalOptions & {
 export function keyRequest(name: string, options: KeysOptions) {
   return {
     name,
-    // A service has the role its scopes need; a person's key is an admin's unless told otherwise.
+    // A service has the role its scopes need; a person's key is an admin's by default.
     role: options.role ?? (options.service ? undefined : ("admin" satisfies Role)),
     scopes: options.scope,
     service: options.service,

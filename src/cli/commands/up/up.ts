@@ -31,7 +31,7 @@ export async function runUp(options: UpOptions): Promise<number> {
   const lock = await lockDataFolder(config.dataDir);
   try {
     await checkAddress(config.host, config.port);
-    // Loaded only now: what is wrong with the settings, folder or port is told without that second.
+    // Loaded only now: faults of the settings, folder or port are reported without that second.
     const { createApp } = await import("../../../app/platform.ts");
     const app = await createApp(config, { logger });
     const crash = watchCrash(logger);
