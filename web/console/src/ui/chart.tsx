@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { formatCount } from "./format.ts";
 
 export type ChartSeries = { name: string; values: readonly (number | null)[]; color?: ChartColor };
-export type ChartColor = "woad" | "madder" | "weld" | "ink";
+export type ChartColor = "accent" | "danger" | "warning" | "ink";
 
 export type ChartProps = {
   /** What is drawn, for assistive technology and as the heading. */
@@ -19,7 +19,7 @@ export type ChartProps = {
   range?: readonly [number, number];
 };
 
-const order: readonly ChartColor[] = ["woad", "madder", "weld", "ink"];
+const order: readonly ChartColor[] = ["accent", "danger", "warning", "ink"];
 
 /** Lines over time. Import it only where something is drawn: it brings the drawing library. */
 export function Chart({

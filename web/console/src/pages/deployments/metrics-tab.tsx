@@ -99,7 +99,7 @@ function Charts({ metrics, hours }: { metrics: DeploymentMetrics; hours: number 
       memory: [{ name: "In use", values: points.map(({ memory_bytes }) => memory_bytes) }],
       requests: [
         { name: "Requests", values: points.map(({ requests }) => requests * perMinute) },
-        { name: "Errors", values: points.map(({ errors }) => errors * perMinute), color: "madder" as const },
+        { name: "Errors", values: points.map(({ errors }) => errors * perMinute), color: "danger" as const },
       ],
       latency: [{ name: "Mean", values: points.map(({ mean_ms }) => mean_ms) }],
     };

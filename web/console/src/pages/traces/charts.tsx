@@ -31,11 +31,11 @@ export default function Charts(props: {
         kind: "bars",
         format: formatCount,
         series: [
-          { name: "all", values: of((each) => each.run_count, 0), color: "woad" },
+          { name: "all", values: of((each) => each.run_count, 0), color: "accent" },
           {
             name: "errors",
             values: of((each) => Math.round(each.run_count * (each.error_rate ?? 0)), 0),
-            color: "madder",
+            color: "danger",
           },
         ],
       },
@@ -44,8 +44,8 @@ export default function Charts(props: {
         kind: "line",
         format: seconds,
         series: [
-          { name: "median", values: of((each) => each.latency_p50, null), color: "woad" },
-          { name: "p99", values: of((each) => each.latency_p99, null), color: "weld" },
+          { name: "median", values: of((each) => each.latency_p50, null), color: "accent" },
+          { name: "p99", values: of((each) => each.latency_p99, null), color: "warning" },
         ],
       },
       {
@@ -53,8 +53,8 @@ export default function Charts(props: {
         kind: "bars",
         format: formatCount,
         series: [
-          { name: "in all", values: of((each) => each.total_tokens, 0), color: "woad" },
-          { name: "answers", values: of((each) => each.completion_tokens, 0), color: "weld" },
+          { name: "in all", values: of((each) => each.total_tokens, 0), color: "accent" },
+          { name: "answers", values: of((each) => each.completion_tokens, 0), color: "warning" },
         ],
       },
       {
