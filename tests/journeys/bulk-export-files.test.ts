@@ -383,14 +383,10 @@ test("a schedule catches up by itself, and its partitions are listed together", 
   const list = async () =>
     (await app.call("GET", `/api/v1/bulk-exports/runs?source_bulk_export_id=${source.id}`)).body as Listed[];
   await expect
-    .poll(async () => new Set((await list()).map((partition) => partition.bulk_export_id)).size, {
-      timeout: 60_000,
-    })
+    .poll(async () => new Set((await list()).map((each) => each.bulk_export_id)).size, { timeout: 60_000 })
     .toBe(3);
   await expect
-    .poll(async () => (await list()).every((partition) => partition.status === "COMPLETED"), {
-      timeout: 60_000,
-    })
+    .poll(async () => (await list()).every((each) => each.status === "COMPLETED"), { timeout: 60_000 })
     .toBe(true);
   const written = (await list()).reduce((sum, partition) => sum + partition.metadata.result.rows_written, 0);
   expect(written).toBe(2);
