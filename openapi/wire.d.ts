@@ -230,7 +230,7 @@ export type AuthConsent = {
   auth_id: string;
   provider_id: string;
   scopes: string[];
-  /** The agent that asked, if it said so. */
+  /** The agent that asked, if it named itself. */
   agent_id: string | null;
   /** The end user on whose behalf, if another than the owner. */
   user_id: string | null;
@@ -239,7 +239,7 @@ export type AuthConsent = {
   created_at: string;
   expires_at: string;
   status: "pending" | "completed" | "failed" | "expired";
-  /** Where the person gives consent, while it waits; told to nobody whose consent it is not. */
+  /** Where the person gives consent, while it waits; shown only to the person whose consent it is. */
   url: string | null;
   /** A short code, such as access_denied or declined. */
   failure: string | null;
@@ -249,7 +249,7 @@ export type AuthOpenConsent = {
   auth_id: string;
   provider_id: string;
   scopes: string[];
-  /** The agent that asked, if it said so. */
+  /** The agent that asked, if it named itself. */
   agent_id: string | null;
   /** The end user on whose behalf, if another than the owner. */
   user_id: string | null;
