@@ -253,7 +253,7 @@ describe("files", () => {
     // Each commits one step of something that goes on after it: a batch, a page of a rotation, a move of a state machine.
     const steps = [
       /^src\/platform\//,
-      /^src\/bulk-export\/(exports|pipeline)\//,
+      /^src\/bulk-export\/(exports|partitions)\//,
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/runtimes\/log-tail\.ts$/,
       /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
