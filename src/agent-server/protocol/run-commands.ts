@@ -1,8 +1,9 @@
 import type { Caller } from "../../platform/http/caller.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
+import type { CreatedRun } from "../runs/run-creator.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
-import type { CreatedRun, RunService } from "../runs/run-service.ts";
+import type { RunService } from "../runs/run-service.ts";
 import type { StateService } from "../threads/state-service.ts";
 import { addressOf } from "../threads/state-service.ts";
 import { type CommandParams, readAs } from "./commands.ts";

@@ -90,6 +90,20 @@ const permittedFields = [
   "feedback_keys",
 ] as const satisfies (keyof RunKwargs)[];
 
+/**
+ * The kwargs as the project's authorization is shown them. What it does to them counts only through `withPermitted`, so
+ * they are copied; not what the graph is given, which may be large and may be changed.
+ */
+export function shownKwargs(kwargs: RunKwargs): Record<string, unknown> {
+  const { input, command, ...rest } = kwargs;
+  const copy = JSON.parse(JSON.stringify(rest)) as Record<string, unknown>;
+  return {
+    ...copy,
+    ...(input === undefined ? {} : { input }),
+    ...(command === undefined ? {} : { command }),
+  };
+}
+
 /** The kwargs with what authorization made of them; the ids and who the caller is stay as they are. */
 export function withPermitted(kwargs: RunKwargs, permitted: Record<string, unknown>): RunKwargs {
   const changes = Object.fromEntries(permittedFields.map((name) => [name, permitted[name]]));

@@ -9,8 +9,9 @@ import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { StreamMode } from "../graphs/graph-call.ts";
 import type { Run, RunHead } from "./run.ts";
 import { isActive } from "./run.ts";
+import type { CreatedRun } from "./run-creator.ts";
 import type { RunRequest } from "./run-request.ts";
-import type { CreatedRun, RunService } from "./run-service.ts";
+import type { RunService } from "./run-service.ts";
 
 /** A client hears something at least this often while it waits for a result. */
 const keepAliveMs = 5_000;

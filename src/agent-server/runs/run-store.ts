@@ -295,12 +295,22 @@ export async function listRuns(
   return rows.map(toRun);
 }
 
-/** Locks the active runs of a thread, so that a strategy acts on what is really there. */
-export async function lockActiveRuns(sql: Sql, workspaceId: string, threadId: string): Promise<Run[]> {
-  const { rows } = await raw<RunRow>`select ${columns} from runs
+const headColumns = raw.raw("run_id, thread_id, workspace_id, graph_id, status");
+
+/** Locks the active runs of a thread until the transaction ends, so that a strategy acts on what is really there. */
+export async function lockActiveRuns(sql: Sql, workspaceId: string, threadId: string): Promise<RunHead[]> {
+  const { rows } = await raw<RunHead>`select ${headColumns} from runs
     where thread_id = ${threadId} and workspace_id = ${workspaceId} and status in ('pending', 'running')
     order by created_at, run_id for update`.execute(sql);
-  return rows.map(toRun);
+  return rows;
+}
+
+/** Locks a run until the transaction ends. Its status; null when it is gone. */
+export async function lockRun(sql: Sql, runId: string): Promise<RunStatus | null> {
+  const { rows } = await raw<{
+    status: RunStatus;
+  }>`select status from runs where run_id = ${runId} for update`.execute(sql);
+  return rows[0]?.status ?? null;
 }
 
 export type ActiveRunFilter = {
@@ -315,8 +325,8 @@ export async function findActiveRuns(
   sql: Sql,
   workspaceId: string,
   filter: ActiveRunFilter,
-): Promise<{ run_id: string; thread_id: string }[]> {
-  const { rows } = await raw<{ run_id: string; thread_id: string }>`select run_id, thread_id from runs
+): Promise<RunHead[]> {
+  const { rows } = await raw<RunHead>`select ${headColumns} from runs
     where workspace_id = ${workspaceId} and status in ('pending', 'running')
       and (${filter.status ?? "all"}::text = 'all' or status = ${filter.status ?? "all"}::text)
       and (${filter.threadId ?? null}::uuid is null or thread_id = ${filter.threadId ?? null}::uuid)
@@ -326,20 +336,16 @@ export async function findActiveRuns(
   return rows;
 }
 
-/** Asks the holder of a running run to stop; returns whether it was still running. */
-export async function requestCancel(sql: Sql, runId: string, action: CancelAction): Promise<boolean> {
-  const { rows } = await raw`update runs set cancel_action = ${action}, updated_at = now()
-    where run_id = ${runId} and status = 'running' returning run_id`.execute(sql);
-  return rows.length > 0;
+/** Asks the holder of a running run to stop. */
+export async function requestCancel(sql: Sql, runId: string, action: CancelAction): Promise<void> {
+  await raw`update runs set cancel_action = ${action}, updated_at = now()
+    where run_id = ${runId} and status = 'running'`.execute(sql);
 }
 
-/** Ends runs that never began. */
-export async function interruptPending(sql: Sql, runIds: string[]): Promise<string[]> {
-  const { rows } = await raw<{
-    run_id: string;
-  }>`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
-    where run_id = any(${runIds}::uuid[]) and status = 'pending' returning run_id`.execute(sql);
-  return rows.map((row) => row.run_id);
+/** Ends a run that never began. */
+export async function interruptPending(sql: Sql, runId: string): Promise<void> {
+  await raw`update runs set status = 'interrupted', updated_at = now(), ended_at = now()
+    where run_id = ${runId} and status = 'pending'`.execute(sql);
 }
 
 export async function deleteRuns(sql: Sql, runIds: string[]): Promise<void> {
