@@ -14,6 +14,7 @@ import { findAssistant } from "./assistants/assistant-store.ts";
 import { createAssistants } from "./assistants/assistants.ts";
 import { DefaultAssistants, type DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
+import type { AgentRoute } from "./auth/agent-route.ts";
 import { guardRoutes, type RouteGuardOptions, requireRow } from "./auth/route-guard.ts";
 import { CheckpointStore } from "./checkpoints/checkpoint-store.ts";
 import { type CronsOptions, createCrons } from "./crons/crons.ts";
@@ -116,6 +117,7 @@ const lastStepMs = 300;
 export type AgentServer = Area & {
   /** Under which the runs of this process are leased. */
   processId: string;
+  routes: AgentRoute[];
   /** WebSockets, which do not pass through routes. */
   onUpgrade(authorize: Authorize): OnUpgrade;
 };

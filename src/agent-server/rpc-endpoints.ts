@@ -1,10 +1,10 @@
 import type { Database } from "../platform/db/database.ts";
-import type { Route } from "../platform/http/route.ts";
 import type { Logger } from "../platform/logger.ts";
 import { a2aRoutes } from "./a2a/a2a-routes.ts";
 import { A2aService } from "./a2a/a2a-service.ts";
 import type { AssistantService } from "./assistants/assistant-service.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
+import type { AgentRoute } from "./auth/agent-route.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
 import { RpcPermits } from "./json-rpc/rpc-permits.ts";
 import { mcpRoutes } from "./mcp/mcp-routes.ts";
@@ -27,7 +27,7 @@ export type RpcEndpointsOptions = {
 };
 
 /** The assistants as other programs' tools (MCP) and as other agents' colleagues (A2A). */
-export function createRpcEndpoints(options: RpcEndpointsOptions): Route[] {
+export function createRpcEndpoints(options: RpcEndpointsOptions): AgentRoute[] {
   const { database, logger, graphs, assistants, answers, states, threads } = options;
   const { service: runs, feed, callerOf, finalResult } = answers;
   const permits = new RpcPermits({ guard: options.guard, database });

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { Database } from "../platform/db/database.ts";
-import { json, type Route, route } from "../platform/http/route.ts";
+import { json } from "../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "./auth/agent-route.ts";
+import { asksNothing } from "./auth/route-rules.ts";
 import { truncateWorkspace } from "./truncate-store.ts";
 
 const flags = z.looseObject({
@@ -13,9 +15,9 @@ const flags = z.looseObject({
 });
 
 /** Empties a workspace between tests. Served only where a test setting asks for it. */
-export function truncateRoutes(database: Database): Route[] {
+export function truncateRoutes(database: Database): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/internal/truncate",
@@ -23,6 +25,7 @@ export function truncateRoutes(database: Database): Route[] {
         summary: "Empty the workspace (tests only)",
         tag: "System",
         access: { kind: "agent", role: "admin", scope: "admin" },
+        guard: asksNothing,
         body: flags,
         responses: { 200: { description: "Done.", schema: z.object({ ok: z.literal(true) }) } },
         hidden: true,

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json } from "../../platform/http/route.ts";
 import { type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asksNothing } from "../auth/route-rules.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import {
   methodNotFound,
@@ -40,10 +42,10 @@ const methods = dialects.flatMap((dialect) => Object.keys(dialect.methods));
 const card = z.looseObject({ protocolVersion: z.string(), name: z.string(), url: z.string() });
 
 /** Assistants as agents of the Agent2Agent protocol. */
-export function a2aRoutes(options: A2aRoutesOptions): Route[] {
+export function a2aRoutes(options: A2aRoutesOptions): AgentRoute[] {
   const { a2a } = options;
   return [
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/.well-known/agent-card.json",
@@ -51,13 +53,14 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         summary: "The agent card of an assistant",
         tag,
         access: { kind: "agent", role: "viewer", scope: ["read", "runs"] },
+        guard: asksNothing,
         query: z.object({ assistant_id: z.string().min(1) }),
         responses: { 200: { description: "The card.", schema: card } },
         errors: [404],
       },
       async ({ caller, query }) => json(200, await a2a.card(caller, query.assistant_id)),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/a2a/{assistant_id}",
@@ -66,6 +69,7 @@ export function a2aRoutes(options: A2aRoutesOptions): Route[] {
         description: `Versions 0.3 and 1.0, as ${versionHeader} says; 0.3 without it. ${methods.join(", ")}. The streaming ones answer with server-sent events of JSON-RPC answers.`,
         tag,
         access: { kind: "agent", role: "editor", scope: "runs" },
+        guard: asksNothing,
         params: z.object({ assistant_id: z.string().min(1) }),
         rawBody: true,
         responses: {

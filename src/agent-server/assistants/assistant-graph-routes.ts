@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asks, assistantInPath } from "../auth/route-rules.ts";
 import { assistantParams, flag } from "./assistant-routes.ts";
 import { graphDrawing, graphSchemas, subgraphSchemas } from "./assistant-schemas.ts";
 import type { AssistantService } from "./assistant-service.ts";
@@ -13,9 +15,9 @@ const subgraphsQuery = z.object({ recurse: flag.optional() });
 const subgraphs = { description: "Schemas by namespace.", schema: subgraphSchemas };
 
 /** What is behind an assistant: its graph, the graph's schemas and its subgraphs. */
-export function assistantGraphRoutes(assistants: AssistantService): Route[] {
+export function assistantGraphRoutes(assistants: AssistantService): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/assistants/{assistant_id}/graph",
@@ -23,6 +25,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
         summary: "Nodes and edges of an assistant's graph",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams,
         query: z.object({ xray: xray.default(false) }),
         responses: { 200: { description: "The drawing.", schema: graphDrawing } },
@@ -31,7 +34,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
       async ({ caller, params, query }) =>
         json(200, await assistants.draw(caller.workspaceId, params.assistant_id, query.xray)),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/assistants/{assistant_id}/schemas",
@@ -39,6 +42,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
         summary: "JSON Schemas of an assistant's input, output, state and configuration",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams,
         responses: { 200: { description: "The schemas.", schema: graphSchemas } },
         errors: [404],
@@ -46,7 +50,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
       async ({ caller, params }) =>
         json(200, await assistants.schemas(caller.workspaceId, params.assistant_id)),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/assistants/{assistant_id}/subgraphs",
@@ -54,6 +58,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
         summary: "Schemas of an assistant's subgraphs",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams,
         query: subgraphsQuery,
         responses: { 200: subgraphs },
@@ -62,7 +67,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
       async ({ caller, params, query }) =>
         json(200, await assistants.subgraphs(caller.workspaceId, params.assistant_id, query)),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/assistants/{assistant_id}/subgraphs/{namespace}",
@@ -70,6 +75,7 @@ export function assistantGraphRoutes(assistants: AssistantService): Route[] {
         summary: "Schemas of the subgraphs in one namespace",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams.extend({ namespace: z.string().min(1) }),
         query: subgraphsQuery,
         responses: { 200: subgraphs },

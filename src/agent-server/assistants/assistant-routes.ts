@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
+import { asks, assistantInPath, changesBody } from "../auth/route-rules.ts";
 import { paginationHeaders } from "../threads/thread-routes.ts";
 import { type AssistantField, untitled } from "./assistant.ts";
 import {
@@ -30,9 +32,9 @@ const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as con
 const assistant = { description: "The assistant.", schema: assistantView };
 const tag = "Assistants";
 
-export function assistantRoutes({ database, assistants }: AssistantRoutesOptions): Route[] {
+export function assistantRoutes({ database, assistants }: AssistantRoutesOptions): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/assistants",
@@ -40,6 +42,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Create an assistant: a graph with a configuration",
         tag,
         access: editor,
+        guard: asks("assistants", "create", changesBody),
         body: assistantCreateBody,
         responses: { 200: assistant },
         errors: [404, 409],
@@ -59,7 +62,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         return json(200, toAssistantView(made));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/assistants/search",
@@ -67,6 +70,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Find assistants",
         tag,
         access: viewer,
+        guard: asks("assistants", "search", changesBody),
         body: assistantSearchBody,
         responses: { 200: { description: "Assistants.", schema: z.array(assistantView.partial()) } },
       },
@@ -82,7 +86,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/assistants/count",
@@ -90,6 +94,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "How many assistants match",
         tag,
         access: viewer,
+        guard: asks("assistants", "search", changesBody),
         body: assistantCountBody,
         responses: { 200: { description: "The number.", schema: z.int() } },
       },
@@ -100,7 +105,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         return json(200, await countAssistants(database.sql, filter));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/assistants/{assistant_id}",
@@ -108,6 +113,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "One assistant",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams,
         responses: { 200: assistant },
         errors: [404],
@@ -115,7 +121,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
       async ({ caller, params }) =>
         json(200, toAssistantView(await assistants.get(caller.workspaceId, params.assistant_id))),
     ),
-    route(
+    agentRoute(
       {
         method: "patch",
         path: "/assistants/{assistant_id}",
@@ -123,6 +129,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Change an assistant, as a new version",
         tag,
         access: editor,
+        guard: asks("assistants", "update", { ...changesBody, ...assistantInPath }),
         params: assistantParams,
         body: assistantPatchBody,
         responses: { 200: assistant },
@@ -140,7 +147,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         return json(200, toAssistantView(changed));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/assistants/{assistant_id}",
@@ -148,6 +155,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Delete an assistant with its versions and runs",
         tag,
         access: editor,
+        guard: asks("assistants", "delete", assistantInPath),
         params: assistantParams,
         query: z.object({ delete_threads: flag.default(false) }),
         responses: { 200: { description: "The id of what was deleted.", schema: z.array(z.guid()) } },
@@ -161,7 +169,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         return json(200, [id]);
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/assistants/{assistant_id}/versions",
@@ -169,6 +177,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Versions of an assistant, newest first",
         tag,
         access: viewer,
+        guard: asks("assistants", "read", assistantInPath),
         params: assistantParams,
         body: versionsBody,
         responses: { 200: { description: "Versions.", schema: z.array(assistantVersionView) } },
@@ -179,7 +188,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         return json(200, versions.map(toVersionView));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/assistants/{assistant_id}/latest",
@@ -187,6 +196,7 @@ export function assistantRoutes({ database, assistants }: AssistantRoutesOptions
         summary: "Make an earlier version the one in use",
         tag,
         access: editor,
+        guard: asks("assistants", "update", assistantInPath),
         params: assistantParams,
         body: latestBody,
         responses: { 200: assistant },

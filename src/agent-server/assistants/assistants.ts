@@ -1,5 +1,5 @@
-import type { Route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { AgentRoute } from "../auth/agent-route.ts";
 import { createSchemaCatalog, type TypeSchemas } from "../graphs/schema-catalog.ts";
 import { assistantGraphRoutes } from "./assistant-graph-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
@@ -13,7 +13,7 @@ export type AssistantsOptions = Omit<AssistantServiceOptions, "schemas"> & {
 
 export type Assistants = {
   service: AssistantService;
-  routes: Route[];
+  routes: AgentRoute[];
   /** Reads the schemas the running graphs tell, so that no request has to wait for them. Never rejects. */
   warm(): Promise<void>;
 };

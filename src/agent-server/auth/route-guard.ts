@@ -1,20 +1,14 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import type { Route } from "../../platform/http/route.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { absenceAsEvent } from "./absence-as-event.ts";
 import type { AgentGuard } from "./agent-guard.ts";
+import type { AgentRoute } from "./agent-route.ts";
 import { type AuthFilter, metadataCondition } from "./auth-filter.ts";
 import { isAdmitted, isItemAdmitted } from "./guarded-row-store.ts";
 import { itemCondition } from "./item-filter.ts";
-import {
-  type GuardedRequest,
-  type GuardedRow,
-  type RouteRule,
-  ruleFor,
-  type WrittenItem,
-} from "./route-rules.ts";
+import type { GuardedRequest, GuardedRow, RouteRule, WrittenItem } from "./route-rules.ts";
 
 export type RouteGuardOptions = {
   guard: AgentGuard;
@@ -24,14 +18,13 @@ export type RouteGuardOptions = {
 };
 
 /**
- * Puts the project's authorization in front of the routes: by their path, so that a route nobody thought of is
- * guarded as well. The filter it answers with is checked against the row in the path, and goes along with the
+ * Puts the project's authorization in front of the routes, as each route's own contract says. The filter it answers with is checked against the row in the path, and goes along with the
  * caller for the routes that look for rows themselves.
  */
-export function guardRoutes(routes: readonly Route[], options: RouteGuardOptions): Route[] {
+export function guardRoutes(routes: readonly AgentRoute[], options: RouteGuardOptions): AgentRoute[] {
   return routes.map((route) => {
-    const rule = ruleFor(route.spec);
-    if (!rule) return route;
+    const rule = route.spec.guard;
+    if (rule === null) return route;
     return {
       spec: route.spec,
       handle: (request) => {

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { json, noContent } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
+import { asks, bodyOf, changesBody, cronInPath, withBody } from "../auth/route-rules.ts";
 import type { Cron } from "./cron.ts";
 import {
   cronCountBody,
@@ -22,9 +24,16 @@ const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as con
 const one = { description: "The cron.", schema: cronView };
 const tag = "Crons";
 
-export function cronRoutes(service: CronService, clock: Clock): Route[] {
+/** Handlers know what the runs are given as `payload`. What will start runs later must be allowed to start them now. */
+const guardCreate = asks("crons", "create", {
+  value: (request) => ({ ...changesBody.value(request), payload: bodyOf(request).input ?? {} }),
+  changed: (request, { payload: _payload, ...value }) => withBody(request, value),
+  runsOnThread: true,
+});
+
+export function cronRoutes(service: CronService, clock: Clock): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/crons",
@@ -32,6 +41,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         summary: "Start a run on a thread of its own, again and again",
         tag,
         access: editor,
+        guard: guardCreate,
         body: cronCreateBody,
         idempotent: true,
         responses: { 200: one },
@@ -42,7 +52,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         return json(200, toCronView(await service.create(caller, null, request)));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/runs/crons",
@@ -50,6 +60,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         summary: "Start a run on this thread, again and again",
         tag,
         access: editor,
+        guard: guardCreate,
         params: threadParams,
         body: cronCreateBody,
         idempotent: true,
@@ -61,7 +72,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         return json(200, toCronView(await service.create(caller, params.thread_id, request)));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/crons/search",
@@ -69,6 +80,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         summary: "Find crons",
         tag,
         access: viewer,
+        guard: asks("crons", "search", changesBody),
         body: cronSearchBody,
         responses: {
           200: {
@@ -92,7 +104,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/crons/count",
@@ -100,12 +112,13 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         summary: "How many crons match",
         tag,
         access: viewer,
+        guard: asks("crons", "search", changesBody),
         body: cronCountBody,
         responses: { 200: { description: "The number.", schema: z.int() } },
       },
       async ({ caller, body }) => json(200, await service.count(filterOf(caller, body))),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/runs/crons/{cron_id}",
@@ -113,6 +126,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         summary: "One cron",
         tag,
         access: viewer,
+        guard: asks("crons", "read", cronInPath),
         params: cronParams,
         responses: { 200: one },
         errors: [404],
@@ -120,7 +134,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
       async ({ caller, params }) =>
         json(200, toCronView(await service.get(caller.workspaceId, params.cron_id))),
     ),
-    route(
+    agentRoute(
       {
         method: "patch",
         path: "/runs/crons/{cron_id}",
@@ -129,6 +143,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         description: "Fields left out stay as they are; `end_time: null` and `timezone: null` clear them.",
         tag,
         access: editor,
+        guard: asks("crons", "update", { ...changesBody, ...cronInPath }),
         params: cronParams,
         body: cronPatchBody,
         responses: { 200: one },
@@ -139,7 +154,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         return json(200, toCronView(await service.patch(caller.workspaceId, params.cron_id, change)));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/runs/crons/{cron_id}",
@@ -148,6 +163,7 @@ export function cronRoutes(service: CronService, clock: Clock): Route[] {
         description: "Runs it has started go on.",
         tag,
         access: editor,
+        guard: asks("crons", "delete", cronInPath),
         params: cronParams,
         responses: { 204: { description: "Deleted." } },
         errors: [404],

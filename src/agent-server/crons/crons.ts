@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import type { Route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { AgentRoute } from "../auth/agent-route.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { CronService, type ResolveAssistant } from "./cron-service.ts";
 import { CronWorker, type MayAct, type StartRun } from "./cron-worker.ts";
@@ -20,7 +20,7 @@ export type CronsOptions = {
 };
 
 export type Crons = {
-  routes: Route[];
+  routes: AgentRoute[];
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Starts everything that is due now, without waiting for the timer. */

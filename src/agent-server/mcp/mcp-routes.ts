@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asksNothing } from "../auth/route-rules.ts";
 import { type RpcResponse, readMessage, rpcCodes, rpcFailure, rpcResponse } from "../json-rpc/json-rpc.ts";
 import { accepts, answerRequest, readRpcBody, refuse } from "../json-rpc/rpc-exchange.ts";
 import type { RunAnswers } from "../runs/run-responses.ts";
@@ -14,9 +16,9 @@ const answer = z.union([rpcResponse, z.array(rpcResponse)]);
 export type McpRoutesOptions = { mcp: McpService; logger: Logger } & Pick<RunAnswers, "callerOf">;
 
 /** Streamable HTTP without sessions. There is no GET: this server never speaks first. */
-export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] {
+export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/mcp",
@@ -25,6 +27,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
         description: "initialize, ping, tools/list and tools/call; every assistant is a tool.",
         tag,
         access: { kind: "agent", role: "editor", scope: "runs" },
+        guard: asksNothing,
         rawBody: true,
         responses: {
           200: { description: "The answer, or one per request of a batch.", schema: answer },
@@ -44,7 +47,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
           : answerOne(mcp, logger, body.value, from);
       },
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/mcp",
@@ -52,6 +55,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): Route[] 
         summary: "Ends an MCP session; there are none, so this is always 404",
         tag,
         access: { kind: "agent", role: "viewer", scope: ["read", "runs"] },
+        guard: asksNothing,
         responses: {},
         errors: [404],
       },

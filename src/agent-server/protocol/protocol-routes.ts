@@ -3,8 +3,10 @@ import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { requireJsonType } from "../../platform/http/body.ts";
 import { queryList } from "../../platform/http/query.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/sse.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asks, threadInPath } from "../auth/route-rules.ts";
 import { logEndOf } from "../delivery/event-store.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type ThreadStreamMode, threadFrames, threadStreamModes } from "../delivery/thread-stream.ts";
@@ -34,7 +36,7 @@ const sse = { description: "Events of the thread.", contentType: "text/event-str
 const tag = "Streaming protocol";
 
 /** Commands and events of the streaming protocol over HTTP, and the older stream over all runs of a thread. */
-export function protocolRoutes(options: ProtocolRoutesOptions): Route[] {
+export function protocolRoutes(options: ProtocolRoutesOptions): AgentRoute[] {
   return [
     commandRoute(options),
     eventRoute(options, "/threads/{thread_id}/stream/events", "streamThreadEvents"),
@@ -43,8 +45,8 @@ export function protocolRoutes(options: ProtocolRoutesOptions): Route[] {
   ];
 }
 
-function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
-  return route(
+function commandRoute({ service, callerOf }: ProtocolRoutesOptions): AgentRoute {
+  return agentRoute(
     {
       method: "post",
       path: "/threads/{thread_id}/commands",
@@ -54,6 +56,7 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): Route {
         "The body is `{id, method, params}`. Answers 200 for success and for protocol errors alike. The thread is made by the first run.start.",
       tag,
       access: viewer,
+      guard: asks("threads", "read", threadInPath),
       params,
       // A body that is no JSON is a malformed envelope like any other: 400, not 422.
       rawBody: true,
@@ -76,8 +79,8 @@ function eventRoute(
   { access, reader, feed }: ProtocolRoutesOptions,
   path: `/${string}`,
   operationId: string,
-): Route {
-  return route(
+): AgentRoute {
+  return agentRoute(
     {
       method: "post",
       path,
@@ -87,6 +90,7 @@ function eventRoute(
         "Replays what the thread's log holds, then goes on live until the client leaves. May be opened before anything ran. When `since` names events that are not kept any more, the first frame is an error that says so.",
       tag,
       access: viewer,
+      guard: asks("threads", "read", threadInPath),
       params,
       body: eventStreamBody,
       responses: { 200: sse },
@@ -108,8 +112,8 @@ function eventRoute(
   );
 }
 
-function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
-  return route(
+function joinRoute({ database, feed }: ProtocolRoutesOptions): AgentRoute {
+  return agentRoute(
     {
       method: "get",
       path: "/threads/{thread_id}/stream",
@@ -119,6 +123,7 @@ function joinRoute({ database, feed }: ProtocolRoutesOptions): Route {
         "Goes on after `Last-Event-ID`, from the beginning for `-`, and otherwise with what comes from now on.",
       tag,
       access: viewer,
+      guard: asks("threads", "read", threadInPath),
       params,
       query: z.object({
         stream_modes: queryList(z.string()).optional(),

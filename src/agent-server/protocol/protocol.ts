@@ -1,9 +1,9 @@
 import type { Database } from "../../platform/db/database.ts";
 import type { Authorize } from "../../platform/http/access.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import type { Route } from "../../platform/http/route.ts";
 import type { OnUpgrade } from "../../platform/http/server.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { AgentRoute } from "../auth/agent-route.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { RunService } from "../runs/run-service.ts";
 import type { StateService } from "../threads/state-service.ts";
@@ -27,7 +27,7 @@ export type ProtocolOptions = {
 };
 
 export type Protocol = {
-  routes: Route[];
+  routes: AgentRoute[];
   /** For `listen`: WebSockets do not pass through routes. */
   onUpgrade(authorize: Authorize): OnUpgrade;
 };

@@ -2,7 +2,9 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { queryList } from "../../platform/http/query.ts";
-import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { json, noContent } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asks, asksWhereMade, paramsOf, queryOf, threadInPath } from "../auth/route-rules.ts";
 import { type StreamMode, streamModes } from "../graphs/graph-call.ts";
 import { threadNotFound } from "../threads/thread.ts";
 import { findThreadById } from "../threads/thread-store.ts";
@@ -23,10 +25,10 @@ const sse = { description: "Events of the run.", contentType: "text/event-stream
 const tag = "Runs";
 
 /** Runs on a thread. */
-export function runRoutes(options: RunRoutesOptions): Route[] {
+export function runRoutes(options: RunRoutesOptions): AgentRoute[] {
   const { service, database } = options;
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/runs",
@@ -34,6 +36,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Start a run and return at once",
         tag,
         access: editor,
+        guard: asksWhereMade,
         params: threadParams,
         body: runCreateBody,
         responses: { 200: { description: "The run.", schema: runView } },
@@ -50,7 +53,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/runs/stream",
@@ -58,6 +61,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Start a run and stream its events",
         tag,
         access: editor,
+        guard: asksWhereMade,
         params: threadParams,
         body: runCreateBody,
         responses: { 200: sse },
@@ -78,7 +82,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/runs/wait",
@@ -86,6 +90,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Start a run and return its final values",
         tag,
         access: editor,
+        guard: asksWhereMade,
         params: threadParams,
         body: runCreateBody,
         responses: { 200: { description: "Final values, or `__error__`.", schema: anyJson } },
@@ -104,7 +109,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/runs",
@@ -112,6 +117,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Runs of a thread, newest first",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params: threadParams,
         query: z.object({
           limit: z.coerce.number().int().min(1).max(1000).default(10),
@@ -139,7 +145,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/runs/{run_id}",
@@ -147,6 +153,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "One run",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params: runParams,
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404],
@@ -154,7 +161,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async ({ caller, params }) =>
         json(200, toRunView(await service.get(caller.workspaceId, params.thread_id, params.run_id))),
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/threads/{thread_id}/runs/{run_id}",
@@ -162,6 +169,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Delete a run with its checkpoints",
         tag,
         access: editor,
+        guard: asks("threads", "delete", threadInPath),
         params: runParams,
         responses: { 204: { description: "Deleted." } },
         errors: [404],
@@ -171,7 +179,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         return noContent();
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/runs/{run_id}/join",
@@ -179,6 +187,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Wait for a run and return its final values",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params: runParams,
         query: z.object({ cancel_on_disconnect: flag.optional() }),
         responses: { 200: { description: "Final values, or `__error__`.", schema: anyJson } },
@@ -197,7 +206,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/runs/{run_id}/stream",
@@ -205,6 +214,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Follow a run; with Last-Event-ID from where the client stopped",
         tag,
         access: viewer,
+        guard: asks("threads", "read", { ...threadInPath, absenceAsEvent: true }),
         params: runParams,
         query: z.object({
           stream_mode: queryList(z.string()).optional(),
@@ -225,7 +235,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/runs/{run_id}/cancel",
@@ -233,6 +243,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         summary: "Stop a run",
         tag,
         access: editor,
+        guard: asks("threads", "update", {
+          ...threadInPath,
+          value: (request) => ({ ...paramsOf(request), action: queryOf(request).action }),
+        }),
         params: runParams,
         query: z.object({ wait: flag.default(false), action: z.enum(cancelActions).default("interrupt") }),
         responses: {

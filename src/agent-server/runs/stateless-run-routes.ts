@@ -2,15 +2,10 @@ import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { queryList } from "../../platform/http/query.ts";
-import {
-  json,
-  noContent,
-  type Route,
-  type RouteRequest,
-  type RouteSpec,
-  route,
-} from "../../platform/http/route.ts";
+import { json, noContent, type RouteRequest, type RouteSpec } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
+import { asks, asksWhereMade, runInPath, showsBody } from "../auth/route-rules.ts";
 import { cancelActions } from "./run.ts";
 import { type RunAnswers, streamRun, waitForRun } from "./run-responses.ts";
 import { parseModes } from "./run-routes.ts";
@@ -23,7 +18,7 @@ const tag = "Stateless runs";
 const maxBatch = 100;
 
 /** Runs that bring their own thread, which goes with them unless it is to be kept. */
-export function statelessRunRoutes(answers: RunAnswers): Route[] {
+export function statelessRunRoutes(answers: RunAnswers): AgentRoute[] {
   const { service } = answers;
   const create = (
     { request, caller }: Pick<RouteRequest<RouteSpec>, "request"> & { caller: Caller },
@@ -34,7 +29,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
       ...answers.callerOf(caller, request.headers),
     });
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs",
@@ -42,6 +37,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Start a run on a thread of its own and return at once",
         tag,
         access: editor,
+        guard: asksWhereMade,
         body: runCreateBody,
         responses: { 200: { description: "The run.", schema: runView } },
         errors: [404],
@@ -53,7 +49,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/stream",
@@ -61,6 +57,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Start a run on a thread of its own and stream its events",
         tag,
         access: editor,
+        guard: asksWhereMade,
         body: runCreateBody,
         responses: { 200: sse },
         errors: [404],
@@ -76,7 +73,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/wait",
@@ -84,6 +81,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Start a run on a thread of its own and return its final values",
         tag,
         access: editor,
+        guard: asksWhereMade,
         body: runCreateBody,
         responses: { 200: { description: "Final values, or `__error__`.", schema: z.unknown() } },
         errors: [404],
@@ -95,7 +93,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
           cancelOnDisconnect: request.body.on_disconnect === "cancel",
         }),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/batch",
@@ -103,6 +101,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Start many runs, each on a thread of its own",
         tag,
         access: editor,
+        guard: asksWhereMade,
         body: z.array(runCreateBody).min(1).max(maxBatch),
         responses: { 200: { description: "The runs, in order.", schema: z.array(runView) } },
         errors: [404],
@@ -115,7 +114,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/runs/cancel",
@@ -123,6 +122,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Stop many runs, by status or by id",
         tag,
         access: editor,
+        guard: asks("threads", "update", showsBody),
         query: z.object({ action: z.enum(cancelActions).default("interrupt") }),
         body: z.looseObject({
           status: z.enum(["pending", "running", "all"]).nullish(),
@@ -150,7 +150,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         return noContent();
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/runs/{run_id}/stream",
@@ -158,6 +158,7 @@ export function statelessRunRoutes(answers: RunAnswers): Route[] {
         summary: "Follow a run by its id alone",
         tag,
         access: viewer,
+        guard: asks("threads", "read", runInPath),
         params: z.object({ run_id: z.guid() }),
         query: z.object({ stream_mode: queryList(z.string()).optional() }),
         responses: { 200: sse },

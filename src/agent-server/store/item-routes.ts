@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { json, noContent } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { itemCondition } from "../auth/item-filter.ts";
+import { guardDelete, guardGet, guardNamespaces, guardPut, guardSearch } from "./item-guard.ts";
 import {
   itemDeleteBody,
   itemGetQuery,
@@ -17,9 +19,9 @@ const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as con
 const tag = "Store";
 
 /** The long-term store over HTTP. */
-export function itemRoutes(items: ItemService): Route[] {
+export function itemRoutes(items: ItemService): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "put",
         path: "/store/items",
@@ -27,6 +29,7 @@ export function itemRoutes(items: ItemService): Route[] {
         summary: "Write an item",
         tag,
         access: editor,
+        guard: guardPut,
         body: itemPutBody,
         responses: { 204: { description: "Written." } },
       },
@@ -36,7 +39,7 @@ export function itemRoutes(items: ItemService): Route[] {
         return noContent();
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/store/items",
@@ -45,6 +48,7 @@ export function itemRoutes(items: ItemService): Route[] {
         description: "Answers null when there is no such item.",
         tag,
         access: viewer,
+        guard: guardGet,
         query: itemGetQuery,
         responses: { 200: { description: "The item, or null.", schema: itemView.nullable() } },
       },
@@ -53,7 +57,7 @@ export function itemRoutes(items: ItemService): Route[] {
         return json(200, item ? toItemView(item) : null);
       },
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/store/items",
@@ -62,6 +66,7 @@ export function itemRoutes(items: ItemService): Route[] {
         description: "It is no error when there is no such item.",
         tag,
         access: editor,
+        guard: guardDelete,
         body: itemDeleteBody,
         responses: { 204: { description: "Deleted." } },
       },
@@ -70,7 +75,7 @@ export function itemRoutes(items: ItemService): Route[] {
         return noContent();
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/store/items/search",
@@ -82,6 +87,7 @@ export function itemRoutes(items: ItemService): Route[] {
           "the query's words come first, and none is left out.",
         tag,
         access: viewer,
+        guard: guardSearch,
         body: itemSearchBody,
         responses: { 200: { description: "Items.", schema: z.object({ items: z.array(itemView) }) } },
       },
@@ -98,7 +104,7 @@ export function itemRoutes(items: ItemService): Route[] {
         return json(200, { items: found.map(toItemView) });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/store/namespaces",
@@ -106,6 +112,7 @@ export function itemRoutes(items: ItemService): Route[] {
         summary: "Namespaces that hold items",
         tag,
         access: viewer,
+        guard: guardNamespaces,
         body: namespaceSearchBody,
         responses: {
           200: { description: "Namespaces.", schema: z.object({ namespaces: z.array(z.array(z.string())) }) },

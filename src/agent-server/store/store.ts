@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import type { Route } from "../../platform/http/route.ts";
 import { every, type RecurringJob } from "../../platform/jobs/job-schedule.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { AgentRoute } from "../auth/agent-route.ts";
 import type { StoreTtl } from "./item.ts";
 import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
 import { itemRoutes } from "./item-routes.ts";
@@ -19,7 +19,7 @@ export type StoreOptions = {
 };
 
 export type Store = {
-  routes: Route[];
+  routes: AgentRoute[];
   items: ItemService;
   recurringJobs: RecurringJob[];
   /** Finds out what the database offers for vectors; before the first search. */

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { jsonObject } from "../../platform/http/json-object.ts";
-import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
+import { json, jsonText } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asks, threadInPath } from "../auth/route-rules.ts";
 import { checkpointRef } from "../graphs/graph-call-schemas.ts";
 import type { StateAddress } from "../graphs/javascript/graph-state.ts";
 import { addressOf, type StateService } from "./state-service.ts";
@@ -17,9 +19,9 @@ const state = { description: "The state.", schema: threadState };
 const history = { description: "States, newest first.", schema: z.array(threadState) };
 const tag = "Threads";
 
-export function stateRoutes(states: StateService, threads: ThreadService): Route[] {
+export function stateRoutes(states: StateService, threads: ThreadService): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "patch",
         path: "/threads/{thread_id}/state",
@@ -28,6 +30,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         description: "What the SDK's patchState sends; the same as patching the thread itself.",
         tag,
         access: editor,
+        guard: asks("threads", "update", threadInPath),
         params,
         body: z.looseObject({ metadata: jsonObject }),
         responses: { 200: { description: "Done.", schema: threadView } },
@@ -38,7 +41,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         return json(200, toThreadView(await threads.patch(caller.workspaceId, thread_id, patch)));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/state",
@@ -46,6 +49,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "The latest state of a thread",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         query: subgraphs,
         responses: { 200: state },
@@ -54,7 +58,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
       async ({ caller, params: { thread_id }, query }) =>
         json(200, await states.get(caller.workspaceId, thread_id, query)),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/state",
@@ -62,6 +66,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "Change the state of a thread",
         tag,
         access: editor,
+        guard: asks("threads", "update", threadInPath),
         params,
         body: stateUpdateBody,
         responses: { 200: { description: "The new checkpoint.", schema: stateUpdated } },
@@ -78,7 +83,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         return json(200, updated);
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/state/{checkpoint_id}",
@@ -86,6 +91,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "The state of a thread at a checkpoint",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params: params.extend({ checkpoint_id: z.string() }),
         query: subgraphs,
         responses: { 200: state },
@@ -97,7 +103,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
           await states.get(caller.workspaceId, thread_id, { ...query, address: addressOf(checkpoint_id) }),
         ),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/state/checkpoint",
@@ -105,6 +111,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "The state of a thread, or of a subgraph, at a checkpoint",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         body: z.looseObject({ checkpoint: checkpointRef, subgraphs: z.boolean().nullish() }),
         responses: { 200: state },
@@ -119,7 +126,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
           }),
         ),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/history",
@@ -127,6 +134,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "Earlier states of a thread",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         query: z.object({
           limit: z.coerce.number().int().min(1).max(1000).default(10),
@@ -144,7 +152,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
           }),
         ),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/history",
@@ -152,6 +160,7 @@ export function stateRoutes(states: StateService, threads: ThreadService): Route
         summary: "Earlier states of a thread, filtered",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         body: historyBody,
         responses: { 200: history },

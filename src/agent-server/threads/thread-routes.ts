@@ -2,8 +2,10 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { jsonObject } from "../../platform/http/json-object.ts";
 import { queryList } from "../../platform/http/query.ts";
-import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { json, noContent } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
+import { asks, changesBody, showsBody, threadInPath } from "../auth/route-rules.ts";
 import { measureThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
 import type { StateService } from "./state-service.ts";
 import {
@@ -33,9 +35,9 @@ const viewer = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as con
 const thread = { description: "The thread.", schema: threadView };
 const tag = "Threads";
 
-export function threadRoutes({ database, threads, states }: ThreadRoutesOptions): Route[] {
+export function threadRoutes({ database, threads, states }: ThreadRoutesOptions): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads",
@@ -43,6 +45,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Create a thread",
         tag,
         access: editor,
+        guard: asks("threads", "create", changesBody),
         body: threadCreateBody,
         responses: { 200: thread },
         errors: [400, 409],
@@ -60,7 +63,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         return json(200, toThreadView(await threads.get(caller.workspaceId, row.thread_id)));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/search",
@@ -68,6 +71,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Find threads",
         tag,
         access: viewer,
+        guard: asks("threads", "search", changesBody),
         body: threadSearchBody,
         responses: { 200: { description: "Threads.", schema: z.array(threadView.partial()) } },
       },
@@ -82,7 +86,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         );
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/count",
@@ -90,6 +94,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "How many threads match",
         tag,
         access: viewer,
+        guard: asks("threads", "search", changesBody),
         body: threadCountBody,
         responses: { 200: { description: "The number.", schema: z.int() } },
       },
@@ -103,7 +108,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
           }),
         ),
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/prune",
@@ -111,6 +116,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Delete threads, or keep only their latest state",
         tag,
         access: editor,
+        guard: asks("threads", "delete", showsBody),
         body: z.looseObject({
           thread_ids: z.array(z.guid()).min(1).max(10_000),
           strategy: z.enum(ttlStrategies).default("delete"),
@@ -123,7 +129,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         return json(200, { pruned_count: count });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}",
@@ -131,6 +137,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "One thread",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         query: z.object({ include: queryList(z.string()).optional() }),
         responses: { 200: thread },
@@ -141,7 +148,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         return json(200, toThreadView(await threads.get(caller.workspaceId, thread_id), { ttl }));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "patch",
         path: "/threads/{thread_id}",
@@ -149,6 +156,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Merge metadata into a thread, or change its time to live",
         tag,
         access: editor,
+        guard: asks("threads", "update", { ...changesBody, ...threadInPath }),
         params,
         body: threadPatchBody,
         responses: { 200: thread, 204: { description: "Done, with `Prefer: return=minimal`." } },
@@ -164,7 +172,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
           : json(200, toThreadView(row));
       },
     ),
-    route(
+    agentRoute(
       {
         method: "delete",
         path: "/threads/{thread_id}",
@@ -172,6 +180,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Delete a thread with its runs and checkpoints",
         tag,
         access: editor,
+        guard: asks("threads", "delete", threadInPath),
         params,
         responses: { 204: { description: "Deleted." } },
         errors: [404],
@@ -181,7 +190,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         return noContent();
       },
     ),
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/threads/{thread_id}/copy",
@@ -189,6 +198,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "Copy a thread with its checkpoints",
         tag,
         access: editor,
+        guard: asks("threads", "read", { ...threadInPath, also: "create" }),
         params,
         responses: { 200: thread },
         errors: [404],
@@ -196,7 +206,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
       async ({ caller, params: { thread_id } }) =>
         json(200, toThreadView(await threads.copy(caller.workspaceId, thread_id))),
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/threads/{thread_id}/storage",
@@ -204,6 +214,7 @@ export function threadRoutes({ database, threads, states }: ThreadRoutesOptions)
         summary: "How much a thread's checkpoints take",
         tag,
         access: viewer,
+        guard: asks("threads", "read", threadInPath),
         params,
         responses: { 200: { description: "Sizes.", schema: jsonObject } },
         errors: [404],

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
-import { type Route, route } from "../../platform/http/route.ts";
+import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
+import { asksNothing } from "../auth/route-rules.ts";
 import type { UiBundles } from "./ui-bundles.ts";
 import { baseUrlOf, inlineSnippet, isOfThisSite, linkedSnippet } from "./ui-snippet.ts";
 
@@ -23,9 +24,9 @@ const params = z.object({
 const body = z.object({ name: z.string().min(1).max(500).describe("The component.") });
 
 /** What `LoadExternalComponent` of the client library asks for. */
-export function uiRoutes(options: UiRoutesOptions): Route[] {
+export function uiRoutes(options: UiRoutesOptions): AgentRoute[] {
   return [
-    route(
+    agentRoute(
       {
         method: "post",
         path: "/ui/{assistant_id}",
@@ -35,6 +36,7 @@ export function uiRoutes(options: UiRoutesOptions): Route[] {
           "Script and style for a shadow root of the page, with `{{shadowRootId}}` to be filled in. Tags with addresses where the page's browser can load them without a credential; else the files themselves.",
         tag,
         access: viewer,
+        guard: asksNothing,
         params,
         body,
         responses: { 200: { description: "The HTML.", contentType: "text/html" } },
@@ -53,7 +55,7 @@ export function uiRoutes(options: UiRoutesOptions): Route[] {
         return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
       },
     ),
-    route(
+    agentRoute(
       {
         method: "get",
         path: "/ui/{assistant_id}/{file}",
@@ -61,6 +63,7 @@ export function uiRoutes(options: UiRoutesOptions): Route[] {
         summary: "Script or style of an assistant's components",
         tag,
         access: viewer,
+        guard: asksNothing,
         params: params.extend({ file: z.string().min(1) }),
         responses: {
           200: { description: "The file.", contentType: "text/javascript" },
