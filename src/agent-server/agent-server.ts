@@ -114,7 +114,7 @@ const defaultProject: ProjectOptions = {};
 /** What one of the last steps of a stop may take. */
 const lastStepMs = 300;
 
-export type AgentServer = Area & {
+export type AgentServer = Omit<Area, "routes"> & {
   /** Under which the runs of this process are leased. */
   processId: string;
   routes: AgentRoute[];
