@@ -9,7 +9,7 @@ import type { StreamMode } from "../graphs/graph-call.ts";
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
 import { isActive, type Run } from "../runs/run.ts";
-import type { CreatedRun } from "../runs/run-creator.ts";
+import type { CreatedRun } from "../runs/run-create-service.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { RunService } from "../runs/run-service.ts";

@@ -9,7 +9,7 @@ import { type AssistantName, listAssistantNames } from "../assistants/assistant-
 import type { GraphRegistry } from "../graphs/graph-registry.ts";
 import { invalidParams, methodNotFound, type RpcRequest, readParams } from "../json-rpc/json-rpc.ts";
 import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
-import type { CreatedRun } from "../runs/run-creator.ts";
+import type { CreatedRun } from "../runs/run-create-service.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { RunService } from "../runs/run-service.ts";

@@ -5,7 +5,7 @@ import { scopesCover } from "../../platform/http/scope.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { logEndOf } from "../delivery/event-store.ts";
-import type { CreatedRun } from "../runs/run-creator.ts";
+import type { CreatedRun } from "../runs/run-create-service.ts";
 import { buildAgentTree } from "./agent-tree.ts";
 import { type CommandEnvelope, readParams } from "./commands.ts";
 import { errorEnvelope, ProtocolError, protocolErrorOf } from "./protocol-error.ts";

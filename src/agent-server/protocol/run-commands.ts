@@ -1,6 +1,6 @@
 import type { Caller } from "../../platform/http/caller.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
-import type { CreatedRun } from "../runs/run-creator.ts";
+import type { CreatedRun } from "../runs/run-create-service.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { RunService } from "../runs/run-service.ts";

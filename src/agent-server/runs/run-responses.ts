@@ -9,7 +9,7 @@ import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { StreamMode } from "../graphs/graph-call.ts";
 import type { Run, RunHead } from "./run.ts";
 import { isActive } from "./run.ts";
-import type { CreatedRun } from "./run-creator.ts";
+import type { CreatedRun } from "./run-create-service.ts";
 import type { RunRequest } from "./run-request.ts";
 import type { RunService } from "./run-service.ts";
 

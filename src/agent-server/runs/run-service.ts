@@ -1,25 +1,25 @@
 import { AppError } from "../../platform/errors.ts";
 import { type JoinPoint, joinPointOf } from "../delivery/join-point.ts";
 import type { CancelAction, ClaimedRun, Run, RunHead } from "./run.ts";
-import { type CreatedRun, RunCreator, type RunCreatorOptions } from "./run-creator.ts";
+import { type CreatedRun, type RunCreateOptions, RunCreateService } from "./run-create-service.ts";
 import type { RunResult } from "./run-end.ts";
 import type { RunRequest } from "./run-request.ts";
-import { RunStopper, type RunStopperOptions, type StoppableRun } from "./run-stopper.ts";
+import { type RunStopOptions, RunStopService, type StoppableRun } from "./run-stop-service.ts";
 import { type ActiveRunFilter, findRunById, findRunHeadById } from "./run-store.ts";
 
-export type RunServiceOptions = RunCreatorOptions & RunStopperOptions;
+export type RunServiceOptions = RunCreateOptions & RunStopOptions;
 
 /** Use cases of runs: create with a multitask strategy, look for them, cancel, delete. */
 export class RunService {
   readonly #database: RunServiceOptions["database"];
-  readonly #creator: RunCreator;
-  readonly #stopper: RunStopper;
+  readonly #creator: RunCreateService;
+  readonly #stopper: RunStopService;
 
   constructor(options: RunServiceOptions) {
     this.#database = options.database;
-    const stopper = new RunStopper(options);
+    const stopper = new RunStopService(options);
     this.#stopper = stopper;
-    this.#creator = new RunCreator(options, (workspaceId, threadId, action) =>
+    this.#creator = new RunCreateService(options, (workspaceId, threadId, action) =>
       stopper.makeWay(workspaceId, threadId, action),
     );
   }

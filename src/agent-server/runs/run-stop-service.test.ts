@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { ThreadFeed } from "../delivery/thread-feed.ts";
-import { RunStopper } from "./run-stopper.ts";
+import { RunStopService } from "./run-stop-service.ts";
 import { claimDueRuns, findRunById, insertNewRuns, type NewRun } from "./run-store.ts";
 
 const workspaceId = newId();
@@ -51,9 +51,9 @@ function withEagerNeighbour(database: Database, graphId: string): Database {
   };
 }
 
-function stopperOver(database: Database): RunStopper {
+function stopServiceOver(database: Database): RunStopService {
   const none = async () => undefined;
-  return new RunStopper({
+  return new RunStopService({
     database,
     feed: new ThreadFeed(database),
     worker: { cancel: () => false, resultOf: () => undefined },
@@ -70,7 +70,7 @@ describe("making way for a new run", () => {
       const threadId = newId();
       const graphId = newId();
       const runId = await waitingRun(threadId, graphId);
-      const stopper = stopperOver(withEagerNeighbour(test.database, graphId));
+      const stopper = stopServiceOver(withEagerNeighbour(test.database, graphId));
       await stopper.makeWay(workspaceId, threadId, action);
       const run = await findRunById(test.database, workspaceId, runId);
       if (action === "rollback") expect(run).toBeNull();
@@ -81,7 +81,7 @@ describe("making way for a new run", () => {
   it("leaves runs of other threads alone", async () => {
     const graphId = newId();
     const other = await waitingRun(newId(), graphId);
-    await stopperOver(test.database).makeWay(workspaceId, newId(), "rollback");
+    await stopServiceOver(test.database).makeWay(workspaceId, newId(), "rollback");
     expect(await findRunById(test.database, workspaceId, other)).toMatchObject({ status: "pending" });
   });
 });
@@ -93,7 +93,7 @@ describe("cancelling one run", () => {
     const running = await waitingRun(threadId, graphId);
     await claimDueRuns(test.database, { limit: 1, owner: newId(), leaseSeconds: 30, graphIds: [graphId] });
     const waiting = await waitingRun(threadId, graphId);
-    const stopper = stopperOver(test.database);
+    const stopper = stopServiceOver(test.database);
     const head = { thread_id: threadId, graph_id: graphId, workspace_id: workspaceId };
     await stopper.cancel({ ...head, run_id: running }, "interrupt");
     await stopper.cancel({ ...head, run_id: waiting }, "interrupt");

@@ -23,7 +23,7 @@ import {
 /** What it takes to stop a run. */
 export type StoppableRun = Pick<RunHead, "run_id" | "thread_id" | "graph_id" | "workspace_id">;
 
-export type RunStopperOptions = {
+export type RunStopOptions = {
   database: Database;
   feed: ThreadFeed;
   worker: Pick<RunHolder, "cancel" | "resultOf">;
@@ -37,10 +37,10 @@ export type RunStopperOptions = {
 const waitMs = 60_000;
 
 /** Ends runs before they are done: one, all of a thread, or whatever is in the way of a new one. */
-export class RunStopper {
-  readonly #options: RunStopperOptions;
+export class RunStopService {
+  readonly #options: RunStopOptions;
 
-  constructor(options: RunStopperOptions) {
+  constructor(options: RunStopOptions) {
     this.#options = options;
   }
 

@@ -23,7 +23,7 @@ import {
   type TargetQuery,
 } from "./run-store.ts";
 
-export type RunCreatorOptions = RunPreconditions & {
+export type RunCreateOptions = RunPreconditions & {
   database: Database;
   graphs: GraphRegistry;
   worker: Pick<RunHolder, "leaseSeconds" | "reserve" | "release" | "begin" | "wakeAll">;
@@ -55,13 +55,13 @@ type RunDraft = Omit<NewRun, "kwargsJson" | "claim"> & { kwargs: RunKwargs };
 type MakeWay = (workspaceId: string, threadId: string, action: CancelAction) => Promise<void>;
 
 /** Makes runs out of requests, and starts those that may start here at once. */
-export class RunCreator {
-  readonly #options: RunCreatorOptions;
+export class RunCreateService {
+  readonly #options: RunCreateOptions;
   readonly #makeWay: MakeWay;
   readonly #targets: WriteBatcher<TargetQuery, Target>;
   readonly #inserts: WriteBatcher<NewRun, InsertedRun>;
 
-  constructor(options: RunCreatorOptions, makeWay: MakeWay) {
+  constructor(options: RunCreateOptions, makeWay: MakeWay) {
     this.#options = options;
     this.#makeWay = makeWay;
     const { database } = options;
