@@ -55,7 +55,7 @@ import { revisionRoutes } from "./revisions/revision-routes.ts";
 import { createRevisionService } from "./revisions/revision-service.ts";
 import { readRevision } from "./revisions/revision-store.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
-import { createSupervisor } from "./runtimes/supervisor.ts";
+import { Supervisor } from "./runtimes/supervisor.ts";
 import { describeIsolation, type Isolation } from "./sandbox/isolation.ts";
 import type { Walls } from "./sandbox/walls.ts";
 import { instanceSecretContext } from "./sealed-columns.ts";
@@ -240,7 +240,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     sourceOf,
     onChange: wake,
   });
-  const supervisor = createSupervisor({ ...ground, runtime, folder, onChange: wake });
+  const supervisor = new Supervisor({ ...ground, runtime, folder, onChange: wake });
   const launches = createLaunchPlanner({
     ...{ database, clock, secretBox, urlOf },
     databaseUrl: options.databaseUrl,

@@ -9,7 +9,7 @@ import type { Deployment } from "../deployments/deployment.ts";
 import type { Secret } from "../deployments/secret-rules.ts";
 import { isBuilt, type Revision } from "../revisions/revision.ts";
 import { agentEnvironment, resourcesOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
-import type { LaunchSpec } from "../runtimes/supervisor.ts";
+import type { LaunchSpec } from "../runtimes/launch-spec.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
 

@@ -2,6 +2,7 @@ import type { ExitColumns } from "./exit.ts";
 
 export const instanceStates = ["starting", "ready", "draining", "stopping", "exited"] as const;
 export type InstanceState = (typeof instanceStates)[number];
+export const liveStates = ["starting", "ready", "draining", "stopping"] as const satisfies InstanceState[];
 
 export type Announced = { graphs: string[]; broken: Record<string, string> };
 

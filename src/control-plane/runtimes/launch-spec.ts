@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import type { PinnedImage, Resources } from "./runtime.ts";
+
+/** Where a server finds its database and the platform, and is found itself. */
+export type Addresses = { database: string; own: string; traces: string | null };
+
+export type LaunchSpec = {
+  deploymentId: string;
+  workspaceId: string;
+  revisionId: string;
+  attempt: number;
+  folder: string | null;
+  configPath: string;
+  image: string | null;
+  pinned: PinnedImage | null;
+  resources: Resources;
+  /** What a server gets once, at its start; one that was started with others is replaced. */
+  addresses: Addresses;
+  /** The platform's key in its environment, if there is one. */
+  tracingKeyId: string | null;
+  environment(port: number, home: string, instanceSecret: string): Record<string, string>;
+  /** Cut out of what the server prints. */
+  secrets: readonly string[];
+};
+
+/** Hashed, because the database's address holds its password. */
+export function hashOf({ database, own, traces }: Addresses): string {
+  return createHash("sha256")
+    .update(JSON.stringify([database, own, traces]))
+    .digest("hex");
+}

@@ -1,0 +1,33 @@
+import { within } from "../../platform/within.ts";
+import { Turns } from "../builds/turns.ts";
+
+/** A start that takes longer than this lets others begin beside it. */
+const turnMs = 20_000;
+
+/** So many servers start at once: more would only keep each other from being ready. */
+export class StartTurns {
+  readonly #turns: Turns;
+  #halting = new AbortController();
+
+  constructor(atOnce: number) {
+    this.#turns = new Turns(atOnce);
+  }
+
+  /** False when nothing is to begin any more. The turn ends with `settled`: the server is ready or gone. */
+  async take(settled: Promise<void>): Promise<boolean> {
+    const begun = Promise.withResolvers<boolean>();
+    this.#turns
+      .run(this.#halting.signal, async () => {
+        begun.resolve(true);
+        await within(turnMs, settled);
+      })
+      .catch(() => begun.resolve(false));
+    return begun.promise;
+  }
+
+  /** What waits for its turn does not begin any more. */
+  halt(): void {
+    this.#halting.abort();
+    this.#halting = new AbortController();
+  }
+}

@@ -1,0 +1,302 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { createLogger } from "../../platform/logger.ts";
+import { createSecretBox } from "../../platform/secret-box.ts";
+import { type Exit, exitedWith } from "./exit.ts";
+import type { Instance } from "./instance.ts";
+import type { LaunchSpec } from "./launch-spec.ts";
+import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
+import { Supervisor } from "./supervisor.ts";
+
+/** Servers that do what the test tells them to. Real runtimes have a suite of their own: tests/conformance/runtimes. */
+class ScriptedRuntime implements Runtime {
+  readonly name = "scripted";
+  readonly runs = { built: true, images: true };
+  readonly started: StartSpec[] = [];
+  readonly asked: string[] = [];
+  /** What `start` does before it returns. */
+  beforeStart: () => Promise<void> = async () => {};
+  /** Whether a server that is asked to stop does so. */
+  obedient = true;
+  readonly #ends = new Map<string, PromiseWithResolvers<Exit>>();
+  readonly #servers = new Map<string, Server>();
+
+  isolation(): never {
+    throw new Error("nobody asks");
+  }
+
+  async start(spec: StartSpec): Promise<Handle> {
+    await this.beforeStart();
+    await mkdir(spec.instanceFolder, { recursive: true });
+    await mkdir(join(spec.logPath, ".."), { recursive: true });
+    await writeFile(spec.logPath, "");
+    this.started.push(spec);
+    this.#ends.set(spec.instanceId, Promise.withResolvers());
+    return { id: spec.instanceId };
+  }
+
+  /** Answers `/ok` on its port. */
+  async serve({ instanceId, port }: StartSpec): Promise<void> {
+    const server = createServer((_request, response) => response.end("{}"));
+    this.#servers.set(instanceId, server);
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  }
+
+  announce({ instanceFolder }: StartSpec, broken: Record<string, string> = {}): Promise<void> {
+    return writeFile(join(instanceFolder, readyFileName), JSON.stringify({ graphs: ["agent"], broken }));
+  }
+
+  end(instanceId: string, exit: Exit): void {
+    this.#servers.get(instanceId)?.close();
+    this.#ends.get(instanceId)!.resolve(exit);
+    this.#ends.delete(instanceId);
+  }
+
+  isRunning = async ({ id }: Handle) => this.#ends.has(id as string);
+  ended = ({ id }: Handle) => this.#ends.get(id as string)!.promise;
+  find = async (id: string) => (this.#ends.has(id) ? { id } : null);
+  usages = async () => new Map();
+
+  async stop({ id }: Handle): Promise<void> {
+    this.asked.push("stop");
+    if (this.obedient) this.end(id as string, exitedWith(0));
+  }
+
+  async kill({ id }: Handle): Promise<void> {
+    this.asked.push("kill");
+    if (this.#ends.has(id as string)) this.end(id as string, { kind: "signal", detail: "SIGKILL" });
+  }
+}
+
+let test: TestDatabase;
+let folder: TempFolder;
+const revisionId = randomUUID();
+const deploymentId = randomUUID();
+const secretBox = createSecretBox({ currentKey: "the key of these tests" });
+const addresses = { database: "postgres://d", own: "http://own", traces: null };
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 3 });
+  folder = await createTempFolder("supervisor");
+  const { sql } = test.database;
+  const workspace = randomUUID();
+  await raw`insert into organizations (id, name) values (${workspace}, 'o')`.execute(sql);
+  await raw`insert into workspaces (id, organization_id, name) values (${workspace}, ${workspace}, 'w')`.execute(
+    sql,
+  );
+  await raw`insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
+      secrets_sealed, database_name, database_password_sealed)
+    values (${deploymentId}, ${workspace}, 'd', 'd', 'github', '{}', '{}', '', 'x', '')`.execute(sql);
+  await raw`insert into revisions (id, deployment_id, workspace_id, number, status, source, source_revision_config,
+      build_config, secrets_sealed)
+    values (${revisionId}, ${deploymentId}, ${workspace}, 1, 'DEPLOYED', 'github', '{}', '{}', '')`.execute(
+    sql,
+  );
+});
+
+afterAll(async () => {
+  await test?.drop();
+  await folder?.remove();
+});
+
+function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
+  const changes: string[] = [];
+  const supervisor = new Supervisor({
+    ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), secretBox },
+    ...{ runtime, folder: folder.path, startsAtOnce, onChange: (id: string) => changes.push(id) },
+  });
+  return { supervisor, runtime, changes };
+}
+
+const spec: LaunchSpec = {
+  ...{
+    deploymentId,
+    workspaceId: randomUUID(),
+    revisionId,
+    attempt: 1,
+    folder: null,
+    configPath: "langgraph.json",
+  },
+  ...{
+    image: null,
+    pinned: null,
+    resources: { memoryBytes: null, cpus: null },
+    addresses,
+    tracingKeyId: null,
+  },
+  environment: (port, _home, secret) => ({ PORT: String(port), SECRET: secret }),
+  secrets: [],
+};
+
+async function newest(): Promise<Instance> {
+  const { rows } = await raw<Instance>`select * from deployment_instances order by started_at desc, id desc
+    limit 1`.execute(test.database.sql);
+  return rows[0]!;
+}
+
+async function inState(id: string, state: string): Promise<Instance> {
+  const { sql } = test.database;
+  return waitUntil(
+    async () => {
+      const { rows } = await raw<Instance>`select * from deployment_instances where id = ${id}`.execute(sql);
+      return rows[0]?.state === state ? rows[0] : undefined;
+    },
+    { what: `the server to be ${state}`, timeoutMs: 20_000 },
+  );
+}
+
+async function launch(opened: ReturnType<typeof open>): Promise<StartSpec> {
+  await opened.supervisor.launch(spec);
+  return opened.runtime.started.at(-1)!;
+}
+
+describe("a start", () => {
+  it("is written down before the server exists, with its secret sealed", async () => {
+    const opened = open();
+    let before: Instance | undefined;
+    opened.runtime.beforeStart = async () => {
+      before = await newest();
+    };
+    const server = await launch(opened);
+    expect(before).toMatchObject({
+      id: server.instanceId,
+      state: "starting",
+      port: server.port,
+      handle: null,
+    });
+    expect(JSON.stringify(before)).not.toContain(server.environment.SECRET);
+    opened.runtime.end(server.instanceId, exitedWith(0));
+    await inState(server.instanceId, "exited");
+  });
+
+  it("that fails is an end with its reason", async () => {
+    const opened = open();
+    opened.runtime.beforeStart = async () => {
+      throw new Error("no such image");
+    };
+    await opened.supervisor.launch(spec);
+    expect(await newest()).toMatchObject({
+      ...{ state: "exited", exit_kind: "not_started", exit_detail: "no such image" },
+    });
+    expect(opened.changes).toEqual([deploymentId]);
+  });
+
+  it("is ready when the server has announced its graphs and is healthy, not before", async () => {
+    const opened = open();
+    const server = await launch(opened);
+    await waitUntil(
+      async () => opened.supervisor.lastProbe(server.instanceId) === "nothing listens on its port yet",
+      { what: "a probe", timeoutMs: 20_000 },
+    );
+    await opened.runtime.announce(server);
+    await waitUntil(async () => (await newest()).announced !== null, {
+      what: "its graphs",
+      timeoutMs: 20_000,
+    });
+    expect((await newest()).state).toBe("starting");
+    await opened.runtime.serve(server);
+    expect(await inState(server.instanceId, "ready")).toMatchObject({ announced: { graphs: ["agent"] } });
+    expect(opened.supervisor.lastProbe(server.instanceId)).toBe("");
+    opened.runtime.end(server.instanceId, exitedWith(0));
+    await inState(server.instanceId, "exited");
+  });
+
+  it("with a graph that cannot be used is never ready", async () => {
+    const opened = open();
+    const server = await launch(opened);
+    await opened.runtime.serve(server);
+    await opened.runtime.announce(server, { agent: "it does not load" });
+    const reported = { broken: { agent: "it does not load" } };
+    await waitUntil(async () => (await newest()).announced !== null, {
+      what: "its graphs",
+      timeoutMs: 20_000,
+    });
+    expect(await newest()).toMatchObject({ state: "starting", announced: reported });
+    opened.runtime.end(server.instanceId, exitedWith(0));
+    await inState(server.instanceId, "exited");
+  });
+
+  it("waits for its turn, and does not begin after a halt", async () => {
+    const opened = open(new ScriptedRuntime(), 1);
+    const first = await launch(opened);
+    const second = opened.supervisor.launch(spec);
+    opened.supervisor.halt();
+    await second;
+    expect(opened.runtime.started).toEqual([first]);
+    opened.runtime.end(first.instanceId, exitedWith(0));
+    await inState(first.instanceId, "exited");
+  });
+});
+
+describe("an end", () => {
+  it("is recorded as the runtime reports it, and its folder is gone", async () => {
+    const opened = open();
+    const server = await launch(opened);
+    opened.runtime.end(server.instanceId, exitedWith(3));
+    expect(await inState(server.instanceId, "exited")).toMatchObject({
+      exit_kind: "exit_code",
+      exit_detail: "3",
+    });
+    await expect(stat(server.instanceFolder)).rejects.toMatchObject({ code: "ENOENT" });
+    await waitUntil(async () => opened.changes.length > 0, { what: "the change", timeoutMs: 20_000 });
+  });
+
+  it("that was asked for is a stop, however the server ends", async () => {
+    const opened = open();
+    const server = await launch(opened);
+    await opened.supervisor.stop(server.instanceId);
+    expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
+  });
+
+  it("of all: those that do not stop within the grace are killed", async () => {
+    const opened = open();
+    opened.runtime.obedient = false;
+    const servers = [await launch(opened), await launch(opened)];
+    await opened.supervisor.stopAll(50);
+    expect(opened.runtime.asked).toEqual(["stop", "stop", "kill", "kill"]);
+    for (const { instanceId } of servers) {
+      expect(await inState(instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
+    }
+  });
+});
+
+describe("after a restart of the platform", () => {
+  it("a server that runs with the same addresses is kept and watched", async () => {
+    const before = open();
+    const server = await launch(before);
+    const after = open(before.runtime);
+    await after.supervisor.adopt(async () => ({ addresses, secrets: [] }));
+    expect(before.runtime.asked).toEqual([]);
+    before.runtime.end(server.instanceId, exitedWith(5));
+    expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_detail: "5" });
+    await waitUntil(async () => after.changes.length > 0, { what: "the change", timeoutMs: 20_000 });
+  });
+
+  it.each([
+    ["with other addresses", { addresses: { ...addresses, own: "http://moved" }, secrets: [] }],
+    ["that nobody wants", null],
+  ])("a server %s is ended", async (_which, wanted) => {
+    const before = open();
+    const server = await launch(before);
+    await open(before.runtime).supervisor.adopt(async () => wanted);
+    expect(before.runtime.asked).toEqual(["kill"]);
+    expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
+  });
+
+  it("a server that is gone was lost", async () => {
+    const before = open();
+    const server = await launch(before);
+    // Another runtime object knows nothing of it, as after a restart of the machine.
+    await open().supervisor.adopt(async () => ({ addresses, secrets: [] }));
+    expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "lost" });
+    before.runtime.end(server.instanceId, exitedWith(0));
+  });
+});
