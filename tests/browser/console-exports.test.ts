@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 import { createBucket, downloadExport } from "../support/exported-files.ts";
 import { manyRuns, storedRun, storeRuns } from "../support/exported-runs.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 
 // A real browser and a real storage, on a busy machine.
 vi.setConfig({ testTimeout: 90_000 });
@@ -12,7 +13,7 @@ let running: RunningConsole;
 let rgw: CephRgw;
 const day = "2026-05-05";
 beforeAll(async () => {
-  [rgw, running] = await Promise.all([startCephRgw(), startConsole()]);
+  [rgw, running] = await Promise.all([useCephRgw(), startConsole()]);
   await createBucket(rgw, "lake");
 }, 240_000);
 afterEach(() => running?.closeAll());

@@ -6,13 +6,14 @@ import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
 import type { ChildSettings } from "../support/bulk-export-child.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { type ChildProcess, spawnProcess } from "../support/components/process.ts";
 import { s3Request } from "../support/components/s3-request.ts";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { createBucket, downloadExport } from "../support/exported-files.ts";
 import { manyRuns, type StoredRun, storeRuns } from "../support/exported-runs.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 
 // Leases have to run out, and the machine may have other things to do.
 vi.setConfig({ testTimeout: 90_000 });
@@ -28,7 +29,7 @@ let destinationId: string;
 let child: ChildProcess | undefined;
 
 beforeAll(async () => {
-  rgw = await startCephRgw();
+  rgw = await useCephRgw();
   storage = await startTcpProxy({ target: rgw.endpoint });
   app = await createBulkExportApp({ started: false, area: { fileLimits, leaseMs } });
   databaseProxy = await startTcpProxy({ target: app.databaseUrl });

@@ -5,11 +5,12 @@ import {
   type BulkExportAppOptions,
   createBulkExportApp,
 } from "../support/bulk-export-app.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { createBucket, downloadExport, listKeys, type S3Access } from "../support/exported-files.ts";
 import { manyRuns, storeRuns } from "../support/exported-runs.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 import { createTestClock } from "../support/workspaces-app.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
@@ -22,7 +23,7 @@ let rgw: CephRgw;
 let proxy: TcpProxy;
 let app: BulkExportApp;
 beforeAll(async () => {
-  rgw = await startCephRgw();
+  rgw = await useCephRgw();
   proxy = await startTcpProxy({ target: rgw.endpoint });
 }, 180_000);
 afterEach(async () => {

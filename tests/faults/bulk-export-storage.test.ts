@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { defaultFileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { type BulkExportApp, createBulkExportApp, type ExportAnswer } from "../support/bulk-export-app.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { s3Request } from "../support/components/s3-request.ts";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { createBucket, deleteObject, downloadExport, listKeys } from "../support/exported-files.ts";
 import { manyRuns, type StoredRun, storeRuns } from "../support/exported-runs.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 import { startUnsteadyStorage } from "../support/unsteady-storage.ts";
 
 // Storages are waited for, and so is a machine with other things to do.
@@ -18,7 +20,7 @@ let proxy: TcpProxy;
 let app: BulkExportApp;
 beforeAll(async () => {
   const limits = { storageTimeoutMs: 1_500, retries: 20 };
-  [rgw, app] = await Promise.all([startCephRgw(), createBulkExportApp({ limits, area: { fileLimits } })]);
+  [rgw, app] = await Promise.all([useCephRgw(), createBulkExportApp({ limits, area: { fileLimits } })]);
   proxy = await startTcpProxy({ target: rgw.endpoint });
 }, 180_000);
 afterEach(() => proxy.restore());
@@ -51,13 +53,8 @@ async function begin(options: { endpoint?: string; access?: typeof rgw } = {}): 
   return { id, runs, bucket, access };
 }
 
-async function until(check: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const endAt = Date.now() + 30_000;
-  while (!(await check())) {
-    if (Date.now() > endAt) throw new Error(`Waited too long for ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+const until = (check: () => Promise<boolean> | boolean, what: string) =>
+  waitUntil(check, { what, timeoutMs: 30_000, intervalMs: 20 });
 
 const filesOf = async (id: string) => (await app.getExport(id)).progress.files_written;
 type PartitionAnswer = { status: string; retry_number: number; errors: Record<string, string> | null };

@@ -3,22 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bulkExportSealedColumns } from "../../src/bulk-export/sealed-columns.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { s3Request } from "../support/components/s3-request.ts";
 import { startTcpProxy } from "../support/components/tcp-proxy.ts";
 import { createBucket, listKeys } from "../support/exported-files.ts";
 import { startRedirectingStorage } from "../support/redirecting-storage.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 import { startTlsStorage } from "../support/tls-storage.ts";
 
 const path = "/api/v1/bulk-exports/destinations";
 let rgw: CephRgw;
 let app: BulkExportApp;
 beforeAll(async () => {
-  [rgw, app] = await Promise.all([
-    startCephRgw(),
-    createBulkExportApp({ limits: { checkTimeoutMs: 4_000 } }),
-  ]);
+  [rgw, app] = await Promise.all([useCephRgw(), createBulkExportApp({ limits: { checkTimeoutMs: 4_000 } })]);
   await createBucket(rgw, "good");
 }, 180_000);
 afterAll(async () => {
@@ -222,7 +220,7 @@ test("credentials are rotated only to ones that work", async () => {
     Statement: [
       {
         Effect: "Allow",
-        Principal: { AWS: [`arn:aws:iam:::user/${other.uid}`] },
+        Principal: { AWS: [other.arn] },
         Action: "s3:*",
         Resource: ["arn:aws:s3:::good", "arn:aws:s3:::good/*"],
       },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultExportFields } from "../../src/bulk-export/exports/export-fields.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import {
   createBucket,
   downloadExport,
@@ -13,13 +13,14 @@ import {
   readObject,
 } from "../support/exported-files.ts";
 import { type StoredRun, storedRun, storeRuns } from "../support/exported-runs.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 
 const bucket = "exports";
 let rgw: CephRgw;
 let app: BulkExportApp;
 let destinationId: string;
 beforeAll(async () => {
-  [rgw, app] = await Promise.all([startCephRgw(), createBulkExportApp()]);
+  [rgw, app] = await Promise.all([useCephRgw(), createBulkExportApp()]);
   await createBucket(rgw, bucket);
   destinationId = await app.newDestination(rgw, bucket, "lake/traces");
 }, 180_000);

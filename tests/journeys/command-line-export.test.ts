@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestApp, type TestApp } from "../support/app.ts";
-import { type CephRgw, startCephRgw } from "../support/components/ceph-rgw.ts";
+import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { createBucket, listKeys } from "../support/exported-files.ts";
+import { useCephRgw } from "../support/shared-ceph.ts";
 import { createClient, lastScreen, type TreadleClient } from "../support/treadle-client.ts";
 
 type Export = {
@@ -23,7 +24,7 @@ let client: TreadleClient;
 beforeAll(async () => {
   [app, rgw, folder] = await Promise.all([
     createTestApp(),
-    startCephRgw(),
+    useCephRgw(),
     createTempFolder("command-line-export"),
   ]);
   client = createClient(folder.path, { TREADLE_URL: await app.listen(), TREADLE_API_KEY: app.apiKey });

@@ -1,22 +1,12 @@
-import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { build } from "vite";
 import { findViolations } from "./axe.ts";
+import { buildPage } from "./built-page.ts";
 import { launchBrowser } from "./components/chromium.ts";
-import { createTempFolder } from "./components/temp-folder.ts";
 import { signInBrowser } from "./console-page.ts";
 
 /** A browser, and the chat page built from its source as it is now. */
 export async function openChatPages() {
-  const folder = await createTempFolder("chat-page");
-  const [browser] = await Promise.all([
-    launchBrowser(),
-    build({
-      configFile: fileURLToPath(new URL("../../web/chat/vite.config.ts", import.meta.url)),
-      logLevel: "error",
-      build: { outDir: folder.path },
-    }),
-  ]);
+  const [browser, pageFolder] = await Promise.all([launchBrowser(), buildPage("chat")]);
   const opened: Page[] = [];
   const newPage = async (options: BrowserContextOptions) => {
     const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, ...options });
@@ -24,7 +14,7 @@ export async function openChatPages() {
     return page;
   };
   return {
-    pageFolder: folder.path,
+    pageFolder,
     async open(url: string, options: BrowserContextOptions = {}) {
       return new ChatPage(await newPage(options)).goto(url);
     },
@@ -34,10 +24,10 @@ export async function openChatPages() {
       const page = await newPage(context);
       await page
         .context()
-        .route(`${url}/chat`, (route) => route.fulfill({ path: `${folder.path}/index.html` }));
+        .route(`${url}/chat`, (route) => route.fulfill({ path: `${pageFolder}/index.html` }));
       await page.context().route(`${url}/chat/assets/*`, (route) => {
         const file = new URL(route.request().url()).pathname.split("/").at(-1);
-        return route.fulfill({ path: `${folder.path}/assets/${file}` });
+        return route.fulfill({ path: `${pageFolder}/assets/${file}` });
       });
       if (apiKey !== undefined) await signInBrowser(page, url, apiKey);
       return new ChatPage(page).goto(url);
@@ -46,10 +36,7 @@ export async function openChatPages() {
     async closeAll() {
       for (const page of opened.splice(0)) await page.context().close();
     },
-    async stop() {
-      await browser.stop();
-      await folder.remove();
-    },
+    stop: () => browser.stop(),
   };
 }
 

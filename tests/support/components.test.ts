@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CephRgw, startCephRgw } from "./components/ceph-rgw.ts";
+import type { CephRgw } from "./components/ceph-rgw.ts";
 import { launchBrowser, type TestBrowser } from "./components/chromium.ts";
 import { type DebianPostgres, startDebianPostgres } from "./components/debian-postgres.ts";
 import { type Docker, startDocker } from "./components/docker.ts";
@@ -17,6 +17,7 @@ import { spawnProcess } from "./components/process.ts";
 import { descendantsOf, isRunning, processesNaming } from "./components/process-table.ts";
 import { type S3Request, s3Request } from "./components/s3-request.ts";
 import { createTempFolder, type TempFolder } from "./components/temp-folder.ts";
+import { useCephRgw } from "./shared-ceph.ts";
 
 // The first run on a machine may install packages.
 const START_TIMEOUT_MS = 600_000;
@@ -103,7 +104,7 @@ describe("Postgres of Debian", { timeout: 60_000 }, () => {
 describe("Ceph's S3 gateway", { timeout: 60_000 }, () => {
   let ceph: CephRgw;
   beforeAll(async () => {
-    ceph = await startCephRgw();
+    ceph = await useCephRgw();
   }, START_TIMEOUT_MS);
   afterAll(() => ceph?.stop(), 60_000);
 

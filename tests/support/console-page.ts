@@ -1,11 +1,9 @@
-import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { build } from "vite";
 import type { Config } from "../../src/config/index.ts";
 import { createTestApp, type TestApp } from "./app.ts";
 import { findViolations } from "./axe.ts";
+import { buildPage } from "./built-page.ts";
 import { launchBrowser } from "./components/chromium.ts";
-import { createTempFolder } from "./components/temp-folder.ts";
 
 export const phone = { width: 390, height: 844 };
 
@@ -16,16 +14,8 @@ export type OpenOptions = BrowserContextOptions & {
 
 /** A browser, the console built from its source as it is now, and the whole application that serves it. */
 export async function startConsole(overrides: Partial<Config> = {}, browserFlags: readonly string[] = []) {
-  const folder = await createTempFolder("console-page");
-  const [browser] = await Promise.all([
-    launchBrowser(browserFlags),
-    build({
-      configFile: fileURLToPath(new URL("../../web/console/vite.config.ts", import.meta.url)),
-      logLevel: "error",
-      build: { outDir: folder.path },
-    }),
-  ]);
-  const app: TestApp = await createTestApp(overrides, { consoleFolder: folder.path });
+  const [browser, consoleFolder] = await Promise.all([launchBrowser(browserFlags), buildPage("console")]);
+  const app: TestApp = await createTestApp(overrides, { consoleFolder });
   const url = await app.listen();
   const opened: Page[] = [];
   return {
@@ -46,7 +36,6 @@ export async function startConsole(overrides: Partial<Config> = {}, browserFlags
     async stop() {
       await browser.stop();
       await app.stop();
-      await folder.remove();
     },
   };
 }

@@ -6,30 +6,20 @@ import type { Page } from "playwright-core";
 import { build } from "vite";
 import { launchBrowser } from "./components/chromium.ts";
 import { startHttpListener } from "./components/http-listener.ts";
-import { createTempFolder } from "./components/temp-folder.ts";
+import { oncePerRun } from "./once-per-run.ts";
 
 const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript" };
 
 /** A browser, and the page of a folder in tests/browser, built and served from an origin of its own. */
 export async function startPageSite(name: string) {
-  const folder = await createTempFolder(name);
-  const [browser, site] = await Promise.all([
-    launchBrowser(),
-    startHttpListener((origin) => async (request, response) => {
-      const { pathname } = new URL(request.url ?? "/", origin);
-      const name = pathname === "/" ? "index.html" : normalize(pathname);
-      const content = await readFile(join(folder.path, name)).catch(() => undefined);
-      response.writeHead(content ? 200 : 404, { "content-type": types[extname(name)] ?? "text/plain" });
-      response.end(content);
-    }),
-    build({
-      configFile: false,
-      root: fileURLToPath(new URL(`../browser/${name}/`, import.meta.url)),
-      plugins: [react()],
-      logLevel: "error",
-      build: { outDir: folder.path, emptyOutDir: true, minify: false, chunkSizeWarningLimit: 5_000 },
-    }),
-  ]);
+  const [browser, folder] = await Promise.all([launchBrowser(), buildSite(name)]);
+  const site = await startHttpListener((origin) => async (request, response) => {
+    const { pathname } = new URL(request.url ?? "/", origin);
+    const file = pathname === "/" ? "index.html" : normalize(pathname);
+    const content = await readFile(join(folder, file)).catch(() => undefined);
+    response.writeHead(content ? 200 : 404, { "content-type": types[extname(file)] ?? "text/plain" });
+    response.end(content);
+  });
   const opened: Page[] = [];
   return {
     origin: site.origin,
@@ -46,7 +36,18 @@ export async function startPageSite(name: string) {
     async stop() {
       await browser.stop();
       await site.stop();
-      await folder.remove();
     },
   };
+}
+
+function buildSite(name: string): Promise<string> {
+  return oncePerRun(name, (outDir) =>
+    build({
+      configFile: false,
+      root: fileURLToPath(new URL(`../browser/${name}/`, import.meta.url)),
+      plugins: [react()],
+      logLevel: "error",
+      build: { outDir, emptyOutDir: true, minify: false, chunkSizeWarningLimit: 5_000 },
+    }),
+  );
 }

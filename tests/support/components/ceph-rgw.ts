@@ -15,6 +15,8 @@ export interface S3User {
   uid: string;
   accessKey: string;
   secretKey: string;
+  /** Names the user in a bucket's policy. */
+  arn: string;
 }
 
 export interface CephRgw {
@@ -22,7 +24,7 @@ export interface CephRgw {
   region: string;
   accessKey: string;
   secretKey: string;
-  createUser(user?: Partial<S3User>): Promise<S3User>;
+  createUser(): Promise<S3User>;
   /** Makes the gateway refuse or accept the user's requests again. */
   suspendUser(uid: string): Promise<void>;
   enableUser(uid: string): Promise<void>;
@@ -56,11 +58,28 @@ async function createKeyring(folder: string): Promise<void> {
   }
 }
 
+export type CephCluster = {
+  /** Users and buckets in a tenant of their own, which those of another tenant cannot name. */
+  newTenant(): Promise<CephRgw>;
+  stop(): Promise<void>;
+};
+
 /** Ceph's S3 gateway: it checks signatures and holds the objects in memory. Buckets are made by S3 clients. */
 export async function startCephRgw(): Promise<CephRgw> {
-  await ensureDebianPackages(PACKAGES);
   const temp = await createTempFolder("ceph");
-  const folder = temp.path;
+  const cluster = await startCephCluster(temp.path);
+  return {
+    ...(await cluster.newTenant()),
+    stop: async () => {
+      await cluster.stop();
+      await temp.remove();
+    },
+  };
+}
+
+/** In an empty folder, which stays. */
+export async function startCephCluster(folder: string): Promise<CephCluster> {
+  await ensureDebianPackages(PACKAGES);
   const layout: CephLayout = {
     folder,
     fsid: randomUUID(),
@@ -91,21 +110,40 @@ export async function startCephRgw(): Promise<CephRgw> {
       { what: `the S3 gateway at ${endpoint}`, timeoutMs: 90_000, intervalMs: 100 },
     );
   };
+
   const stop = async () => {
     // The gateway first: it would otherwise wait for a store that is gone.
     for (const child of [...children].reverse()) await child.stop("SIGTERM", 5_000);
-    await temp.remove();
   };
-  const createUser = async (user: Partial<S3User> = {}): Promise<S3User> => {
-    const uid = user.uid ?? `user-${randomUUID()}`;
-    const accessKey = user.accessKey ?? randomBytes(10).toString("hex").toUpperCase();
-    const secretKey = user.secretKey ?? randomBytes(20).toString("hex");
-    await ceph(
-      "radosgw-admin",
-      ...["user", "create", "--uid", uid, "--display-name", uid],
-      ...["--access-key", accessKey, "--secret-key", secretKey],
-    );
-    return { uid, accessKey, secretKey };
+  const admin = async (...args: string[]) => void (await ceph("radosgw-admin", ...args));
+  const newTenant = async (): Promise<CephRgw> => {
+    const tenant = `t${randomBytes(6).toString("hex")}`;
+    const createUser = async (): Promise<S3User> => {
+      const name = `user-${randomUUID()}`;
+      const uid = `${tenant}$${name}`;
+      const accessKey = randomBytes(10).toString("hex").toUpperCase();
+      const secretKey = randomBytes(20).toString("hex");
+      const keys = ["--access-key", accessKey, "--secret-key", secretKey];
+      await admin("user", "create", "--uid", uid, "--display-name", name, ...keys);
+      return { uid, accessKey, secretKey, arn: `arn:aws:iam::${tenant}:user/${name}` };
+    };
+    const { accessKey, secretKey } = await createUser();
+    return {
+      ...{ endpoint, region: "us-east-1", accessKey, secretKey, createUser },
+      suspendUser: (uid) => admin("user", "suspend", "--uid", uid),
+      enableUser: (uid) => admin("user", "enable", "--uid", uid),
+      limitObjects: async (uid, most) => {
+        const quota = ["--quota-scope", "user", "--uid", uid];
+        await admin("quota", "set", ...quota, "--max-objects", String(most));
+        await admin("quota", "enable", ...quota);
+      },
+      killGateway: async () => void (await gateway?.kill()),
+      startGateway,
+      // Others find it serving, whatever became of the test that killed it.
+      stop: async () => {
+        if (gateway?.exit()) await startGateway();
+      },
+    };
   };
 
   try {
@@ -124,24 +162,7 @@ export async function startCephRgw(): Promise<CephRgw> {
     startDaemon("ceph-osd", "-i", "0");
 
     await startGateway();
-    const owner = await createUser();
-    return {
-      endpoint,
-      region: "us-east-1",
-      accessKey: owner.accessKey,
-      secretKey: owner.secretKey,
-      createUser,
-      suspendUser: async (uid) => void (await ceph("radosgw-admin", "user", "suspend", "--uid", uid)),
-      enableUser: async (uid) => void (await ceph("radosgw-admin", "user", "enable", "--uid", uid)),
-      limitObjects: async (uid, most) => {
-        const quota = ["--quota-scope", "user", "--uid", uid];
-        await ceph("radosgw-admin", "quota", "set", ...quota, "--max-objects", String(most));
-        await ceph("radosgw-admin", "quota", "enable", ...quota);
-      },
-      killGateway: async () => void (await gateway?.kill()),
-      startGateway,
-      stop,
-    };
+    return { newTenant, stop };
   } catch (error) {
     const logs = await lastLogLines(folder, children);
     await stop();
