@@ -124,5 +124,6 @@ function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger, re
   }
   // Half of what Node takes by default: many servers share one machine.
   const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;
-  return createProcessRuntime({ command, packageRoot, walls, logger });
+  const { compileCache } = deployments;
+  return createProcessRuntime({ command, packageRoot, walls, logger, compileCache });
 }

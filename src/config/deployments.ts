@@ -45,6 +45,13 @@ export const deploymentSettings = {
   TREADLE_AGENT_MEMORY_MB: whole(0, 1_000_000)
     .default(2_048)
     .describe("Most memory of a deployed server whose resource_spec says nothing about memory; 0: no limit."),
+  TREADLE_AGENT_COMPILE_CACHE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Folder that a `treadle agent` of this installation had as NODE_COMPILE_CACHE: new deployments get a copy, and their first start is quicker. For TREADLE_RUNTIME=process.",
+    ),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
@@ -94,6 +101,8 @@ export function deploymentConfigOf(
     dockerAllowRoot: env.TREADLE_DOCKER_ALLOW_ROOT ?? false,
     /** Of a server whose resource specification says nothing; null for no limit. */
     defaultMemoryBytes: env.TREADLE_AGENT_MEMORY_MB === 0 ? null : env.TREADLE_AGENT_MEMORY_MB * 1024 * 1024,
+    /** Compiled code that the homes of new deployments begin with. */
+    compileCache: env.TREADLE_AGENT_COMPILE_CACHE,
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { quickDeployments } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
@@ -13,7 +14,8 @@ let git: GitServer;
 const workMs = 120_000;
 
 beforeAll(async () => {
-  [running, git] = await Promise.all([startConsole(), startGitServer()]);
+  const deployments = await quickDeployments();
+  [running, git] = await Promise.all([startConsole({ deployments }), startGitServer()]);
 });
 afterEach(() => running?.closeAll());
 afterAll(async () => {

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { quickDeployments } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { type RunningConsole, signInBrowser, startConsole } from "../support/console-page.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
@@ -24,7 +25,8 @@ const plane: PlaneCalls = {
 };
 
 beforeAll(async () => {
-  [running, git] = await Promise.all([startConsole(), startGitServer()]);
+  const deployments = await quickDeployments();
+  [running, git] = await Promise.all([startConsole({ deployments }), startGitServer()]);
   const repository = await git.createRepository("hostile", hostileProject());
   const body = gitDeployment("hostile", repository.url);
   const source_config = { ...body.source_config, install_command: quickInstall };

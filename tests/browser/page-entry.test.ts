@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config/index.ts";
+import { quickDeployments } from "../support/compiled-agent.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { type ConsolePage, type RunningConsole, startConsole } from "../support/console-page.ts";
@@ -52,13 +52,10 @@ describe.each([
 
   beforeAll(async () => {
     const port = await freePort();
-    const place = domain && {
-      port,
-      deployments: { ...readConfig({}).deployments, url: `http://{slug}.${domain}:${port}` },
-    };
+    const deployments = await quickDeployments(domain ? { url: `http://{slug}.${domain}:${port}` } : {});
     const flags = domain ? [`--host-resolver-rules=MAP *.${domain} 127.0.0.1`] : [];
     [running, git] = await Promise.all([
-      startConsole({ agentAuthRequired: true, ...place }, flags),
+      startConsole({ agentAuthRequired: true, deployments, ...(domain ? { port } : {}) }, flags),
       startGitServer(),
     ]);
     friendly = await deployed("friendly", friendlyProject());

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { type GateServer, startGateServer } from "../support/components/gate-server.ts";
 import type { GitRepository } from "../support/components/git-repository.ts";
@@ -28,7 +29,7 @@ let port: number;
 async function start(): Promise<void> {
   const options = {
     ...{ databaseUrl: database.url, folder: folder.path, port, apiKey, workspaceId },
-    settings: { bakeMs: 2_000, healthMs: 60_000 },
+    settings: { bakeMs: 2_000, healthMs: 60_000, compileCache: await compiledAgent() },
     logLevel: process.env.TEST_LOG ?? "silent",
   };
   platform = spawnProcess(process.execPath, [child, JSON.stringify(options)], { name: "control plane" });

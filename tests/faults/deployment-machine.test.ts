@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
@@ -38,7 +39,10 @@ describe("a full disk", () => {
   beforeAll(async () => {
     if (process.getuid?.() !== 0) throw new Error("A disk of its own needs root: run these tests as root.");
     await runCommand("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder.path]);
-    plane = await startControlPlane({ databaseUrl: database.url, folder: folder.path });
+    plane = await startControlPlane({
+      ...{ databaseUrl: database.url, folder: folder.path },
+      settings: { compileCache: await compiledAgent() },
+    });
   });
 
   afterAll(async () => {
@@ -72,7 +76,8 @@ describe("two platforms on one database", () => {
   it("share the work: one runs the servers, both serve, and the other takes over", {
     timeout: 120_000,
   }, async () => {
-    const options = { databaseUrl: database.url, folder: folder.path };
+    const settings = { compileCache: await compiledAgent() };
+    const options = { databaseUrl: database.url, folder: folder.path, settings };
     const first = await startControlPlane({
       ...options,
       apiKey: "the-same-key-for-both-of-them",

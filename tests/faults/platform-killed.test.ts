@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { freePort } from "../support/components/free-port.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { isRunning } from "../support/components/process-table.ts";
@@ -22,7 +23,7 @@ const dataDir = () => join(parent.path, "data");
 
 async function start(env: Record<string, string> = {}): Promise<void> {
   treadle = await startTreadle(["--data-dir", dataDir(), "--port", String(port)], {
-    env: { TREADLE_API_KEY: apiKey, ...env },
+    env: { TREADLE_API_KEY: apiKey, TREADLE_AGENT_COMPILE_CACHE: await compiledAgent(), ...env },
   });
 }
 

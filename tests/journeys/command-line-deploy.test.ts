@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { startGateServer } from "../support/components/gate-server.ts";
 import { git } from "../support/components/git-repository.ts";
 import { startGitServer } from "../support/components/git-server.ts";
@@ -25,7 +26,10 @@ const install = ["--install-command", quickInstall];
 beforeAll(async () => {
   database = await createTestDatabase();
   folder = await createTempFolder("command-line-deploy");
-  plane = await startControlPlane({ databaseUrl: database.url, folder: join(folder.path, "data") });
+  plane = await startControlPlane({
+    ...{ databaseUrl: database.url, folder: join(folder.path, "data") },
+    settings: { compileCache: await compiledAgent() },
+  });
   client = createClient(folder.path, {
     TREADLE_URL: plane.url,
     TREADLE_API_KEY: plane.apiKey,

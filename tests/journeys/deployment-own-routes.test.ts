@@ -1,6 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestApp, type TestApp } from "../support/app.ts";
+import { quickDeployments } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
@@ -24,7 +25,10 @@ app.get("/received", (c) => c.json(received));
 `;
 
 beforeAll(async () => {
-  app = await createTestApp({ logLevel: process.env.TEST_LOG ?? "silent" });
+  app = await createTestApp({
+    logLevel: process.env.TEST_LOG ?? "silent",
+    deployments: await quickDeployments(),
+  });
   await app.listen();
   git = await startGitServer();
   const repository = await git.createRepository("own", quickProject("own", { "app.js": projectApp }));

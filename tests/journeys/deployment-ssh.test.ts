@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { startSshGitServer } from "../support/components/ssh-server.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
@@ -15,7 +16,10 @@ beforeAll(async () => {
   database = await createTestDatabase();
   folder = await createTempFolder("ssh-deployments");
   ssh = await startSshGitServer();
-  plane = await startControlPlane({ databaseUrl: database.url, folder: folder.path });
+  plane = await startControlPlane({
+    ...{ databaseUrl: database.url, folder: folder.path },
+    settings: { compileCache: await compiledAgent() },
+  });
 }, 300_000);
 
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { deploymentChannel } from "../../src/control-plane/revisions/revision-st
 import { raw } from "../../src/platform/db/raw.ts";
 import { jobChannel } from "../../src/platform/jobs/job-statements.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";
+import { quickDeployments } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { dropDeploymentDatabases } from "../support/control-plane.ts";
@@ -23,7 +24,10 @@ let url: string;
 let traces: TracingClient;
 
 beforeAll(async () => {
-  app = await createTestApp({ logLevel: process.env.TEST_LOG ?? "silent" });
+  app = await createTestApp({
+    logLevel: process.env.TEST_LOG ?? "silent",
+    deployments: await quickDeployments(),
+  });
   url = await app.listen();
   git = await startGitServer();
   traces = new TracingClient({ apiUrl: `${url}/api/v1`, apiKey: app.apiKey });

@@ -2,6 +2,7 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiledAgent } from "../support/compiled-agent.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { type ControlPlaneServer, startControlPlane } from "../support/control-plane.ts";
@@ -54,7 +55,10 @@ beforeAll(async () => {
   await cp(fileURLToPath(new URL("../../examples/react-agent", import.meta.url)), project, {
     recursive: true,
   });
-  plane = await startControlPlane({ databaseUrl: database.url, folder: join(folder.path, "data") });
+  plane = await startControlPlane({
+    ...{ databaseUrl: database.url, folder: join(folder.path, "data") },
+    settings: { compileCache: await compiledAgent() },
+  });
   const made = await plane.call<{ key: string }>("POST", "/v2/api-keys", {
     name: "ci",
     service: true,

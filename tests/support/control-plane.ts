@@ -83,7 +83,12 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     databaseUrl: options.databaseUrl,
     tracing: otherAreas?.tracing,
     walls,
-    runtime: options.runtime ?? createProcessRuntime({ command: treadleCommand, packageRoot, walls, logger }),
+    runtime:
+      options.runtime ??
+      createProcessRuntime({
+        ...{ command: treadleCommand, packageRoot, walls, logger },
+        compileCache: options.settings?.compileCache,
+      }),
     settings: { ...readConfig({}).deployments, edition, ...options.settings },
     folder: options.folder,
     publicUrl: () => server?.url ?? "http://127.0.0.1",

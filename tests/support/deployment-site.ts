@@ -1,4 +1,5 @@
 import { chmod } from "node:fs/promises";
+import { compiledAgent } from "./compiled-agent.ts";
 import { type GitServer, startGitServer } from "./components/git-server.ts";
 import { createTempFolder, type TempFolder } from "./components/temp-folder.ts";
 import {
@@ -43,6 +44,7 @@ export async function startDeploymentSite(
     const plane = await startControlPlane({
       logLevel: process.env.TEST_LOG ?? "silent",
       ...options,
+      settings: { compileCache: await compiledAgent(), ...options.settings },
       databaseUrl: database.url,
       folder: folder.path,
     });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, chown, open, readdir, readFile, readlink } from "node:fs/promises";
+import { chmod, chown, mkdir, open, readdir, readFile, readlink } from "node:fs/promises";
 import { constants } from "node:os";
 import { basename, dirname, posix } from "node:path";
 import { AppError, errorMessage } from "../../platform/errors.ts";
@@ -11,6 +11,7 @@ import { packageMounts } from "../sandbox/machine-mounts.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Walls } from "../sandbox/walls.ts";
 import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
+import { compileCacheName, seedCompileCache } from "./compile-cache.ts";
 import {
   type Exit,
   endedBySignal,
@@ -40,6 +41,8 @@ export type ProcessRuntimeOptions = {
   packageRoot: string;
   walls: Walls;
   logger: Logger;
+  /** What was compiled before, for homes that are made; see `seedCompileCache`. */
+  compileCache?: string | undefined;
 };
 
 /** Marks our servers in the process table, for the moment between their start and the note about it. */
@@ -55,6 +58,7 @@ export function createProcessRuntime({
   packageRoot,
   walls,
   logger,
+  compileCache,
 }: ProcessRuntimeOptions): Runtime {
   /** Ends of the children this process started itself, which need no looking. */
   const children = new Map<string, Promise<Exit>>();
@@ -112,9 +116,12 @@ export function createProcessRuntime({
     const { kind } = await walls.isolation();
     const sandboxed = kind === "sandbox";
     const user = deploymentUser(spec.deploymentId, spec.workspaceId);
-    await makeFolder(spec.home, 0o700);
+    const isNew = (await mkdir(spec.home, { recursive: true })) !== undefined;
+    await chmod(spec.home, 0o700);
     await makeFolder(spec.instanceFolder, 0o700);
-    if (process.getuid?.() === 0 && kind !== "none") {
+    const owner = process.getuid?.() === 0 && kind !== "none" ? user : null;
+    if (isNew && compileCache !== undefined) await seedCompileCache(compileCache, spec.home, owner);
+    if (owner) {
       await chown(spec.home, user.uid, user.gid);
       await chown(spec.instanceFolder, user.uid, user.gid);
       await chown(folder, 0, user.gid);
@@ -134,7 +141,7 @@ export function createProcessRuntime({
         ...spec.environment,
         HOME: home,
         // The usual place belongs to somebody else, or is gone with the sandbox.
-        NODE_COMPILE_CACHE: posix.join(home, ".node-compile-cache"),
+        NODE_COMPILE_CACHE: posix.join(home, compileCacheName),
         // Arguments are for everybody to read.
         TREADLE_PROJECT_FILE: configFile,
         TREADLE_PORT: String(spec.port),
