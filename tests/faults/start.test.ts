@@ -3,12 +3,16 @@ import { once } from "node:events";
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { runOn } from "../support/postgres.ts";
+import { prepareDataDir } from "../support/prepared-data.ts";
 import { createDataParent, runTreadle, startTreadle, treadleBin } from "../support/treadle.ts";
+
+// Real servers on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 const asRoot = process.getuid?.() === 0;
 const nobody = { uid: 65534, gid: 65534 };
@@ -73,7 +77,7 @@ describe("port", () => {
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as { port: number };
     try {
-      const dataDir = join(parent.path, "port");
+      const dataDir = await prepareDataDir(join(parent.path, "port"));
       const { code, stderr } = await runTreadle(["up", "--port", String(port), "--data-dir", dataDir]);
       expect(code).toBe(4);
       expectPlainMessage(stderr, `Port ${port}`, "--port");
@@ -178,7 +182,7 @@ describe("data folder", () => {
 
 describe("after kill -9", () => {
   test("the next start on the same folder works and has the same data", async () => {
-    const dataDir = join(parent.path, "killed");
+    const dataDir = await prepareDataDir(join(parent.path, "killed"));
     const killed = await startTreadle(["--data-dir", dataDir]);
     killed.signal("SIGKILL");
     expect((await killed.exited).signal).toBe("SIGKILL");
@@ -193,7 +197,7 @@ describe("after kill -9", () => {
   });
 
   test("keys can be listed on the folder that a killed server left", async () => {
-    const dataDir = join(parent.path, "killed then keys");
+    const dataDir = await prepareDataDir(join(parent.path, "killed then keys"));
     const killed = await startTreadle(["--data-dir", dataDir]);
     killed.signal("SIGKILL");
     await killed.exited;
@@ -298,7 +302,8 @@ describe("signals", () => {
   }
 
   test("a stop names the requests it had to cut off", async () => {
-    const treadle = await startTreadle(["--data-dir", join(parent.path, "cut off")], {
+    const dataDir = await prepareDataDir(join(parent.path, "cut off"));
+    const treadle = await startTreadle(["--data-dir", dataDir], {
       env: { TREADLE_SHUTDOWN_GRACE_SECONDS: "0.2" },
     });
     const socket = await hangingRequest(treadle.ready.url);
@@ -310,7 +315,7 @@ describe("signals", () => {
   });
 
   test("a second signal ends it at once, and the folder can be used again", async () => {
-    const dataDir = join(parent.path, "impatient");
+    const dataDir = await prepareDataDir(join(parent.path, "impatient"));
     const treadle = await startTreadle(["--data-dir", dataDir], {
       env: { TREADLE_SHUTDOWN_GRACE_SECONDS: "600" },
     });

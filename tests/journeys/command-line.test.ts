@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { cp, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isRunning } from "../support/components/process-table.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import type { TempFolder } from "../support/components/temp-folder.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
+import { prepareDataDir } from "../support/prepared-data.ts";
 import {
   createDataParent,
   type RunningTreadle,
@@ -14,6 +15,9 @@ import {
   startTreadle,
   treadleBin,
 } from "../support/treadle.ts";
+
+// Real servers on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 let parent: TempFolder;
 beforeAll(async () => {
@@ -77,15 +81,15 @@ describe("launcher", () => {
   test("the exit code and signals pass through the launcher", async () => {
     const usage = await runTreadle(["nonsense"], { nodeArgs: asOldNode });
     expect(usage.code).toBe(2);
-    const running = await startTreadle(["--data-dir", join(parent.path, "launched")], {
-      nodeArgs: asOldNode,
-    });
+    const dataDir = await prepareDataDir(join(parent.path, "launched"));
+    const running = await startTreadle(["--data-dir", dataDir], { nodeArgs: asOldNode });
     expect(running.ready.pid).not.toBe(running.pid);
     expect((await running.stop()).code).toBe(0);
   });
 
   test("the server stops in order when the launcher is killed", async () => {
     const dataDir = join(parent.path, "orphan");
+    await prepareDataDir(dataDir);
     const running = await startTreadle(["--data-dir", dataDir], { nodeArgs: asOldNode });
     running.signal("SIGKILL");
     await running.exited;
@@ -182,141 +186,113 @@ describe("doctor", () => {
   });
 });
 
-describe("up", () => {
-  const running: RunningTreadle[] = [];
-  const up = async (dataDir: string, env: Record<string, string> = {}) => {
-    const started = await startTreadle(["--data-dir", dataDir], { env });
-    running.push(started);
-    return started;
-  };
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((treadle) => treadle.stop()));
-  });
+type Key = { id: string; name: string; role: string };
 
-  test("serves until SIGTERM, then exits with 0", async () => {
-    const treadle = await up(join(parent.path, "serves"));
-    const response = await fetch(`${treadle.ready.url}/ok`);
-    expect(response.status).toBe(200);
-    const exit = await treadle.stop();
-    expect({ code: exit.code, signal: exit.signal }).toEqual({ code: 0, signal: null });
-    await expect(fetch(`${treadle.ready.url}/ok`)).rejects.toThrow();
-    expect(existsSync(join(treadle.ready.data_dir, "runtime.json"))).toBe(false);
-  });
-
-  test("keeps its files closed to other users", async () => {
-    const treadle = await up(join(parent.path, "closed"));
-    for (const file of ["runtime.json", "credentials.json"]) {
-      expect((await stat(join(treadle.ready.data_dir, file))).mode & 0o777).toBe(0o600);
-    }
-    expect((await stat(treadle.ready.data_dir)).mode & 0o066).toBe(0);
-  });
-
-  test("a second one on the same folder exits with 5 and names the first", async () => {
-    const dataDir = join(parent.path, "twice");
-    const first = await up(dataDir);
-    const second = await runTreadle(["up", "--port", "0", "--data-dir", dataDir]);
-    expect(second.code).toBe(5);
-    expect(second.stderr).toContain(`process ${first.pid} holds it`);
-    expect(second.stderr).toContain("--data-dir");
-    expect((await fetch(`${first.ready.url}/ok`)).status).toBe(200);
-  });
-
-  test("the banner shows the key once, and later where it is", async () => {
-    const dataDir = join(parent.path, "banner");
-    const first = await up(dataDir);
-    const key = first.ready.api_key;
-    expect(key).toEqual(expect.any(String));
-    const credentials = await readFile(join(dataDir, "credentials.json"), "utf8");
-    expect(credentials).toContain(String(key));
-    await first.stop();
-    const again = await up(dataDir);
-    expect(again.ready.api_key).toBeNull();
-    expect(again.ready.workspace_id).toBe(first.ready.workspace_id);
-    const response = await fetch(`${again.ready.url}/v2/workspaces`, {
-      headers: { "x-api-key": String(key) },
-    });
-    expect(response.status).toBe(200);
-  });
-
-  test("doctor knows the port of the running one as its own", async () => {
-    const dataDir = join(parent.path, "own port");
-    const treadle = await up(dataDir);
-    const { code, stdout } = await runTreadle([
-      "doctor",
-      "--port",
-      String(treadle.ready.port),
-      "--data-dir",
-      dataDir,
-    ]);
-    expect({ code, stdout }).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("is used by the Treadle that runs on this data folder"),
-    });
-  });
-});
-
-describe("keys", () => {
-  type Key = { id: string; name: string; role: string };
-  const dataDir = () => join(parent.path, "keys");
+/** One data folder through its life: served, asked about, stopped, changed while stopped, served again. */
+describe("a server and its data folder", () => {
+  let dataDir: string;
+  let first: RunningTreadle;
+  let second: RunningTreadle;
+  let whileStopped: Key & { key: string };
   const keys = async <T>(...args: string[]): Promise<T> => {
-    const { code, stdout, stderr } = await runTreadle(["keys", ...args, "--json", "--data-dir", dataDir()]);
+    const { code, stdout, stderr } = await runTreadle(["keys", ...args, "--json", "--data-dir", dataDir]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     return JSON.parse(stdout) as T;
   };
   const status = async (url: string, key: string) =>
     (await fetch(`${url}/v2/workspaces`, { headers: { "x-api-key": key } })).status;
 
-  test("are made and revoked while the server runs", async () => {
-    const first = await startTreadle(["--data-dir", dataDir()]);
-    try {
-      const made = await keys<Key & { key: string }>("create", "while running", "--role", "viewer");
-      expect(made).toMatchObject({ name: "while running", role: "viewer" });
-      expect(await status(first.ready.url, made.key)).toBe(200);
-      await keys("revoke", made.id);
-      // The server hears of it through the database, a moment after the command has ended.
-      await waitUntil(async () => (await status(first.ready.url, made.key)) === 401, {
-        what: "the revoked key to be refused",
-        timeoutMs: 10_000,
-      });
-    } finally {
-      await first.stop();
-    }
+  beforeAll(async () => {
+    dataDir = join(parent.path, "data");
+    first = await startTreadle(["--data-dir", dataDir]);
+  });
+  afterAll(async () => {
+    await first?.stop();
+    await second?.stop();
   });
 
-  test("are made, listed and revoked without a server too", async () => {
-    const made = await keys<Key & { key: string }>("create", "while stopped");
+  describe("up", () => {
+    test("keeps its files closed to other users", async () => {
+      for (const file of ["runtime.json", "credentials.json"]) {
+        expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
+      }
+      expect((await stat(dataDir)).mode & 0o066).toBe(0);
+    });
+
+    test("a second one on the same folder exits with 5 and names the first", async () => {
+      const another = await runTreadle(["up", "--port", "0", "--data-dir", dataDir]);
+      expect(another.code).toBe(5);
+      expect(another.stderr).toContain(`process ${first.pid} holds it`);
+      expect(another.stderr).toContain("--data-dir");
+      expect((await fetch(`${first.ready.url}/ok`)).status).toBe(200);
+    });
+
+    test("doctor knows the port of the running one as its own", async () => {
+      const port = String(first.ready.port);
+      const { code, stdout } = await runTreadle(["doctor", "--port", port, "--data-dir", dataDir]);
+      expect({ code, stdout }).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("is used by the Treadle that runs on this data folder"),
+      });
+    });
+  });
+
+  test("keys are made and revoked while the server runs", async () => {
+    const made = await keys<Key & { key: string }>("create", "while running", "--role", "viewer");
+    expect(made).toMatchObject({ name: "while running", role: "viewer" });
+    expect(await status(first.ready.url, made.key)).toBe(200);
+    await keys("revoke", made.id);
+    // The server hears of it through the database, a moment after the command has ended.
+    await waitUntil(async () => (await status(first.ready.url, made.key)) === 401, {
+      what: "the revoked key to be refused",
+      timeoutMs: 10_000,
+    });
+  });
+
+  test("it serves until SIGTERM, then exits with 0", async () => {
+    const response = await fetch(`${first.ready.url}/ok`);
+    expect(response.status).toBe(200);
+    const exit = await first.stop();
+    expect({ code: exit.code, signal: exit.signal }).toEqual({ code: 0, signal: null });
+    await expect(fetch(`${first.ready.url}/ok`)).rejects.toThrow();
+    expect(existsSync(join(dataDir, "runtime.json"))).toBe(false);
+  });
+
+  test("the banner shows the key once, and later where it is", async () => {
+    const key = first.ready.api_key;
+    expect(key).toEqual(expect.any(String));
+    const credentials = await readFile(join(dataDir, "credentials.json"), "utf8");
+    expect(credentials).toContain(String(key));
+    whileStopped = await keys("create", "while stopped");
+    second = await startTreadle(["--data-dir", dataDir]);
+    expect(second.ready.api_key).toBeNull();
+    expect(second.ready.workspace_id).toBe(first.ready.workspace_id);
+    expect(await status(second.ready.url, String(key))).toBe(200);
+    expect(await status(second.ready.url, whileStopped.key)).toBe(200);
+    expect((await second.stop()).code).toBe(0);
+  });
+
+  test("keys are made, listed and revoked without a server too", async () => {
     const listed = await keys<Key[]>("list");
     expect(listed.map(({ name }) => name)).toContain("while stopped");
-    expect(JSON.stringify(listed)).not.toContain(made.key);
-
-    const second = await startTreadle(["--data-dir", dataDir()]);
-    try {
-      expect(await status(second.ready.url, made.key)).toBe(200);
-    } finally {
-      await second.stop();
-    }
-    await keys("revoke", made.id);
+    expect(JSON.stringify(listed)).not.toContain(whileStopped.key);
+    await keys("revoke", whileStopped.id);
     const names = (await keys<Key[]>("list")).map(({ name }) => name);
     expect(names).not.toContain("while stopped");
   });
 
   test("an unknown id to revoke is a failure that says so", async () => {
-    const { code, stderr } = await runTreadle([
-      "keys",
-      "revoke",
-      "00000000-0000-4000-8000-000000000000",
-      "--data-dir",
-      dataDir(),
-    ]);
+    const unknown = "00000000-0000-4000-8000-000000000000";
+    const { code, stderr } = await runTreadle(["keys", "revoke", unknown, "--data-dir", dataDir]);
     expect(code).toBe(1);
     expect(stderr).toContain("treadle keys list");
   });
 
   test("the encryption key is rotated and the next start opens everything", async () => {
-    const before = await readFile(join(dataDir(), "secret.key"), "utf8");
+    const before = await readFile(join(dataDir, "secret.key"), "utf8");
     await keys("rotate-encryption");
-    expect(await readFile(join(dataDir(), "secret.key"), "utf8")).not.toBe(before);
-    const treadle = await startTreadle(["--data-dir", dataDir()]);
+    expect(await readFile(join(dataDir, "secret.key"), "utf8")).not.toBe(before);
+    const treadle = await startTreadle(["--data-dir", dataDir]);
     expect((await treadle.stop()).code).toBe(0);
   });
 });

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { prepareDataDir } from "../../../tests/support/prepared-data.ts";
 import { createLogger } from "../logger.ts";
 import {
   type EmbeddedPostgres,
@@ -18,6 +19,9 @@ import {
 import { openDatabase } from "./open-database.ts";
 import { findPostgresBinaries } from "./postgres-binaries.ts";
 import { waitForDatabase } from "./wait-for-database.ts";
+
+// Real servers on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 const logger = createLogger({ level: "silent" });
 const root = process.getuid?.() === 0;
@@ -33,6 +37,9 @@ async function temporaryFolder(name = "data"): Promise<string> {
   await chmod(parent, 0o711);
   return join(parent, name);
 }
+
+/** One with a cluster in it that was made before. */
+const folderWithCluster = async (name?: string) => prepareDataDir(await temporaryFolder(name));
 
 async function start(
   dataDir: string,
@@ -92,7 +99,7 @@ describe("starting", () => {
   });
 
   it("listens on loopback only and asks for the password, which only its owner can read", async () => {
-    const server = await start(await temporaryFolder());
+    const server = await start(await folderWithCluster());
     const [settings] = await ask<{ listen: string; sockets: string; root: boolean }>(
       server.url,
       "select current_setting('listen_addresses') as listen, current_setting('unix_socket_directories') as sockets",
@@ -119,7 +126,7 @@ describe("starting", () => {
   });
 
   it("ignores a pid file that names a living process which is not its server", async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await folderWithCluster();
     const first = await start(dataDir);
     await first.stop();
     const lines = [process.pid, first.dataFolder, 1, 5432, "", "127.0.0.1", "1 1", "ready"];
@@ -139,7 +146,7 @@ describe("starting", () => {
   });
 
   it("says what is wrong when the cluster was made by another PostgreSQL", async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await folderWithCluster();
     const first = await start(dataDir);
     await first.stop();
     await writeFile(join(first.dataFolder, "PG_VERSION"), "12\n");
@@ -153,7 +160,7 @@ describe("starting", () => {
 describe("staying up", () => {
   it("starts PostgreSQL again on the same port when it is killed; pools and listeners heal", async () => {
     const exits: unknown[] = [];
-    const server = await start(await temporaryFolder(), { onExit: (exit) => exits.push(exit) });
+    const server = await start(await folderWithCluster(), { onExit: (exit) => exits.push(exit) });
     const database = openDatabase({ url: server.url, poolSize: 3, logger });
     cleanups.push(() => database.close());
     await database.ping();
@@ -169,7 +176,7 @@ describe("staying up", () => {
   });
 
   it("takes over from a killed parent: the orphan is stopped, its data is there", async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await folderWithCluster();
     const parent = await startParent(dataDir);
     await ask(parent.url, "create table kept as select 'safe' as value");
     parent.child.kill("SIGKILL");
@@ -181,7 +188,7 @@ describe("staying up", () => {
   });
 
   it("keeps its port over a stop and over a killed parent, so that others find it again", async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await folderWithCluster();
     const first = await start(dataDir);
     await first.stop();
     const parent = await startParent(dataDir);
@@ -192,7 +199,7 @@ describe("staying up", () => {
   });
 
   it("takes another port, and keeps that one, when somebody else has taken its own", async () => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await folderWithCluster();
     const first = await start(dataDir);
     await first.stop();
     const stranger = createServer().listen(Number(new URL(first.url).port), "127.0.0.1");
@@ -206,7 +213,7 @@ describe("staying up", () => {
   });
 
   it("does not outlive a parent that exits without stopping it", async () => {
-    const parent = await startParent(await temporaryFolder());
+    const parent = await startParent(await folderWithCluster());
     parent.child.stdin.write("exit\n");
     await once(parent.child, "exit");
     await waitUntilDead(parent.pid);
@@ -216,7 +223,7 @@ describe("staying up", () => {
 if (root) {
   describe("as root", () => {
     it("never runs PostgreSQL as root", async () => {
-      const server = await start(await temporaryFolder());
+      const server = await start(await folderWithCluster());
       const status = await readFile(`/proc/${server.pid()}/status`, "utf8");
       expect(status).toMatch(/^Uid:\s+[1-9]/m);
       expect(status).toMatch(/^Groups:\s*$/m);
@@ -258,6 +265,7 @@ if (root) {
       const home = await temporaryFolder("home");
       const dataDir = join(home, ".treadle");
       await mkdir(home);
+      await prepareDataDir(dataDir);
       const first = await start(dataDir);
       await first.stop();
       await chmod(home, 0o700);
