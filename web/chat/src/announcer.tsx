@@ -1,28 +1,24 @@
 import { useEffect, useRef, useState } from "react";
+import { afterTelling, answerToTell, isToBeTold, type Told } from "./announcement.ts";
 import type { Turn } from "./turns.ts";
 
-const maxLength = 600;
 /** The end of a run may be known before its last words are. */
 const settleMs = 300;
 
 /** For screen readers: that an answer is coming, then the answer as a whole. Word by word would be noise. */
 export function Announcer({ turns, busy, asking }: { turns: Turn[]; busy: boolean; asking: boolean }) {
   const [words, setWords] = useState("");
-  const due = useRef(false);
-  const told = useRef<string | undefined>(undefined);
+  const told = useRef<Told>({ due: false, lastId: undefined });
   useEffect(() => {
     if (busy || asking) {
-      due.current = busy;
+      told.current.due = busy;
       setWords(busy ? "The assistant is answering." : "The run waits for your approval.");
       return;
     }
-    const last = turns.at(-1)?.id;
-    // What was there when the page was opened has been told, or is read at will.
-    if (!due.current && (last === undefined || last !== told.current)) return;
+    if (!isToBeTold(told.current, turns)) return;
     const timer = setTimeout(() => {
-      due.current = false;
-      told.current = last;
-      setWords(lastAnswer(turns));
+      told.current = afterTelling(turns);
+      setWords(answerToTell(turns));
     }, settleMs);
     return () => clearTimeout(timer);
   }, [busy, asking, turns]);
@@ -31,11 +27,4 @@ export function Announcer({ turns, busy, asking }: { turns: Turn[]; busy: boolea
       {words}
     </div>
   );
-}
-
-function lastAnswer(turns: Turn[]): string {
-  const turn = turns.at(-1);
-  if (turn?.kind !== "assistant") return "The answer ended.";
-  const said = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
-  return `The assistant answered: ${said.replace(/[*_`#>]/g, "").slice(0, maxLength)}`;
 }
