@@ -10,20 +10,26 @@ type Server = Awaited<ReturnType<Awaited<ReturnType<typeof createChatServer>>["l
 
 let pages: Pages;
 let server: Server;
+/** One whose answers take seconds, for what is done in the middle of them. */
+let slowServer: Server;
 
 beforeAll(async () => {
   pages = await openChatPages();
-  server = await (await createChatServer({ tokenDelayMs: 5, pageFolder: pages.pageFolder })).listen();
+  const { pageFolder } = pages;
+  server = await (await createChatServer({ tokenDelayMs: 2, pageFolder })).listen();
+  slowServer = await (await createChatServer({ tokenDelayMs: 40, pageFolder })).listen();
 });
 
 afterEach(() => pages.closeAll());
 
 afterAll(async () => {
   await server?.stop();
+  await slowServer?.stop();
   await pages?.stop();
 });
 
 const open = () => pages.open(server.url);
+const openSlow = () => pages.open(slowServer.url);
 
 describe("a conversation", () => {
   it("shows tools with their arguments and results, and thoughts that unfold", async () => {
@@ -41,7 +47,7 @@ describe("a conversation", () => {
   });
 
   it("streams a subagent in a card of its own, beside the main answer", async () => {
-    const chat = await open();
+    const chat = await openSlow();
     await chat.say("Research durable execution");
     const card = chat.page.getByRole("region", { name: "Subagent researcher" });
     // While it works: its own tool call is there before the main answer has begun.
@@ -78,7 +84,7 @@ describe("a conversation", () => {
   });
 
   it("stops when asked to, and goes on from there", async () => {
-    const chat = await open();
+    const chat = await openSlow();
     await chat.say("Research durable execution vs streaming");
     await chat.page.locator(".subagent").first().waitFor();
     await chat.page.keyboard.press("Escape");
@@ -88,7 +94,7 @@ describe("a conversation", () => {
   });
 
   it("keeps a message that is written meanwhile, and sends it next", async () => {
-    const chat = await open();
+    const chat = await openSlow();
     await chat.say("Research durable execution");
     await chat.page.locator(".subagent").waitFor();
     await chat.say("Calculate 5 * 5");

@@ -1,27 +1,29 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@langchain/langgraph-sdk";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { type OutageServer, spawnOutageServer } from "../support/outage-server.ts";
 
-let test: TestDatabase;
-let proxy: TcpProxy;
-let server: OutageServer | undefined;
+type Site = { proxy: TcpProxy; server: OutageServer; client: Client };
 
-beforeAll(async () => {
-  test = await createTestDatabase({ poolSize: 2 });
-  proxy = await startTcpProxy({ target: test.url });
-});
-afterEach(async () => {
-  await proxy.restore();
-  await server?.process.stop();
-  server = undefined;
-});
-afterAll(async () => {
-  await proxy?.stop();
-  await test?.drop();
-});
+/** A server with a database of its own, to which its way can be cut. */
+async function withServer(leaseMs: number, work: (site: Site) => Promise<void>): Promise<void> {
+  const database = await createTestDatabase({ poolSize: 1 });
+  const proxy = await startTcpProxy({ target: database.url });
+  try {
+    const server = await spawnOutageServer({ url: proxy.urlFor(database.url), leaseMs });
+    try {
+      await work({ proxy, server, client: server.client });
+    } finally {
+      await proxy.restore();
+      await server.process.stop();
+    }
+  } finally {
+    await proxy.stop();
+    await database.drop();
+  }
+}
 
 const runMany = async (client: Client, count: number, durability: "sync" | "async") => {
   const threads = await Promise.all(Array.from({ length: count }, () => client.threads.create()));
@@ -32,6 +34,18 @@ const runMany = async (client: Client, count: number, durability: "sync" | "asyn
     }),
   );
 };
+
+/** At least one of them is at work when the database goes. */
+const begun = (client: Client, runs: { thread_id: string; run_id: string }[]) =>
+  expect
+    .poll(
+      async () => {
+        const [{ thread_id, run_id }] = runs as [(typeof runs)[number]];
+        return (await client.runs.get(thread_id, run_id)).status;
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+    .toBe("running");
 
 const ended = async (client: Client, runs: { thread_id: string; run_id: string }[]) => {
   const statuses = new Map<string, string>();
@@ -50,67 +64,70 @@ const ended = async (client: Client, runs: { thread_id: string; run_id: string }
   return [...statuses.values()];
 };
 
-describe.each([
-  { outageMs: 2_000, leaseMs: 20_000 },
+// Each is mostly waiting, with a server of its own: beside one another.
+describe.concurrent.each([
+  // Longer than any write waits for.
+  { outageMs: 12_000, leaseMs: 20_000 },
   { outageMs: 6_000, leaseMs: 20_000 },
   // Longer than the lease: every run is stopped here and resumed afterwards.
   { outageMs: 4_000, leaseMs: 2_000 },
-  // Longer than any write waits for.
-  { outageMs: 12_000, leaseMs: 20_000 },
+  { outageMs: 2_000, leaseMs: 20_000 },
 ])("a database that is away for $outageMs ms under a lease of $leaseMs ms", ({ outageMs, leaseMs }) => {
   it.each(["async", "sync"] as const)(
     "ends no run and no process (%s)",
-    async (durability) => {
-      server = await spawnOutageServer({ url: proxy.urlFor(test.url), leaseMs });
-      const { client } = server;
-      const runs = await runMany(client, 12, durability);
-      await pause(200);
-      await proxy.refuse();
-      await pause(outageMs);
-      await proxy.restore();
-      expect(await ended(client, runs)).toEqual(runs.map(() => "success"));
-      for (const { thread_id } of runs) {
-        const { values } = await client.threads.getState<{ steps: string[] }>(thread_id);
-        expect(values.steps.toSorted()).toEqual(["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2"]);
-      }
-      expect(server.process.exit()).toBeUndefined();
-      expect(server.process.output()).not.toMatch(/unhandled/i);
-    },
+    (durability) =>
+      withServer(leaseMs, async ({ proxy, server, client }) => {
+        const runs = await runMany(client, 12, durability);
+        await begun(client, runs);
+        await proxy.refuse();
+        await pause(outageMs);
+        await proxy.restore();
+        expect(await ended(client, runs)).toEqual(runs.map(() => "success"));
+        for (const { thread_id } of runs) {
+          const { values } = await client.threads.getState<{ steps: string[] }>(thread_id);
+          expect(values.steps.toSorted()).toEqual(["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2"]);
+        }
+        expect(server.process.exit()).toBeUndefined();
+        expect(server.process.output()).not.toMatch(/unhandled/i);
+      }),
     120_000,
   );
 });
 
 describe("a network that acknowledges and never answers", () => {
-  it("leaves the server usable within 15 seconds after it, and its streams go on", async () => {
-    server = await spawnOutageServer({ url: proxy.urlFor(test.url), leaseMs: 20_000 });
-    const { client } = server;
-    const { thread_id } = await client.threads.create();
-    const seen: unknown[] = [];
-    const streamed = (async () => {
-      const stream = client.runs.stream(thread_id, "wide", {
-        input: { pause: 1_500 },
-        streamResumable: true,
-      });
-      for await (const event of stream) seen.push(event.data);
-    })();
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
-    proxy.swallowOpen();
-    const begun = performance.now();
-    await expect
-      .poll(
-        async () => {
-          const ok = await fetch(`${server!.url}/threads`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: "{}",
+  it(
+    "leaves the server usable within 15 seconds after it, and its streams go on",
+    () =>
+      withServer(20_000, async ({ proxy, server, client }) => {
+        const { thread_id } = await client.threads.create();
+        const seen: unknown[] = [];
+        const streamed = (async () => {
+          const stream = client.runs.stream(thread_id, "wide", {
+            input: { pause: 1_500 },
+            streamResumable: true,
           });
-          return ok.status;
-        },
-        { timeout: 30_000, interval: 250 },
-      )
-      .toBe(200);
-    expect(performance.now() - begun).toBeLessThan(15_000);
-    await streamed;
-    expect((seen.at(-1) as { steps: string[] }).steps).toHaveLength(8);
-  }, 90_000);
+          for await (const event of stream) seen.push(event.data);
+        })();
+        await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
+        proxy.swallowOpen();
+        const begunAt = performance.now();
+        await expect
+          .poll(
+            async () => {
+              const ok = await fetch(`${server.url}/threads`, {
+                method: "POST",
+                headers: { "content-type": "application/json" },
+                body: "{}",
+              });
+              return ok.status;
+            },
+            { timeout: 30_000, interval: 250 },
+          )
+          .toBe(200);
+        expect(performance.now() - begunAt).toBeLessThan(15_000);
+        await streamed;
+        expect((seen.at(-1) as { steps: string[] }).steps).toHaveLength(8);
+      }),
+    90_000,
+  );
 });

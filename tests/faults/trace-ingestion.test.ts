@@ -53,6 +53,7 @@ function trace() {
 
 test("Postgres killed and restarted during ingestion: nothing acknowledged is lost or counted twice", async () => {
   const acknowledged: string[] = [];
+  let refused = 0;
   let sending = true;
   const client = async () => {
     while (sending) {
@@ -69,6 +70,7 @@ test("Postgres killed and restarted during ingestion: nothing acknowledged is lo
           break;
         } catch (error) {
           if (!(error instanceof AppError && error.retryable)) throw error;
+          refused += 1;
           await delay(50);
         }
       }
@@ -80,7 +82,8 @@ test("Postgres killed and restarted during ingestion: nothing acknowledged is lo
   };
   await until(200);
   await postgres.kill();
-  await delay(3_000);
+  // Each of the clients has been told to come again, more than once.
+  while (refused < 12) await Promise.race([clients, delay(20)]);
   await postgres.restart();
   await until(acknowledged.length + 200);
   await postgres.restart();

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "langsmith";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTracesApp, samplePost, type TracesApp, testLinks } from "../../../tests/support/traces-app.ts";
 import type { RunningServer } from "../../platform/http/server.ts";
 import { createSecretBox } from "../../platform/secret-box.ts";
@@ -55,7 +56,10 @@ describe("listExamples", () => {
     const first = await client.readExample(example_ids[0]!);
     // A date of the client's clock knows no microseconds.
     const shown = new Date((first as unknown as { modified_at: string }).modified_at);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil(() => Date.now() > shown.getTime() + 1, {
+      what: "a later millisecond",
+      timeoutMs: 1_000,
+    });
     await client.updateExample({ id: example_ids[0]!, inputs: { n: 10 } } as never);
     await client.deleteExample(example_ids[1]!);
     await client.createExamples([{ dataset_id: dataset.id, inputs: { n: 3 } }]);
