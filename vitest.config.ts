@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SlowFirst } from "./tests/support/slow-first.ts";
 
 export default defineConfig({
   test: {
@@ -6,11 +7,12 @@ export default defineConfig({
     // They need packages of PyPI: `npm run test:python` prepares those.
     exclude: process.env.TREADLE_TEST_PYTHON ? [] : ["tests/python/**"],
     globalSetup: ["tests/support/global-setup.ts"],
-    // Browsers, killed processes and full machines: on CI a test may try again, a defect fails every time.
-    retry: process.env.CI ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: "forks",
+    // No module has state that outlives what it made, so files share their process and load every module once.
+    isolate: false,
     maxWorkers: 2,
+    sequence: { sequencer: SlowFirst },
   },
 });

@@ -1,21 +1,22 @@
 import { spawn } from "node:child_process";
+import { glob, readFile } from "node:fs/promises";
 import { startDebianPostgres } from "../tests/support/components/debian-postgres.ts";
 
 /**
- * `npm test`: everything on the embedded PostgreSQL, then the tests nearest to SQL once more on Debian's
- * PostgreSQL 15, the oldest one supported. Arguments go to Vitest and choose the first pass alone.
+ * `npm test`: everything on the embedded PostgreSQL, then what runs statements of its own once more on Debian's
+ * PostgreSQL 15, the oldest one supported: every test beside the source that comes by the database of the run. Those
+ * that do not would do the same again, and journeys run the same statements as they. Arguments go to Vitest and choose
+ * the first pass alone.
  */
-const sqlTests = [
-  "src/platform/db/",
-  "src/platform/jobs/",
-  "src/platform/http/idempotency",
-  "src/agent-server/",
-  "src/traces/",
-  "src/workspaces/",
-  "src/bulk-export/",
-  "tests/security.test.ts",
-  "tests/journeys/agent-runs.test.ts",
-];
+const usesDatabase = /tests\/support\/(database|postgres|old-database|app|agent-server|[\w-]+-app)\.ts"/;
+
+async function listStatementTests(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const file of glob("src/**/*.test.ts")) {
+    if (usesDatabase.test(await readFile(file, "utf8"))) found.push(file);
+  }
+  return found.sort();
+}
 
 function vitest(args: string[], environment: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve) => {
@@ -33,6 +34,6 @@ if (first !== 0 || args.length > 0) process.exit(first);
 
 console.log("\nOnce more on PostgreSQL 15\n");
 const postgres = await startDebianPostgres();
-const second = await vitest(sqlTests, { TREADLE_TEST_DATABASE_URL: postgres.url });
+const second = await vitest(await listStatementTests(), { TREADLE_TEST_DATABASE_URL: postgres.url });
 await postgres.stop();
 process.exit(second);
