@@ -22,7 +22,8 @@ afterEach(async () => {
 afterAll(() => test?.drop());
 
 const graceMs = 6_000;
-const start = () => spawnOutageServer({ url: test.url, leaseMs: 20_000, graph: "slow", graceMs });
+const start = (grace = graceMs) =>
+  spawnOutageServer({ url: test.url, leaseMs: 20_000, graph: "slow", graceMs: grace });
 
 describe("SIGTERM", () => {
   it("lets streams go on to the end of runs that end within the grace", async () => {
@@ -40,7 +41,8 @@ describe("SIGTERM", () => {
   }, 60_000);
 
   it("cuts the stream of a run that takes longer so that its client comes back and hears the rest", async () => {
-    first = await start();
+    // Shorter than what the run has left to do.
+    first = await start(1_500);
     // What clients see of a service: one address, behind which servers come and go.
     address = await startTcpProxy({ target: first.url });
     const client = new Client({ apiUrl: address.urlFor(first.url) });
@@ -48,7 +50,7 @@ describe("SIGTERM", () => {
     const ids: number[] = [];
     const steps: string[][] = [];
     let stopped = 0;
-    const stream = client.runs.stream(thread_id, "slow", { input: { pause: 4_500 }, streamResumable: true });
+    const stream = client.runs.stream(thread_id, "slow", { input: { pause: 1_500 }, streamResumable: true });
     for await (const event of stream) {
       const { id } = event as { id?: string };
       // The client makes an empty event of a heartbeat.

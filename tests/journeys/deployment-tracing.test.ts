@@ -26,7 +26,7 @@ let traces: TracingClient;
 beforeAll(async () => {
   app = await createTestApp({
     logLevel: process.env.TEST_LOG ?? "silent",
-    deployments: await quickDeployments(),
+    deployments: await quickDeployments({ bakeMs: 1_000 }),
   });
   url = await app.listen();
   git = await startGitServer();
