@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultExportFields } from "../../src/bulk-export/exports/export-fields.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";
-import type { CephRgw } from "../support/components/ceph-rgw.ts";
 import {
   createBucket,
   downloadExport,
@@ -13,7 +12,7 @@ import {
   readObject,
 } from "../support/exported-files.ts";
 import { type StoredRun, storedRun, storeRuns } from "../support/exported-runs.ts";
-import { useCephRgw } from "../support/shared-ceph.ts";
+import { type CephRgw, useCephRgw } from "../support/shared-ceph.ts";
 
 const bucket = "exports";
 let rgw: CephRgw;

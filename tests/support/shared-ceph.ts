@@ -1,6 +1,9 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { inject } from "vitest";
+
+export type { CephRgw } from "./components/ceph-rgw.ts";
+
 import { type CephCluster, type CephRgw, startCephCluster } from "./components/ceph-rgw.ts";
 
 /** It takes ten seconds to start. Its daemons are killed with this process, and its folder goes with the run's. */
