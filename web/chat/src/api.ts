@@ -1,31 +1,16 @@
+import type { Answers, ChatCheckpoint, ChatThreadState, ChatThreadSummary } from "../../../openapi/wire.d.ts";
 import { connection } from "./connection.ts";
 
 export const apiUrl = `${location.origin}/api`;
 
-export type ThreadStatus = "idle" | "busy" | "interrupted" | "stopped";
+export type ThreadSummary = ChatThreadSummary;
+export type Assistant = Answers["listChatAssistants"][number];
 
-export type ThreadSummary = {
-  thread_id: string;
-  title: string;
-  status: ThreadStatus;
-  assistant_id: string;
-  active_run_id: string | null;
-  checkpoint_id: string;
-  updated_at: string | null;
-};
-
-export type Assistant = { assistant_id: string; name: string; description: string };
-
-type CheckpointRef = { checkpoint_id: string };
-
-export type Checkpoint = {
+/** A state as its history lists it: there it has a place, and its values are those of a chat. */
+export type Checkpoint = Omit<ChatThreadState, "values" | "metadata" | "checkpoint"> & {
   values: { messages?: unknown[] };
-  next: string[];
   metadata: { step?: number; source?: string; assistant_id?: string };
-  created_at: string | null;
-  checkpoint: CheckpointRef;
-  parent_checkpoint: CheckpointRef | null;
-  interrupts: unknown[];
+  checkpoint: ChatCheckpoint;
 };
 
 /** A request the server refused, with the words it said. */

@@ -7,7 +7,9 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/shell.css";
+import "./styles/sign-in.css";
 import "./styles/parts.css";
+import "./styles/table.css";
 import "./styles/data.css";
 
 applyTheme();

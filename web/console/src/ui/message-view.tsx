@@ -1,19 +1,7 @@
 import type { ReactNode } from "react";
+import type { ChatMessage } from "./chat-message.ts";
 import { JsonView } from "./json-view.tsx";
 import { MarkdownText } from "./markdown-text.tsx";
-
-/** A chat message as graphs and models keep it; whatever is not known is shown as data. */
-export type ChatMessage = {
-  type?: string;
-  role?: string;
-  id?: unknown;
-  name?: string;
-  content?: unknown;
-  tool_calls?: unknown;
-  tool_call_id?: string;
-  status?: string;
-  [key: string]: unknown;
-};
 
 const speakers: Readonly<Record<string, string>> = {
   human: "Person",
@@ -24,12 +12,6 @@ const speakers: Readonly<Record<string, string>> = {
   tool: "Tool",
   function: "Tool",
 };
-
-export function isChatMessage(value: unknown): value is ChatMessage {
-  if (value === null || typeof value !== "object" || !("content" in value)) return false;
-  const { type, role } = value as ChatMessage;
-  return typeof type === "string" || typeof role === "string";
-}
 
 /** One message: who, what, and its tool calls. Its words are Markdown; HTML in them stays text. */
 export function MessageView({ message, actions }: { message: ChatMessage; actions?: ReactNode }) {

@@ -1,4 +1,4 @@
-import { type ChatMessage, isChatMessage } from "../../ui/message-view.tsx";
+import { type ChatMessage, isChatMessage } from "../../ui/chat-message.ts";
 
 /** Messages as they grow: what the state holds, then what is being said and is not part of the state yet. */
 export type LiveMessages = {

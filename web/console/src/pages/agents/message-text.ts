@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../ui/message-view.tsx";
+import type { ChatMessage } from "../../ui/chat-message.ts";
 
 /** The words of a message, without its other blocks. */
 export function textOf({ content }: ChatMessage): string {

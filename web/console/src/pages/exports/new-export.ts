@@ -1,5 +1,5 @@
 import type { PreviewBody } from "./export-api.ts";
-import { defaultFields } from "./field-choice.tsx";
+import { defaultFields } from "./export-fields.ts";
 import { hoursProblem, localText, utcTime, windowProblem } from "./form-rules.ts";
 
 /** What the form of a new export holds, and what it means. Pure. */

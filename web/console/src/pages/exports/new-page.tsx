@@ -24,8 +24,9 @@ import {
   usePreview,
   useProjects,
 } from "./export-api.ts";
+import { fieldsBody } from "./export-fields.ts";
 import { placeText } from "./export-words.ts";
-import { FieldChoice, fieldsBody } from "./field-choice.tsx";
+import { FieldChoice } from "./field-choice.tsx";
 import { FilterField } from "./filter-field.tsx";
 import { beginForm, bodyOf, type NewExportForm, previewOf, problemsOf, wireNames } from "./new-export.ts";
 import { TimeChoice } from "./time-choice.tsx";

@@ -1,4 +1,4 @@
-import { type ChatMessage, isChatMessage } from "../../ui/message-view.tsx";
+import { type ChatMessage, isChatMessage } from "../../ui/chat-message.ts";
 
 /** The messages a payload holds, wherever its library put them; empty when it holds none. */
 export function messagesOf(payload: unknown): ChatMessage[] {

@@ -3,6 +3,8 @@ import { ProjectPage } from "./project-page.tsx";
 import { ProjectsPage } from "./projects-page.tsx";
 import { RunPage } from "./run-page.tsx";
 import "./traces.css";
+import "./runs.css";
+import "./run.css";
 
 export default function TracesPages() {
   return (

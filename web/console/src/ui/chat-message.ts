@@ -1,0 +1,18 @@
+/** A chat message as graphs and models keep it; whatever is not known is shown as data. */
+export type ChatMessage = {
+  type?: string;
+  role?: string;
+  id?: unknown;
+  name?: string;
+  content?: unknown;
+  tool_calls?: unknown;
+  tool_call_id?: string;
+  status?: string;
+  [key: string]: unknown;
+};
+
+export function isChatMessage(value: unknown): value is ChatMessage {
+  if (value === null || typeof value !== "object" || !("content" in value)) return false;
+  const { type, role } = value as ChatMessage;
+  return typeof type === "string" || typeof role === "string";
+}
