@@ -120,6 +120,12 @@ describe("what is whose", () => {
     );
     const claimed = await bob.threads.create({ metadata: { owner: "ada" } });
     expect(claimed.metadata).toMatchObject({ owner: "bob" });
+    const made = await bob.runs.create(crypto.randomUUID(), "whoami", {
+      input: {},
+      ifNotExists: "create",
+      metadata: { owner: "ada", topic: "tea" },
+    });
+    expect((await bob.threads.get(made.thread_id)).metadata).toMatchObject({ owner: "bob", topic: "tea" });
   });
 
   test("runs are their thread's, and a thread made with a run is the caller's", async () => {

@@ -74,13 +74,19 @@ describe("runs on a thread", () => {
     expect(names(values)).toEqual(["one", "two", "three", "prepared"]);
   });
 
-  it("makes the thread with the run when asked", async () => {
+  it("makes the thread with the run when asked, with the run's metadata", async () => {
+    const { client } = server;
     const threadId = randomUUID();
-    const values = await server.client.runs.wait(threadId, "slow", {
+    const values = await client.runs.wait(threadId, "slow", {
       input: { pause: 1 },
       ifNotExists: "create",
+      metadata: { topic: "looms", graph_id: "another" },
     });
     expect(names(values)).toEqual(["one", "two", "three"]);
+    const { metadata } = await client.threads.get(threadId);
+    expect(metadata).toMatchObject({ topic: "looms", graph_id: "slow" });
+    await client.runs.wait(threadId, "slow", { input: { pause: 1 }, metadata: { topic: "of this run" } });
+    expect((await client.threads.get(threadId)).metadata).toEqual(metadata);
   });
 
   it("ends a failing run with its error and stays alive", async () => {

@@ -53,20 +53,10 @@ export async function permitRun(
   }
   const made: Record<string, unknown> = {
     thread_id: draft.threadId,
-    metadata: {},
+    // The thread carries what its first run does; what the caller claims there is for the handlers to correct.
+    metadata: { ...metadata },
     if_exists: "do_nothing",
   };
   await guard.check(caller, "threads", "create", made);
-  return {
-    metadata,
-    kwargs,
-    threadMetadata: {
-      ...addedTo(draft.metadata, metadata),
-      ...(isPlain(made.metadata) ? made.metadata : {}),
-    },
-  };
-}
-
-function addedTo(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value));
+  return { metadata, kwargs, threadMetadata: isPlain(made.metadata) ? made.metadata : {} };
 }
