@@ -1,6 +1,6 @@
+import { Batcher, type BatcherStats, outageRetries } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { textArray } from "../../platform/db/text-array.ts";
-import { outageRetries, WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import {
   type CheckpointInput,
@@ -40,14 +40,14 @@ type Outcome = "written" | "refused";
  */
 export class CheckpointStore {
   readonly #database: Database;
-  readonly #writes: WriteBatcher<CheckpointItem, Outcome>;
-  readonly #reads: WriteBatcher<CheckpointRequest, StoredCheckpoint | undefined>;
+  readonly #writes: Batcher<CheckpointItem, Outcome>;
+  readonly #reads: Batcher<CheckpointRequest, StoredCheckpoint | undefined>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#writes = new WriteBatcher<CheckpointItem, Outcome>({
+    this.#writes = new Batcher<CheckpointItem, Outcome>({
       name: "checkpoints",
-      write: (items) => this.#write(items),
+      flush: (items) => this.#write(items),
       keyOf: itemKey,
       merge: mergeItems,
       bytesOf: itemBytes,
@@ -56,9 +56,9 @@ export class CheckpointStore {
       lanes,
       retries: outageRetries,
     });
-    this.#reads = new WriteBatcher<CheckpointRequest, StoredCheckpoint | undefined>({
+    this.#reads = new Batcher<CheckpointRequest, StoredCheckpoint | undefined>({
       name: "checkpoint reads",
-      write: (requests) => this.#read(requests),
+      flush: (requests) => this.#read(requests),
       maxRows: maxReadsPerQuery,
       maxBytes: maxBytesPerFlush,
       lanes,
@@ -123,7 +123,7 @@ export class CheckpointStore {
     return this.#writes.drain();
   }
 
-  stats(): WriteBatcherStats[] {
+  stats(): BatcherStats[] {
     return [this.#writes.stats(), this.#reads.stats()];
   }
 

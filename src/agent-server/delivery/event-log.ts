@@ -1,5 +1,5 @@
+import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { appendEvents, type EventRow, lastNumberOf } from "./event-store.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
@@ -10,18 +10,18 @@ import type { ThreadFeed } from "./thread-feed.ts";
  */
 export class EventLog {
   readonly #database: Database;
-  readonly #batcher: WriteBatcher<EventRow, boolean>;
+  readonly #batcher: Batcher<EventRow, boolean>;
 
   constructor(database: Database, feed: ThreadFeed) {
     this.#database = database;
-    this.#batcher = new WriteBatcher<EventRow, boolean>({
+    this.#batcher = new Batcher<EventRow, boolean>({
       name: "thread_events",
       lanes: 1,
       maxRows: 2_000,
       maxBytes: 4_000_000,
       retries: outageRetries,
       bytesOf: (row) => row.data.length + 200,
-      write: async (rows) => {
+      flush: async (rows) => {
         const lost = await appendEvents(database, rows);
         if (lost.length === 0) {
           feed.publish(rows);

@@ -1,6 +1,6 @@
+import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
-import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
@@ -60,7 +60,7 @@ export class RunWorker {
   readonly #options: RunWorkerOptions;
   readonly #active = new Map<string, ActiveRun>();
   readonly #following = new Set<Promise<unknown>>();
-  readonly #finishes: WriteBatcher<FinishedRun, Finish>;
+  readonly #finishes: Batcher<FinishedRun, Finish>;
   readonly #gate: StartGate;
   readonly #leases: LeaseKeeper;
   readonly #handBacks: HandBackQueue;
@@ -85,7 +85,7 @@ export class RunWorker {
     this.#gate = new StartGate(() => options.feed.isHeard);
     this.#leases = new LeaseKeeper({ database, processId, leaseMs });
     this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
-    this.#finishes = new WriteBatcher<FinishedRun, Finish>({
+    this.#finishes = new Batcher<FinishedRun, Finish>({
       name: "run_finish",
       lanes: 2,
       maxRows: 200,
@@ -96,7 +96,7 @@ export class RunWorker {
           (sum, event) => sum + event.data.length,
           (row.outcome.valuesJson?.length ?? 0) + 300,
         ),
-      write: (rows) => finishRunRows(options.database, rows),
+      flush: (rows) => finishRunRows(options.database, rows),
     });
   }
 

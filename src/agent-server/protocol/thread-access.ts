@@ -1,5 +1,5 @@
+import { Batcher } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { threadNotFound } from "../threads/thread.ts";
@@ -16,15 +16,15 @@ import {
 export class ThreadAccess {
   readonly #database: Database;
   /** Together, because the words of runs under way wait for the same few connections. */
-  readonly #lookups: WriteBatcher<OwnershipQuery, Ownership>;
+  readonly #lookups: Batcher<OwnershipQuery, Ownership>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#lookups = new WriteBatcher<OwnershipQuery, Ownership>({
+    this.#lookups = new Batcher<OwnershipQuery, Ownership>({
       name: "protocol_threads",
       lanes: 1,
       maxRows: 200,
-      write: (queries) => findOwnerships(database, queries),
+      flush: (queries) => findOwnerships(database, queries),
     });
   }
 

@@ -1,6 +1,6 @@
+import { Batcher } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.ts";
@@ -58,27 +58,27 @@ type MakeWay = (workspaceId: string, threadId: string, action: CancelAction) => 
 export class RunCreateService {
   readonly #options: RunCreateOptions;
   readonly #makeWay: MakeWay;
-  readonly #targets: WriteBatcher<TargetQuery, Target>;
-  readonly #inserts: WriteBatcher<NewRun, InsertedRun>;
+  readonly #targets: Batcher<TargetQuery, Target>;
+  readonly #inserts: Batcher<NewRun, InsertedRun>;
 
   constructor(options: RunCreateOptions, makeWay: MakeWay) {
     this.#options = options;
     this.#makeWay = makeWay;
     const { database } = options;
-    this.#targets = new WriteBatcher<TargetQuery, Target>({
+    this.#targets = new Batcher<TargetQuery, Target>({
       name: "run_targets",
       lanes: 2,
       maxRows: 200,
       maxBytes: 1_000_000,
-      write: (rows) => findRunTargets(database, rows),
+      flush: (rows) => findRunTargets(database, rows),
     });
-    this.#inserts = new WriteBatcher<NewRun, InsertedRun>({
+    this.#inserts = new Batcher<NewRun, InsertedRun>({
       name: "run_inserts",
       lanes: 2,
       maxRows: 200,
       maxBytes: 4_000_000,
       bytesOf: (row) => row.kwargsJson.length + 500,
-      write: (rows) => insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds),
+      flush: (rows) => insertNewRuns(database, rows, options.processId, options.worker.leaseSeconds),
       // Another run of the thread began at the same moment: tried again, this one finds it there.
       mayPass: (error) => sqlState(error) === "23505",
     });

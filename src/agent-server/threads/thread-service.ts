@@ -1,7 +1,7 @@
+import { Batcher } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
 import type { TableGrowth } from "../../platform/db/table-growth.ts";
-import { WriteBatcher } from "../../platform/db/write-batcher.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { copyThreadCheckpoints, keepLatestCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
@@ -31,16 +31,16 @@ export type ThreadServiceOptions = {
 /** Use cases of threads, without their state. */
 export class ThreadService {
   readonly #options: ThreadServiceOptions;
-  readonly #inserts: WriteBatcher<NewThread, ThreadRow | null>;
+  readonly #inserts: Batcher<NewThread, ThreadRow | null>;
 
   constructor(options: ThreadServiceOptions) {
     this.#options = options;
-    this.#inserts = new WriteBatcher<NewThread, ThreadRow | null>({
+    this.#inserts = new Batcher<NewThread, ThreadRow | null>({
       name: "thread_inserts",
       lanes: 2,
       maxRows: 500,
       maxBytes: 2_000_000,
-      write: (rows) => insertNewThreads(options.database, rows),
+      flush: (rows) => insertNewThreads(options.database, rows),
     });
   }
 
@@ -143,12 +143,12 @@ export async function deleteThreads(database: Database, threadIds: readonly stri
  * Removes the threads of stateless runs, many at a time. Their events stay until they are swept by age: a
  * reader may still be busy with them.
  */
-export function temporaryThreads(database: Database): WriteBatcher<string, boolean> {
-  return new WriteBatcher<string, boolean>({
+export function temporaryThreads(database: Database): Batcher<string, boolean> {
+  return new Batcher<string, boolean>({
     name: "temporary_threads",
     lanes: 1,
     maxRows: 500,
-    write: async (threadIds) => {
+    flush: async (threadIds) => {
       await database.transaction((tx) => deleteThreadRows(tx, threadIds));
       return threadIds.map(() => true);
     },

@@ -1,6 +1,6 @@
+import { Batcher, type BatcherStats } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
-import { WriteBatcher, type WriteBatcherStats } from "../../platform/db/write-batcher.ts";
 import type { Partitions } from "../runs/partition-service.ts";
 import { findStoredRuns, insertNewRuns, type RunKey, writeRunChanges } from "../runs/run-store.ts";
 import { holdSpenders } from "../runs/spender-store.ts";
@@ -16,7 +16,7 @@ export type RunWriter = {
   /** Adds up what waits for these runs, as far as they are stored. */
   settle(keys: readonly RunKey[]): Promise<void>;
   drain(): Promise<void>;
-  stats(): WriteBatcherStats;
+  stats(): BatcherStats;
 };
 
 const conflictRetries = 3;
@@ -29,7 +29,7 @@ export function createRunWriter(options: {
 }): RunWriter {
   const { database, partitions, priceOf } = options;
   const buffers: Buffer[] = [];
-  const batcher = new WriteBatcher<QueuedRun, ReadonlySet<RunChange>>({
+  const batcher = new Batcher<QueuedRun, ReadonlySet<RunChange>>({
     name: "trace_runs",
     lanes: 2,
     maxRows: 500,
@@ -43,7 +43,7 @@ export function createRunWriter(options: {
       bytes: older.bytes + newer.bytes,
     }),
     bytesOf: (row) => row.bytes,
-    async write(rows) {
+    async flush(rows) {
       for (let attempt = 0; ; attempt++) {
         try {
           const refused = await writeFlush(rows);

@@ -1,7 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
+import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { outageRetries, WriteBatcher } from "../../platform/db/write-batcher.ts";
 import type { AuditEntry, AuditSink } from "../../platform/http/audit.ts";
 import type { AuditAction } from "../../platform/http/audit-action.ts";
 import type { Caller } from "../../platform/http/caller.ts";
@@ -50,11 +50,11 @@ export function createAudit(options: AuditOptions): AuditService {
   const budget = new RefusalBudget(limits);
   let closing: NodeJS.Timeout | undefined;
 
-  const batcher = new WriteBatcher<AuditEvent, void>({
+  const batcher = new Batcher<AuditEvent, void>({
     name: "audit events",
     retries: outageRetries,
     maxQueuedRows: 20_000,
-    async write(events) {
+    async flush(events) {
       await store.insertEvents(database, events);
       if (file !== undefined) await appendLines(file, events, logger);
       return events.map(() => undefined);

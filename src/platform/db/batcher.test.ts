@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { AppError } from "../errors.ts";
-import { WriteBatcher } from "./write-batcher.ts";
+import { Batcher } from "./batcher.ts";
 
 type Row = { id: string; value: number; bytes?: number };
 
@@ -36,7 +36,7 @@ const rowsOf = (count: number) =>
 describe("collecting rows", () => {
   it("writes what one turn of the event loop added as one batch, with a result per row", async () => {
     const writer = recorder();
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write });
     expect(await batcher.addMany(rowsOf(5))).toEqual([0, 10, 20, 30, 40]);
     expect(writer.flushes).toHaveLength(1);
   });
@@ -44,7 +44,7 @@ describe("collecting rows", () => {
   it("collects while every lane is busy, and uses each lane", async () => {
     const writer = recorder();
     writer.gate();
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, lanes: 2 });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, lanes: 2 });
     const settled: Promise<number>[] = [];
     for (const row of rowsOf(4)) {
       settled.push(batcher.add(row));
@@ -60,8 +60,8 @@ describe("collecting rows", () => {
 
   it("bounds a flush by rows and by bytes, and lets an oversized row through alone", async () => {
     const writer = recorder();
-    const options = { name: "t", write: writer.write, lanes: 1, maxRows: 3, maxBytes: 100 };
-    const batcher = new WriteBatcher<Row, number>({ ...options, bytesOf: (row) => row.bytes ?? 0 });
+    const options = { name: "t", flush: writer.write, lanes: 1, maxRows: 3, maxBytes: 100 };
+    const batcher = new Batcher<Row, number>({ ...options, bytesOf: (row) => row.bytes ?? 0 });
     await batcher.addMany(rowsOf(4));
     await batcher.addMany([60, 60, 500, 10].map((bytes, index) => ({ id: `b${index}`, value: 1, bytes })));
     expect(writer.flushes.map((rows) => rows.length)).toEqual([3, 1, 1, 1, 1, 1]);
@@ -70,7 +70,7 @@ describe("collecting rows", () => {
   it("holds rows back when the queue is full and admits them in order", async () => {
     const writer = recorder();
     const limits = { maxRows: 2, maxQueuedRows: 4, lanes: 1 };
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, ...limits });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, ...limits });
     const all = batcher.addMany(rowsOf(10));
     expect(batcher.stats()).toMatchObject({ queuedRows: 4, heldRows: 6 });
     let ready = false;
@@ -86,7 +86,7 @@ describe("collecting rows", () => {
 
   it("drains: everything added has settled, and it can be used again", async () => {
     const writer = recorder();
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, maxRows: 1, lanes: 1 });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, maxRows: 1, lanes: 1 });
     const results: number[] = [];
     for (const row of rowsOf(3)) void batcher.add(row).then((result) => results.push(result));
     await batcher.drain();
@@ -102,7 +102,7 @@ describe("rows of one key", () => {
   it("are merged while they wait, and all their promises settle", async () => {
     const writer = recorder();
     const merge = (older: Row, newer: Row) => ({ ...newer, value: older.value + newer.value });
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, keyOf, merge });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, keyOf, merge });
     const results = batcher.addMany([
       { id: "a", value: 1 },
       { id: "b", value: 5 },
@@ -120,7 +120,7 @@ describe("rows of one key", () => {
   it("are never in two lanes at once", async () => {
     const writer = recorder();
     writer.gate();
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, keyOf, lanes: 2 });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, keyOf, lanes: 2 });
     const first = batcher.add({ id: "a", value: 1 });
     await turn();
     const later = batcher.addMany([
@@ -137,7 +137,7 @@ describe("rows of one key", () => {
     const writer = recorder((rows) =>
       rows.some((row) => row.value === 13) ? new Error("bad row") : undefined,
     );
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, keyOf });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, keyOf });
     const results = await Promise.allSettled([
       batcher.add({ id: "a", value: 1 }),
       batcher.add({ id: "a", value: 13 }),
@@ -151,7 +151,7 @@ describe("failures", () => {
     const writer = recorder((rows) =>
       rows.some((row) => row.value === 37) ? new Error("bad row") : undefined,
     );
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write });
     const results = await Promise.allSettled(rowsOf(100).map((row) => batcher.add(row)));
     expect(results.filter((result) => result.status === "rejected")).toHaveLength(1);
     expect(results[37]).toMatchObject({ status: "rejected", reason: { message: "bad row" } });
@@ -163,7 +163,7 @@ describe("failures", () => {
   it("a database that returns is waited for, with the batch whole", async () => {
     let failures = 3;
     const writer = recorder(() => (failures-- > 0 ? away() : undefined));
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: writer.write, firstRetryMs: 1 });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: writer.write, firstRetryMs: 1 });
     expect(await batcher.addMany(rowsOf(3))).toEqual([0, 10, 20]);
     expect(writer.flushes.map((rows) => rows.length)).toEqual([3, 3, 3, 3]);
   });
@@ -171,9 +171,9 @@ describe("failures", () => {
   it("a database that stays away fails the batch after a bounded number of tries, and the next one is tried", async () => {
     let gone = true;
     const writer = recorder(() => (gone ? away() : undefined));
-    const batcher = new WriteBatcher<Row, number>({
+    const batcher = new Batcher<Row, number>({
       name: "t",
-      write: writer.write,
+      flush: writer.write,
       retries: 2,
       firstRetryMs: 1,
     });
@@ -185,7 +185,7 @@ describe("failures", () => {
   });
 
   it("a writer that loses count is a defect every row hears of", async () => {
-    const batcher = new WriteBatcher<Row, number>({ name: "t", write: async () => [1] });
+    const batcher = new Batcher<Row, number>({ name: "t", flush: async () => [1] });
     await expect(batcher.addMany(rowsOf(2))).rejects.toThrow(
       'The writer of "t" answered 1 results for 2 rows.',
     );
@@ -219,10 +219,10 @@ describe("against a real table", () => {
         )
         select position::integer from passed`,
     };
-    const batcher = new WriteBatcher<Entry, boolean>({
+    const batcher = new Batcher<Entry, boolean>({
       name: "entries",
       keyOf: (row) => `${row.runId}/${row.seq}`,
-      write: async (rows) => {
+      flush: async (rows) => {
         const columns = [
           rows.map((r) => r.runId),
           rows.map((r) => r.attempt),

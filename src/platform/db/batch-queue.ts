@@ -1,4 +1,4 @@
-export type WriteQueueLimits = {
+export type BatchQueueLimits = {
   /** Per flush. */
   maxRows: number;
   maxBytes: number;
@@ -7,37 +7,37 @@ export type WriteQueueLimits = {
   maxQueuedBytes: number;
 };
 
-export type WritePart<Row, Result> = {
+export type BatchPart<Row, Result> = {
   row: Row;
   resolve(result: Result): void;
   reject(error: unknown): void;
 };
 
 /** One row to write, and everyone who waits for it. */
-export type WriteRequest<Row, Result> = {
+export type BatchRequest<Row, Result> = {
   key: string | undefined;
   row: Row;
   bytes: number;
-  parts: WritePart<Row, Result>[];
+  parts: BatchPart<Row, Result>[];
 };
 
-type WriteQueueOptions<Row> = WriteQueueLimits & {
+type BatchQueueOptions<Row> = BatchQueueLimits & {
   keyOf: ((row: Row) => string) | undefined;
   merge: ((older: Row, newer: Row) => Row) | undefined;
   bytesOf: ((row: Row) => number) | undefined;
 };
 
 /** The rows a batcher has not begun to write, in order, one per key. */
-export class WriteQueue<Row, Result> {
-  readonly #options: WriteQueueOptions<Row>;
-  readonly #byKey = new Map<string, WriteRequest<Row, Result>>();
+export class BatchQueue<Row, Result> {
+  readonly #options: BatchQueueOptions<Row>;
+  readonly #byKey = new Map<string, BatchRequest<Row, Result>>();
   readonly #keysInFlight = new Set<string>();
   readonly #readyWaiters: (() => void)[] = [];
-  #requests: WriteRequest<Row, Result>[] = [];
-  #held: WritePart<Row, Result>[] = [];
+  #requests: BatchRequest<Row, Result>[] = [];
+  #held: BatchPart<Row, Result>[] = [];
   #bytes = 0;
 
-  constructor(options: WriteQueueOptions<Row>) {
+  constructor(options: BatchQueueOptions<Row>) {
     this.#options = options;
   }
 
@@ -53,7 +53,7 @@ export class WriteQueue<Row, Result> {
     return this.#held.length;
   }
 
-  push(part: WritePart<Row, Result>): void {
+  push(part: BatchPart<Row, Result>): void {
     // Behind those already held, or a row could overtake an older one of its key.
     if (this.#held.length > 0 || !this.#hasRoom()) this.#held.push(part);
     else this.#enqueue(part);
@@ -65,14 +65,14 @@ export class WriteQueue<Row, Result> {
   }
 
   /** The next rows to flush, within both bounds; a row larger than the bound goes alone. */
-  take(): WriteRequest<Row, Result>[] {
+  take(): BatchRequest<Row, Result>[] {
     const { maxRows, maxBytes } = this.#options;
-    const batch: WriteRequest<Row, Result>[] = [];
-    const kept: WriteRequest<Row, Result>[] = [];
+    const batch: BatchRequest<Row, Result>[] = [];
+    const kept: BatchRequest<Row, Result>[] = [];
     let bytes = 0;
     let index = 0;
     for (; index < this.#requests.length && batch.length < maxRows; index++) {
-      const request = this.#requests[index] as WriteRequest<Row, Result>;
+      const request = this.#requests[index] as BatchRequest<Row, Result>;
       if (request.key !== undefined && this.#keysInFlight.has(request.key)) {
         kept.push(request);
         continue;
@@ -93,7 +93,7 @@ export class WriteQueue<Row, Result> {
   }
 
   /** The batch is settled: later rows of its keys may be written now. */
-  release(batch: readonly WriteRequest<Row, Result>[]): void {
+  release(batch: readonly BatchRequest<Row, Result>[]): void {
     for (const { key } of batch) if (key !== undefined) this.#keysInFlight.delete(key);
   }
 
@@ -104,7 +104,7 @@ export class WriteQueue<Row, Result> {
   #admit(): void {
     let admitted = 0;
     while (admitted < this.#held.length && this.#hasRoom()) {
-      this.#enqueue(this.#held[admitted] as WritePart<Row, Result>);
+      this.#enqueue(this.#held[admitted] as BatchPart<Row, Result>);
       admitted += 1;
     }
     if (admitted > 0) this.#held = this.#held.slice(admitted);
@@ -112,7 +112,7 @@ export class WriteQueue<Row, Result> {
       for (const resolve of this.#readyWaiters.splice(0)) resolve();
   }
 
-  #enqueue(part: WritePart<Row, Result>): void {
+  #enqueue(part: BatchPart<Row, Result>): void {
     const { keyOf, merge, bytesOf } = this.#options;
     const key = keyOf?.(part.row);
     const waiting = key === undefined ? undefined : this.#byKey.get(key);

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../errors.ts";
+import { BatchQueue, type BatchQueueLimits, type BatchRequest } from "./batch-queue.ts";
 import { isConnectionError, isContentionError } from "./database-errors.ts";
-import { WriteQueue, type WriteQueueLimits, type WriteRequest } from "./write-queue.ts";
 
-export type WriteBatcherOptions<Row, Result> = Partial<WriteQueueLimits> & {
+export type BatcherOptions<Row, Result> = Partial<BatchQueueLimits> & {
   /** For messages and metrics. */
   name: string;
   /**
-   * Writes all rows or none, in one statement, and returns one result per row in the same order: a
-   * fenced statement returns which rows it let through. It may be called again with rows whose commit
+   * Reads or writes all rows in one statement, or none, and returns one result per row in the same order:
+   * a fenced statement returns which rows it let through. It may be called again with rows whose commit
    * was not confirmed, so writing a row twice must end as writing it once.
    */
-  write(rows: readonly Row[]): Promise<readonly Result[]>;
+  flush(rows: readonly Row[]): Promise<readonly Result[]>;
   /** Rows of one key are merged while they wait, and never written by two lanes at once. */
   keyOf?(row: Row): string;
   /** Of two rows with one key; by default the newer one stands for both. */
@@ -19,14 +19,14 @@ export type WriteBatcherOptions<Row, Result> = Partial<WriteQueueLimits> & {
   bytesOf?(row: Row): number;
   /** Flushes under way at once. With more than one, nothing may depend on the order of different keys. */
   lanes?: number;
-  /** Errors of this writer's own that pass when tried again, beside those of a database that is away. */
+  /** Errors of this batcher's own that pass when tried again, beside those of a database that is away. */
   mayPass?(error: unknown): boolean;
   /** How often a batch is tried again when the database was away or two transactions met. */
   retries?: number;
   firstRetryMs?: number;
 };
 
-export type WriteBatcherStats = {
+export type BatcherStats = {
   name: string;
   queuedRows: number;
   queuedBytes: number;
@@ -49,9 +49,9 @@ export const outageRetries = 9;
  * Group commit without a timer: a free lane takes what has come by the next turn of the event loop;
  * while all are busy, rows collect. A flush timer was measured and only cost throughput.
  */
-export class WriteBatcher<Row, Result> {
-  readonly #options: WriteBatcherOptions<Row, Result>;
-  readonly #queue: WriteQueue<Row, Result>;
+export class Batcher<Row, Result> {
+  readonly #options: BatcherOptions<Row, Result>;
+  readonly #queue: BatchQueue<Row, Result>;
   readonly #idleWaiters: (() => void)[] = [];
   #scheduled = false;
   #busyLanes = 0;
@@ -61,11 +61,11 @@ export class WriteBatcher<Row, Result> {
   #retries = 0;
   #largestFlush = 0;
 
-  constructor(options: WriteBatcherOptions<Row, Result>) {
+  constructor(options: BatcherOptions<Row, Result>) {
     this.#options = options;
     const maxRows = options.maxRows ?? 1_000;
     const maxBytes = options.maxBytes ?? 4_000_000;
-    this.#queue = new WriteQueue({
+    this.#queue = new BatchQueue({
       maxRows,
       maxBytes,
       maxQueuedRows: options.maxQueuedRows ?? maxRows * 20,
@@ -99,7 +99,7 @@ export class WriteBatcher<Row, Result> {
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  stats(): WriteBatcherStats {
+  stats(): BatcherStats {
     return {
       name: this.#options.name,
       queuedRows: this.#queue.rows,
@@ -143,10 +143,10 @@ export class WriteBatcher<Row, Result> {
   }
 
   /** Never rejects: every request is settled one way or the other. */
-  async #flush(batch: readonly WriteRequest<Row, Result>[]): Promise<void> {
+  async #flush(batch: readonly BatchRequest<Row, Result>[]): Promise<void> {
     let results: readonly Result[];
     try {
-      results = await this.#writePatiently(batch.map((request) => request.row));
+      results = await this.#flushPatiently(batch.map((request) => request.row));
     } catch (error) {
       // Splitting cannot cure a database that is away, and would ask it once per row.
       if (isTransient(error)) return this.#fail(batch, error);
@@ -163,7 +163,7 @@ export class WriteBatcher<Row, Result> {
   }
 
   /** Halves the batch until the rows that cannot be written stand alone; the others are written. */
-  async #isolate(batch: readonly WriteRequest<Row, Result>[], error: unknown): Promise<void> {
+  async #isolate(batch: readonly BatchRequest<Row, Result>[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       const middle = Math.ceil(batch.length / 2);
       await this.#flush(batch.slice(0, middle));
@@ -178,19 +178,19 @@ export class WriteBatcher<Row, Result> {
       await this.#flush([{ key: request.key, row: part.row, bytes: 0, parts: [part] }]);
   }
 
-  #fail(batch: readonly WriteRequest<Row, Result>[], error: unknown): void {
+  #fail(batch: readonly BatchRequest<Row, Result>[], error: unknown): void {
     for (const request of batch) {
       this.#rowsFailed += 1;
       for (const waiter of request.parts) waiter.reject(error);
     }
   }
 
-  async #writePatiently(rows: readonly Row[]): Promise<readonly Result[]> {
+  async #flushPatiently(rows: readonly Row[]): Promise<readonly Result[]> {
     const { retries = defaultRetries, firstRetryMs = 50 } = this.#options;
     for (let attempt = 0; ; attempt++) {
       try {
         this.#flushes += 1;
-        return await this.#options.write(rows);
+        return await this.#options.flush(rows);
       } catch (error) {
         const passing = isTransient(error) || this.#options.mayPass?.(error) === true;
         if (attempt >= retries || !passing) throw error;
