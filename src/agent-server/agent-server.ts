@@ -100,7 +100,7 @@ export type ProjectOptions = {
   typeSchemas?: TypeSchemas | undefined;
   /** Components for chat pages. */
   ui?: UiBundles | undefined;
-  /** Where the server sits, for addresses it tells. */
+  /** The path the server is mounted at, for the addresses it returns. */
   mountPrefix?: string | undefined;
 };
 

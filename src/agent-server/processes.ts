@@ -4,7 +4,7 @@ import { errorMessage } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 
 const channel = "treadle_processes";
-/** Rarely: who begins says so at once, and to think of a dead process as alive costs a few announcements. */
+/** Rarely: a process announces its start at once, and taking a dead one for alive costs a few announcements. */
 const beatMs = 15_000;
 const deadAfterSeconds = 50;
 

@@ -7,7 +7,7 @@ import type { Artifact, Task, TaskStatus } from "./a2a-task.ts";
 /** What can be asked, whatever a version of the protocol calls it. */
 export type Operation = "send" | "stream" | "get" | "list" | "cancel" | "subscribe" | "push" | "extendedCard";
 
-/** One version of the protocol on the wire: its names, how requests are read and how answers are told. */
+/** One version of the protocol on the wire: its names, how requests are read and how answers are written. */
 export type Dialect = {
   version: string;
   methods: Readonly<Record<string, Operation>>;
@@ -29,8 +29,8 @@ export type Dialect = {
 export const versionHeader = "A2A-Version";
 
 /**
- * Who says nothing speaks 0.3, says the protocol. The names of the methods differ, so a client of 1.0 that forgot the
- * header is understood all the same.
+ * Without the header the version is 0.3, by the protocol. The names of the methods differ, so a client of 1.0 that
+ * forgot the header is understood all the same.
  */
 export function chooseDialect(
   dialects: readonly [Dialect, ...Dialect[]],

@@ -36,7 +36,7 @@ export type A2aRoutesOptions = {
 } & Pick<RunAnswers, "callerOf">;
 
 const tag = "A2A";
-/** The first is spoken with who does not say. */
+/** The first is the default. */
 const dialects = [a2aV03, a2aV1] as const;
 const methods = dialects.flatMap((dialect) => Object.keys(dialect.methods));
 const card = z.looseObject({ protocolVersion: z.string(), name: z.string(), url: z.string() });
@@ -232,7 +232,7 @@ async function begin(a2a: A2aService, from: A2aCaller, send: SendParams): Promis
   return { taskId, run: created.run, afterSeq: created.afterSeq };
 }
 
-/** From the beginning of the run: what was said before is said again. */
+/** From the beginning of the run: earlier events are sent again. */
 async function rejoin(
   { a2a }: A2aRoutesOptions,
   from: A2aCaller,

@@ -6,7 +6,7 @@ import type { TaskState } from "./a2a-task.ts";
 
 /** On every run that another agent began or resumed. */
 export const taskMark = "a2a_task";
-/** Where a run that resumes a task says which. */
+/** The key under which a run that resumes a task names it. */
 export const taskKey = "a2a_task_id";
 
 /**
@@ -44,7 +44,7 @@ export type TaskListQuery = {
 const passedOver = `exists (select 1 from runs n where n.thread_id = l.thread_id
   and (n.created_at, n.run_id) > (l.created_at, l.run_id))`;
 
-/** As `taskStateOf` says; a question that was passed over is canceled for those who ask by state. */
+/** As in `taskStateOf`; a question that was passed over is canceled for those who ask by state. */
 const conditions: Record<TaskState, string> = {
   submitted: "l.status = 'pending'",
   working: "l.status = 'running'",

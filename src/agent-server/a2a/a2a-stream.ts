@@ -31,7 +31,7 @@ export type TaskStreamOptions = {
   find(): Promise<TaskRun>;
 };
 
-/** A task as it goes: what the agent says while it works, then what it made, then how it ended. */
+/** A task as it goes: the agent's messages while it works, then what it made, then how it ended. */
 export async function* taskFrames(
   options: TaskStreamOptions,
   signal: AbortSignal,
@@ -60,9 +60,9 @@ export async function* taskFrames(
       const begun: TaskRun = { taskId, run, isNewest: true, values: {}, interrupts: [] };
       yield [dialect.startsWithTask ? frame(dialect.sent(toTask(begun, 0))) : status(toStatus(begun), false)];
       for await (const page of runFrames(source)) {
-        const said = page.flatMap((each) => (each instanceof Uint8Array ? [] : spokenIn(each)));
-        if (said.length === 0) continue;
-        yield said.map(({ id, text }) => {
+        const texts = page.flatMap((each) => (each instanceof Uint8Array ? [] : spokenIn(each)));
+        if (texts.length === 0) continue;
+        yield texts.map(({ id, text }) => {
           const message = agentMessage(options, id ?? run.run_id, [{ kind: "text", text }]);
           return status({ state: "working", timestamp: run.updated_at.toISOString(), message }, false);
         });
@@ -80,7 +80,7 @@ export async function* taskFrames(
   }
 }
 
-/** What the agent said in one event of the run, if anything. */
+/** The agent's texts in one event of the run, if any. */
 function spokenIn(frame: SseFrame): { id: string | undefined; text: string }[] {
   if (frame.event !== "messages") return [];
   const [message] = JSON.parse(frame.data) as unknown[];

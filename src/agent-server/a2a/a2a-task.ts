@@ -37,7 +37,7 @@ export type Task = {
   history?: Message[];
 };
 
-/** A run that belongs to a task, and what its last checkpoint says once it is over. */
+/** A run that belongs to a task, and its last checkpoint once it is over. */
 export type TaskRun = {
   taskId: string;
   run: Pick<Run, "run_id" | "thread_id" | "status" | "started_at" | "updated_at" | "cancel_action" | "error">;
@@ -106,7 +106,7 @@ function questionParts(interrupts: readonly unknown[]): Part[] {
   ];
 }
 
-/** What a completed task made: the last thing the agent said, or its values when it speaks no messages. */
+/** What a completed task made: the agent's last message, or its values when it has no messages. */
 export function toArtifact(taskRun: TaskRun): Artifact | undefined {
   if (taskStateOf(taskRun) !== "completed") return undefined;
   const { run, values } = taskRun;
@@ -127,8 +127,8 @@ function toHistory(taskRun: TaskRun, values: unknown, length: number): Message[]
     const text = textOfContent(message.content);
     if (text === "" || (message.type !== "human" && message.type !== "ai")) return [];
     const id = typeof message.id === "string" ? message.id : taskRun.run.run_id;
-    const said = agentMessage(taskRun, id, [{ kind: "text", text }]);
-    return [message.type === "human" ? { ...said, role: "user" } : said];
+    const written = agentMessage(taskRun, id, [{ kind: "text", text }]);
+    return [message.type === "human" ? { ...written, role: "user" } : written];
   });
   return spoken.slice(-length);
 }

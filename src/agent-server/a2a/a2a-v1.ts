@@ -58,8 +58,8 @@ const send = z
       })
       .nullish(),
   })
-  .transform(({ message: said, configuration }) => ({
-    message: said,
+  .transform(({ message: given, configuration }) => ({
+    message: given,
     configuration: {
       blocking: configuration?.returnImmediately !== true,
       historyLength: configuration?.historyLength,
@@ -135,7 +135,7 @@ export const a2aV1: Dialect = {
   sent: (made) => ({ task: toTask(made) }),
   startsWithTask: true,
   tellsPastTasks: false,
-  // How it ends is told by the state and by the end of the stream.
+  // Its end shows in the state and in the end of the stream.
   status: ({ final: _, status, ...ids }) => ({ statusUpdate: { ...ids, status: toStatus(status) } }),
   artifact: ({ artifact, ...ids }) => ({
     artifactUpdate: { ...ids, artifact: toArtifact(artifact), append: false, lastChunk: true },
@@ -152,8 +152,8 @@ function toTask({ kind: _, status, artifacts, history, ...ids }: Task) {
   };
 }
 
-function toStatus({ state, message: said, timestamp }: TaskStatus) {
-  return { state: stateNames[state], ...(said ? { message: toMessage(said) } : {}), timestamp };
+function toStatus({ state, message: given, timestamp }: TaskStatus) {
+  return { state: stateNames[state], ...(given ? { message: toMessage(given) } : {}), timestamp };
 }
 
 function toMessage({ kind: _, role, parts, ...rest }: Message) {

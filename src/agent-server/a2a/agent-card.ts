@@ -2,7 +2,7 @@ import type { Assistant } from "../assistants/assistant.ts";
 
 export const a2aProtocolVersion = "0.3.0";
 
-/** What an assistant tells other agents about itself. */
+/** An assistant's card for other agents. */
 export function toAgentCard(
   assistant: Pick<Assistant, "assistant_id" | "graph_id" | "name" | "version" | "description">,
   details: { url: string; graphDescription: string | undefined; takesMessages: boolean },

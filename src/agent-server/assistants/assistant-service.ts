@@ -138,7 +138,7 @@ export class AssistantService {
     });
   }
 
-  /** `condition` says which threads are the caller's to delete. */
+  /** `condition` restricts which threads the caller may delete. */
   async remove(
     workspaceId: string,
     id: string,
@@ -177,7 +177,7 @@ export class AssistantService {
     return { graph_id, ...(await this.#fromCatalog(graph_id, "get")) };
   }
 
-  /** What the running graph tells, at hand at once. */
+  /** The schemas of the running graph, at hand at once. */
   schemasOfGraph(graphId: string): Promise<GraphSchemas> {
     return this.#fromCatalog(graphId, "atRunTime");
   }

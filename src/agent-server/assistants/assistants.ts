@@ -14,7 +14,7 @@ export type AssistantsOptions = Omit<AssistantServiceOptions, "schemas"> & {
 export type Assistants = {
   service: AssistantService;
   routes: AgentRoute[];
-  /** Reads the schemas the running graphs tell, so that no request has to wait for them. Never rejects. */
+  /** Reads the schemas of the running graphs, so that no request has to wait for them. Never rejects. */
   warm(): Promise<void>;
 };
 

@@ -2,7 +2,7 @@ import { AppError } from "../../platform/errors.ts";
 import { sseResponse } from "../../platform/http/sse.ts";
 
 /**
- * Who may not see a run learns it in the stream, as from the open server: the answer begins, and its one event says
+ * Who may not see a run gets that in the stream, as from the open server: the answer begins, and its one event is a
  * 404. It is the same for a run that is another's and for one that never was.
  */
 export async function absenceAsEvent(answer: () => Promise<Response>): Promise<Response> {

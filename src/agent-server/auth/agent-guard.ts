@@ -63,7 +63,7 @@ export class AgentGuard {
         message: `The project's authorization of ${event} answered with ${typeof answer}; it must be a filter, true, false or nothing.`,
       });
     }
-    // Said now rather than at the query, where nobody would know whose mistake it is.
+    // Checked now rather than at the query, where the error would not name its cause.
     metadataCondition(answer);
     return answer;
   }

@@ -9,12 +9,12 @@ const refusal = JSON.stringify({
   detail: "This server belongs to a deployment and is reached at the deployment's address, not at its port.",
 });
 
-/** Said by the gateway of a caller who holds a credential of the deployment's workspace. */
+/** Set by the gateway for a caller who holds a credential of the deployment's workspace. */
 export function isOperator(headers: Headers): boolean {
   return headers.get(callerHeader) === "operator";
 }
 
-/** Said by the gateway of whoever brought a key, which the gateway has checked and kept. */
+/** Set by the gateway for a request with a key, which the gateway has checked and kept. */
 export function bringsKey(headers: Headers): boolean {
   return isOperator(headers) || headers.get(callerHeader) === "key" || carriesKey(headers);
 }
@@ -22,8 +22,8 @@ export function bringsKey(headers: Headers): boolean {
 export type InstanceGuard = { onRequest: OnRequest; onUpgrade(next: OnUpgrade): OnUpgrade };
 
 /**
- * The front door of a server that a gateway stands before: any process of the machine can reach its port, so only who
- * says the secret gets in, and nothing behind this door sees it.
+ * The front door of a server that a gateway stands before: any process of the machine can reach its port, so only
+ * requests with the secret get in, and nothing behind this door sees it.
  */
 export function createInstanceGuard(secret: string): InstanceGuard {
   const expected = digest(secret);

@@ -45,7 +45,7 @@ export function principalConfigurable(principal: Principal): Record<string, unkn
   };
 }
 
-/** Without those keys: a caller must not be able to say who it is, nor to read who somebody else was. */
+/** Without those keys: a caller must not be able to set its identity, nor to read that of another. */
 export function withoutAuthKeys(configurable: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !authKeys.includes(key)));
 }

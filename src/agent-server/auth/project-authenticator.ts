@@ -14,7 +14,7 @@ export type ProjectAuthenticatorOptions = {
   own: Authenticator;
   /** Whether the server asks for its own credential at all; open ones let the studio in as it is. */
   ownRequired: boolean;
-  /** A gateway stands before it and alone says who is the studio. */
+  /** A gateway stands before it; only the gateway marks requests of the studio. */
   behindGateway?: boolean;
 };
 

@@ -106,7 +106,7 @@ const missing = {
   item: "item.not_found",
 } as const satisfies Record<GuardedRow["kind"], ErrorCode>;
 
-/** The words of a row that is not there: nobody can tell which of the two it is. */
+/** The same message as for a row that does not exist: the two must look alike. */
 function notFound(row: GuardedRow): AppError {
   const { kind, id } =
     row.kind === "thread" && row.runId !== undefined ? { kind: "run" as const, id: row.runId } : row;

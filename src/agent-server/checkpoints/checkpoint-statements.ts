@@ -140,7 +140,7 @@ where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = $3 and channel =
 order by task_id, idx`,
 };
 
-/** The graph's own checkpoints only: those of a subgraph do not tell that the run has begun its first step. */
+/** The graph's own checkpoints only: those of a subgraph do not prove that the run has begun its first step. */
 export const hasRunCheckpointStatement: Statement = {
   name: "checkpoints_of_run_v1",
   text: `
@@ -158,7 +158,7 @@ export function comparableJson(json: string): string {
   return json.replaceAll(new RegExp(refusedEscape, "gi"), "\\ufffd");
 }
 
-/** Newest first. The text depends on which conditions there are, and the name says which. */
+/** Newest first. The text depends on which conditions there are, and so does the name. */
 export function listStatement(
   query: CheckpointQuery,
   cursor: ListCursor | undefined,

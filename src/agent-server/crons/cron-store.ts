@@ -176,7 +176,7 @@ export async function findNextWake(sql: Sql): Promise<Date | null> {
   return rows[0]?.at ?? null;
 }
 
-/** Heard by every process when the transaction commits. */
+/** Every process is notified when the transaction commits. */
 export async function announceChange(sql: Sql): Promise<void> {
   await raw`select pg_notify(${cronChannel}, '')`.execute(sql);
 }

@@ -51,7 +51,7 @@ export const payloadFields = [
 export type PayloadField = (typeof payloadFields)[number];
 export type CronPayload = { assistant_id: string } & Partial<Pick<RunCreateBody, PayloadField>>;
 
-/** What the body says of the runs, without what it leaves out. */
+/** The body's fields about the runs, without those left out. */
 export function payloadPart(body: Record<string, unknown>): Partial<CronPayload> {
   return Object.fromEntries(
     payloadFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),

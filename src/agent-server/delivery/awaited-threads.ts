@@ -9,8 +9,8 @@ const forgetAfterMs = 70_000;
 
 /**
  * Threads that clients of the streaming protocol listen to although they do not exist yet. There is no row that could
- * tell a run to speak the protocol, so whoever runs the first one asks here. Processes tell each other while there
- * are others.
+ * mark a run as speaking the protocol, so whoever runs the first one asks here. Processes notify each other while
+ * there are others.
  */
 export class AwaitedThreads {
   readonly #database: Database;

@@ -1,4 +1,4 @@
-/** Tells one reader that something may have happened. One for as long as it reads, not one for each time it waits. */
+/** Wakes one reader: something may have happened. One for as long as it reads, not one for each time it waits. */
 export class Bell {
   #rung = false;
   #wake: (() => void) | undefined;

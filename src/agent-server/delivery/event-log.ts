@@ -40,7 +40,7 @@ export class EventLog {
     if (!(await this.#batcher.add(row))) throw leaseLost(row.runId);
   }
 
-  /** The highest number in a run's own stream, where an earlier attempt may have said something. */
+  /** The highest number in a run's own stream, where an earlier attempt may have written events. */
   lastNumberOf(run: { run_id: string; attempt: number }): Promise<number> {
     return run.attempt > 1 ? lastNumberOf(this.#database, run.run_id) : Promise.resolve(-1);
   }

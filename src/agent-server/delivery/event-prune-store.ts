@@ -2,7 +2,7 @@ import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
 
 /**
- * Deletes what runs that ended before `endedBefore` said in their own streams, and what threads that are
+ * Deletes the events of runs that ended before `endedBefore` in their own streams, and what threads that are
  * gone left behind; events younger than `from` only, when it is given. Events of active runs stay, however old.
  */
 export async function deleteEndedRunEvents(
@@ -39,7 +39,7 @@ export async function findLongLogs(
 
 /**
  * Leaves the newest `keep` protocol events of a thread, and all of its active runs; remembers up to where the
- * log is gone, so that a reader who asks for more can be told.
+ * log is gone, so that a reader who asks for more gets the gap.
  */
 export async function cutLog(sql: Sql, threadId: string, keep: number): Promise<number> {
   const { rows } = await raw<{ deleted: number }>`with cut as (

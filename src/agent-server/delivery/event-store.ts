@@ -28,7 +28,7 @@ const appendText = (onConflict: string, alsoLost: string) => `with q as (
 export const appendStatement: Statement = { name: "thread_events_append_3", text: appendText("", "") };
 
 /**
- * The same for rows of which some are there already: a commit nobody heard of. Where somebody else's event has the
+ * The same for rows of which some are there already: a commit that was not confirmed. Where somebody else's event has the
  * number, the writer is not the one who gives out numbers. `= any (array[…])` cannot be hashed: a small table would be
  * read whole otherwise, and so would the large one it becomes.
  */

@@ -10,7 +10,7 @@ export type JoinPoint = {
 
 /**
  * Where a joining reader starts: after the id it names, at the beginning for `-1` or `-`, and otherwise, also when
- * the run has not said so much yet, with what comes from now on.
+ * the run has not come to that id yet, with what comes from now on.
  */
 export async function joinPointOf(
   database: Database,
@@ -22,7 +22,7 @@ export async function joinPointOf(
   return found ?? { afterSeq: (await logEndOf(database, run.thread_id)).seq };
 }
 
-/** The number a client saw last: -1 for one that saw none; undefined when it does not say. */
+/** The number a client saw last: -1 for one that saw none; undefined when it names none. */
 function readLastEventId(text: string | undefined): number | undefined {
   if (text === "-" || text === "-1") return -1;
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
@@ -34,7 +34,7 @@ export const runEventRange: Statement = {
     where run_id = $1 and family = 'run'`,
 };
 
-/** Undefined when the run has said no event of that number yet: what it will say is new to the reader. */
+/** Undefined when the run has no event of that number yet: what follows is new to the reader. */
 async function findJoinPoint(
   database: Database,
   runId: string,

@@ -34,7 +34,7 @@ export async function* runFrames(options: RunStreamOptions): AsyncGenerator<SseB
   }
 }
 
-/** While the database is away nobody can tell; the next ring asks again. */
+/** While the database is away it is not known; the next ring asks again. */
 async function isOver(options: RunStreamOptions): Promise<boolean> {
   try {
     return await options.isOver();

@@ -4,13 +4,13 @@ import type { ThreadEvent } from "./thread-event.ts";
 /** Above this an event is encoded once for all who listen; below it is cheaper to write it each time. */
 export const largeEventLength = 32 * 1024;
 
-/** By event, then by how it is told: with or without an id, as an event of a run or of the protocol. */
+/** By event, then by its form: with or without an id, as an event of a run or of the protocol. */
 const encoded = new WeakMap<ThreadEvent, Map<string, Uint8Array>>();
 
 /** The frame of an event; a large one as bytes that all its listeners share. */
 export function sharedFrame(
   event: ThreadEvent,
-  told: string,
+  form: string,
   make: () => SseFrame,
 ): SseFrame | Uint8Array<ArrayBufferLike> {
   if (event.data.length < largeEventLength) return make();
@@ -19,10 +19,10 @@ export function sharedFrame(
     frames = new Map();
     encoded.set(event, frames);
   }
-  let bytes = frames.get(told);
+  let bytes = frames.get(form);
   if (!bytes) {
     bytes = Buffer.from(encodeFrame(make()));
-    frames.set(told, bytes);
+    frames.set(form, bytes);
   }
   return bytes;
 }

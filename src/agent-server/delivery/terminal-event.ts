@@ -18,7 +18,7 @@ export function speaksProtocol(run: { protocol: boolean; kwargs: { protocol?: bo
   return run.protocol || run.kwargs.protocol === true;
 }
 
-/** The last thing clients of the protocol hear of a run; it is committed together with the run's status. */
+/** The last event of a run for clients of the protocol; it is committed together with the run's status. */
 export function terminalRow(
   run: { graph_id: string },
   outcome: { status: EndStatus; error: { message: string } | null },

@@ -1,6 +1,6 @@
 /**
  * One entry of a thread's event log.
- * - `run`: what the stream modes of a run say, with the event name of the wire
+ * - `run`: events of a run's stream modes, with the event name of the wire
  * - `protocol`: the streaming protocol's events
  * - `control`: `end`, the last thing a run writes
  */
@@ -39,5 +39,5 @@ export function takeNumbers(last: EventNumbers, family: EventFamily): { seq: num
 /** How a run can end. */
 export type EndStatus = "success" | "error" | "timeout" | "interrupted";
 
-/** What the end of a run says to those who wait for it. */
+/** What those who wait for a run get at its end. */
 export type RunEnd = { status: string };

@@ -31,7 +31,7 @@ type Channel = {
   ringAfter: number;
   /** Whether a run of this process writes here: then nobody else does. */
   local: boolean;
-  /** How many of those with a bell want to hear what is said, and not only that something happened. */
+  /** How many of those with a bell read the events, and not only wait for a change. */
   listeners: number;
   bells: Set<Bell>;
 };
@@ -50,8 +50,8 @@ export class ThreadFeed {
   readonly #large = new LargeEvents();
   #unlisten: Unlisten | undefined;
   #othersListen = false;
-  /** Threads on which a run of this process is heard by somebody. */
-  #heard = 0;
+  /** Threads on which somebody reads a run of this process. */
+  #followed = 0;
 
   constructor(database: Database, options: { readerBytes?: number; onReaderCut?(): void } = {}) {
     this.#database = database;
@@ -92,8 +92,8 @@ export class ThreadFeed {
   }
 
   /** Whether somebody listens to a run of this process. */
-  get isHeard(): boolean {
-    return this.#heard > 0;
+  get hasListeners(): boolean {
+    return this.#followed > 0;
   }
 
   /** A run of this process begins to write after `seq`. */
@@ -118,7 +118,7 @@ export class ThreadFeed {
     wakeAll(channel);
   }
 
-  /** Hands committed events to local readers and tells other processes where to look. */
+  /** Hands committed events to local readers and notifies other processes where to look. */
   publish(events: readonly ThreadEvent[]): void {
     const touched = new Set<string>();
     for (const event of events) {
@@ -174,7 +174,7 @@ export class ThreadFeed {
     }
   }
 
-  /** Something happened on the thread that no event tells, for example a queued run was cancelled. */
+  /** A change on the thread that has no event, for example a queued run was cancelled. */
   touch(threadId: string): void {
     const channel = this.#channels.get(threadId);
     if (channel) wakeAll(channel);
@@ -208,7 +208,7 @@ export class ThreadFeed {
     }
   }
 
-  /** What this process itself wrote after the cursor; undefined when only the log can tell. */
+  /** What this process itself wrote after the cursor; undefined when only the log has it. */
   #recent(channel: Channel, cursor: number): ThreadEvent[] | undefined {
     if (!channel.local || cursor < channel.ringAfter) return undefined;
     const { ring } = channel;
@@ -247,7 +247,7 @@ export class ThreadFeed {
     const before = channel.local && channel.listeners > 0;
     change();
     const after = channel.local && channel.listeners > 0;
-    this.#heard += Number(after) - Number(before);
+    this.#followed += Number(after) - Number(before);
   }
 
   #channel(threadId: string): Channel {

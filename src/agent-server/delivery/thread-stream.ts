@@ -17,7 +17,7 @@ export type ThreadStreamOptions = {
 
 /**
  * Everything that runs on a thread, one run after another, until the client leaves:
- * - `run_modes`: what the runs' own stream modes say
+ * - `run_modes`: the events of the runs' own stream modes
  * - `lifecycle`: the beginning and the end of each run
  * - `state_update`: the thread's values after each run
  */

@@ -48,11 +48,11 @@ export type RunExecutorOptions = {
   logger: Logger;
   /** Where the steps of a run are traced; undefined traces nothing. */
   trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
-  /** Whether the graph library itself traces runs, as its environment says. */
+  /** Whether the graph library itself traces runs, as its environment configures. */
   libraryTraces: boolean;
   /** Links with which feedback on a run is given, by key. */
   feedbackUrls?: FeedbackUrls | undefined;
-  /** What the checkpoints and the trace of every run tell about the server. */
+  /** Metadata about the server for the checkpoints and the trace of every run. */
   serverMetadata: Record<string, unknown>;
 };
 
@@ -139,7 +139,7 @@ export class RunExecutor {
     return this.#succeeded(run, graphRun, progress);
   }
 
-  /** The last thing a run says. A tracing service that is away must not fail what the graph has done. */
+  /** The last event of a run. A tracing service that is away must not fail what the graph has done. */
   async #offerFeedback(run: ClaimedRun, writer: RunWriter, tracer: GraphRun["tracer"]): Promise<void> {
     const { feedback_keys: keys } = run.kwargs;
     const { feedbackUrls, logger } = this.#options;
@@ -171,8 +171,8 @@ export class RunExecutor {
     );
     // Not in the config: the graph library would carry them along and copy them at every step.
     const { serverMetadata } = this.#options;
-    const told = { ...run.metadata, ...serverMetadata, run_attempt: run.attempt };
-    const metadata = { ...run.kwargs.config.configurable, ...told };
+    const facts = { ...run.metadata, ...serverMetadata, run_attempt: run.attempt };
+    const metadata = { ...run.kwargs.config.configurable, ...facts };
     const saver = this.#options.savers.forRun(kit, run, metadata, lease.require);
     progress.writes = new CheckpointWrites(saver, progress.onFailure);
     const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
@@ -185,7 +185,7 @@ export class RunExecutor {
       saver,
       store: this.#options.stores.forWorkspace(kit, run.workspace_id),
       signal,
-      tracer: this.#tracer(run, kit, told),
+      tracer: this.#tracer(run, kit, facts),
       protocol: speaksProtocol(run),
       resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
     };
@@ -200,7 +200,7 @@ export class RunExecutor {
       return new kit.LangChainTracer({
         ...(projectName && { projectName }),
         ...(exampleId && { exampleId }),
-        // What is said of the run is then on its way to the tracing service when the run ends, and can be waited for.
+        // The trace of the run is then on its way to the tracing service when the run ends, and can be waited for.
         ...(offersFeedback && { _awaitHandler: true }),
       });
     if (!trace) return undefined;
@@ -209,7 +209,7 @@ export class RunExecutor {
     return new RunTracer(root, (span) => trace(place, span));
   }
 
-  /** After a retry the log holds what the dead attempt said; a snapshot lets clients correct themselves. */
+  /** After a retry the log holds the events of the dead attempt; a snapshot lets clients correct themselves. */
   async #snapshot(run: ClaimedRun, graphRun: GraphRun, writer: RunWriter, progress: Progress): Promise<void> {
     const state = await readThreadState(graphRun, run.thread_id);
     progress.values = state.values;
@@ -219,7 +219,7 @@ export class RunExecutor {
   }
 
   async #succeeded(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
-    // A task beside the one that waits may have said the last values.
+    // A task beside the one that waits may have written the last values.
     if (progress.values === undefined || progress.interrupted) {
       return this.#fromState(run, graphRun, progress);
     }
@@ -233,7 +233,7 @@ export class RunExecutor {
     };
   }
 
-  /** The checkpoint knows what the stream does not say: which tasks wait, and the values beneath an interrupt. */
+  /** The checkpoint knows what the stream does not carry: which tasks wait, and the values beneath an interrupt. */
   async #fromState(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
     const state = await readThreadState(graphRun, run.thread_id);
     const values = toWire(state.values) as Record<string, unknown>;
@@ -301,7 +301,7 @@ async function addressAnswer(kwargs: RunKwargs, reader: StateReader, threadId: s
   return id === undefined ? kwargs : { ...kwargs, command: { ...kwargs.command, resume: { [id]: answer } } };
 }
 
-/** Reasons to stop without telling the run's end: another attempt goes on. */
+/** Reasons to stop without writing the run's end: another attempt goes on. */
 const leavesRun: ReadonlySet<StopReason> = new Set(["lease_lost", "lease_ended", "shutdown", "database"]);
 
 function stopReasonOf(error: unknown): StopReason {
@@ -310,7 +310,7 @@ function stopReasonOf(error: unknown): StopReason {
   return databaseTrouble(error) ? "database" : "refused";
 }
 
-/** What tells a run to stop. */
+/** What stops a run. */
 type Held = { signal: AbortSignal; lease: RunLease };
 
 /** What is known of a run while it runs. */
@@ -335,7 +335,7 @@ const nothingDone: RunOutcome = {
   interruptsJson: "{}",
 };
 
-/** A client may answer as soon as it hears of it. */
+/** A client may answer as soon as it gets it. */
 function asksForAnswer(chunk: GraphChunk): boolean {
   return (
     chunk.kind === "chunk" &&

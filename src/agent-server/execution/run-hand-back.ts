@@ -1,4 +1,4 @@
-/** Why a running graph was told to stop. */
+/** Why a running graph was stopped. */
 export type StopReason =
   | "interrupt"
   | "rollback"

@@ -54,7 +54,7 @@ const loneWaitMs = 60_000;
 
 /**
  * Takes due runs, runs them and ends them. Wake-ups come by NOTIFY and by a timer for the next delayed run; every
- * heartbeat looks for itself, for what dead processes left and for what no wake-up told.
+ * heartbeat looks for itself, for what dead processes left and for lost wake-ups.
  */
 export class RunWorker {
   readonly #options: RunWorkerOptions;
@@ -82,7 +82,7 @@ export class RunWorker {
   constructor(options: RunWorkerOptions) {
     this.#options = options;
     const { database, logger, processId, leaseMs } = options;
-    this.#gate = new StartGate(() => options.feed.isHeard);
+    this.#gate = new StartGate(() => options.feed.hasListeners);
     this.#leases = new LeaseKeeper({ database, processId, leaseMs });
     this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
     this.#finishes = new Batcher<FinishedRun, Finish>({
@@ -133,7 +133,7 @@ export class RunWorker {
 
   /** Starts a run this process holds the lease of. */
   begin(claimed: ClaimedRun): Promise<RunResult | null> {
-    // The thread did not exist yet when somebody began to listen, so its row does not tell.
+    // The thread did not exist yet when somebody began to listen, so its row does not have it.
     const run = this.#options.feed.awaited.has(claimed.thread_id) ? { ...claimed, protocol: true } : claimed;
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), this.#options.runTimeoutMs);
@@ -157,7 +157,7 @@ export class RunWorker {
     return this.#active.get(runId)?.done;
   }
 
-  /** Stops a run if it is ours; others are told by NOTIFY. */
+  /** Stops a run if it is ours; others are notified. */
   cancel(runId: string, action: CancelAction): boolean {
     const active = this.#active.get(runId);
     active?.stop.abort(action satisfies StopReason);

@@ -6,17 +6,17 @@
  * How many run at the same time is not limited here: who waits for a model is in nobody's way.
  */
 export class StartGate {
-  readonly #isHeard: () => boolean;
+  readonly #hasListeners: () => boolean;
   readonly #waiting: (() => void)[] = [];
   #scheduled = false;
 
-  constructor(isHeard: () => boolean) {
-    this.#isHeard = isHeard;
+  constructor(hasListeners: () => boolean) {
+    this.#hasListeners = hasListeners;
   }
 
   /** Resolves when it is the caller's turn. */
   async enter(): Promise<void> {
-    if (this.#waiting.length === 0 && !this.#isHeard()) return;
+    if (this.#waiting.length === 0 && !this.#hasListeners()) return;
     await new Promise<void>((resolve) => {
       this.#waiting.push(resolve);
       this.#schedule();
@@ -29,7 +29,7 @@ export class StartGate {
     // An immediate that is set by another one waits for the next turn, after timers, sockets and the database.
     setImmediate(() => {
       this.#scheduled = false;
-      const count = this.#isHeard() ? 1 : this.#waiting.length;
+      const count = this.#hasListeners() ? 1 : this.#waiting.length;
       for (const begin of this.#waiting.splice(0, count)) begin();
       this.#schedule();
     });

@@ -7,9 +7,9 @@ import type { WatchdogThreadData } from "./watchdog.ts";
 const { beats, timeoutMs, exitCode, record } = workerData as WatchdogThreadData;
 const counter = new Int32Array(beats);
 const looks = 20;
-/** How long the stuck thread may take to say where it is. */
+/** How long the stuck thread may take to report where it is. */
 const patienceMs = 5_000;
-/** How long the database may take to be told. */
+/** How long recording it in the database may take. */
 const recordMs = 4_000;
 /** When the process is killed whatever has been done by then. A machine so busy that loops get stuck loads slowly, too. */
 const lastMs = 30_000;
@@ -31,7 +31,7 @@ function watch(): void {
 }
 
 /**
- * Interrupts the main thread as a debugger would: only that way it tells where it stands and for whom, and ends with
+ * Interrupts the main thread as a debugger would: only that way it reports where it stands and for whom, and ends with
  * a code of its own instead of a signal. What does not even answer to that is killed.
  */
 function end(): void {
@@ -42,7 +42,7 @@ function end(): void {
   let isLate = false;
   const patience = setTimeout(() => {
     isLate = true;
-    report("It does not say where.");
+    report("Where is not known.");
     void giveBack("").then(kill);
   }, patienceMs);
   const session = new Session();
@@ -87,15 +87,15 @@ async function giveBack(culprit: string): Promise<void> {
       logger,
       connectTimeoutMs: recordMs,
     });
-    const told = handBackBlocked(database, record.processId, culprit);
-    told.catch(untold);
-    await within(recordMs, told);
+    const recorded = handBackBlocked(database, record.processId, culprit);
+    recorded.catch(notRecorded);
+    await within(recordMs, recorded);
   } catch (error) {
-    untold(error);
+    notRecorded(error);
   }
 }
 
-function untold(error: unknown): void {
+function notRecorded(error: unknown): void {
   writeSync(2, `treadle: the runs of this process wait until their leases end: ${error}\n`);
 }
 

@@ -10,7 +10,7 @@ export type ProjectCheck = {
   nodeVersion: string | null;
 };
 
-/** What can be said about a project file before anything is installed. */
+/** Checks a project file as far as possible before anything is installed. */
 export function checkProject(text: string, path: string): ProjectCheck {
   try {
     const config = parseProjectConfig(text, path);

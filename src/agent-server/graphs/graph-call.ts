@@ -1,4 +1,4 @@
-/** What a graph can be asked to tell while it runs, by the names of the wire. */
+/** What a graph can stream while it runs, by the names of the wire. */
 export const streamModes = [
   "values",
   "updates",

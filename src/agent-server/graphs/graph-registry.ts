@@ -15,7 +15,7 @@ export class GraphRegistry {
     return [...this.#graphs.keys()];
   }
 
-  /** Also the ones that could not be loaded: they have assistants, and say why they cannot run. */
+  /** Also the ones that could not be loaded: they have assistants, whose runs fail with the reason. */
   get allIds(): string[] {
     return [...this.#graphs.keys(), ...this.#broken.keys()];
   }

@@ -7,7 +7,7 @@ export function tracingSetting(environment: Environment, name: string): string |
   return environment[`LANGSMITH_${name}`] || environment[`LANGCHAIN_${name}`];
 }
 
-/** Runs are traced by the graph library itself, as its environment says. */
+/** Runs are traced by the graph library itself, as its environment configures. */
 export type LibraryTracing = {
   /** The one project its key may write to; undefined when it may write to any. */
   onlyProject?: string | undefined;
@@ -29,7 +29,7 @@ const limitMs = 5_000;
 type Sending = { client?: { awaitPendingTraceBatches?: () => Promise<void> } };
 
 /**
- * Resolves when what the tracer was told so far is with the tracing service, or after a few seconds: whoever waits
+ * Resolves when what the tracer got so far is with the tracing service, or after a few seconds: whoever waits
  * wants to go on in any case.
  */
 export async function tracesSent(tracer: object): Promise<void> {

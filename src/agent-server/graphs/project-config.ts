@@ -138,8 +138,8 @@ export function parseProjectConfig(source: string, path: string): ProjectConfig 
   const directory = dirname(resolve(path));
   const foreign = Object.entries(file.ui ?? {}).filter(([, each]) => !isInside(directory, each));
   if (foreign.length > 0) {
-    const told = foreign.map(([name, each]) => `ui.${name} must be a file of the project, not ${each}`);
-    throw invalidConfig(path, told);
+    const problems = foreign.map(([name, each]) => `ui.${name} must be a file of the project, not ${each}`);
+    throw invalidConfig(path, problems);
   }
   const graphs = Object.entries(file.graphs).map(([graphId, entry]) => {
     const reference = parseModuleReference(typeof entry === "string" ? entry : entry.path);
@@ -194,8 +194,8 @@ const english = z.locales.en().localeError;
 /** Asked where a schema has no words of its own. */
 const otherWords: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type" && issue.input === undefined) return "is missing";
-  const told = english(issue);
-  return `is not right: ${typeof told === "string" ? told : (told?.message ?? "Invalid input")}`;
+  const message = english(issue);
+  return `is not right: ${typeof message === "string" ? message : (message?.message ?? "Invalid input")}`;
 };
 
 function describeIssue({ path, message }: z.core.$ZodIssue): string {

@@ -2,7 +2,7 @@ import { type GraphSchemas, isFullyTyped, readGraphSchemas } from "./javascript/
 import type { LoadedGraph } from "./javascript/loaded-graph.ts";
 
 /**
- * Better schemas from the source's types, where the running graph cannot tell; undefined when there are none. Rejects,
+ * Better schemas from the source's types, where the running graph has none; undefined when there are none. Rejects,
  * with the reason, when they could not be read.
  */
 export type TypeSchemas = (graph: LoadedGraph, atRunTime: GraphSchemas) => Promise<GraphSchemas | undefined>;
@@ -13,16 +13,16 @@ export type CatalogSchemas = GraphSchemas & { problem?: string };
 export type SchemaCatalog = {
   /** The schemas of a graph, with its types; worked out by whoever asks first. */
   get(graphId: string): Promise<CatalogSchemas | undefined>;
-  /** What the running graph itself tells: at hand at once, with names rather than types where it has annotations. */
+  /** The schemas of the running graph itself: at hand at once, with names rather than types where it has annotations. */
   atRunTime(graphId: string): Promise<GraphSchemas | undefined>;
-  /** Reads what the running graphs tell, one after the other; called after the start so that no request waits for it. */
+  /** Reads the running graphs' schemas, one after the other; called after the start so that no request waits for it. */
   warm(): Promise<void>;
 };
 
 export type SchemaCatalogOptions = {
   graphs: ReadonlyMap<string, LoadedGraph>;
   typeSchemas?: TypeSchemas;
-  /** Told when schemas could not be read; what is known without is kept. */
+  /** Called when schemas could not be read; those of the running graph are kept. */
   onProblem(graphId: string, error: unknown): void;
   /** After this long types that could not be read are tried again. */
   retryMs?: number;

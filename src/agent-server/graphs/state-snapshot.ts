@@ -1,4 +1,4 @@
-/** A thread's state as its graph tells it. Values may be living objects of a graph library; `toWire` makes JSON of them. */
+/** A thread's state as its graph computes it. Values may be objects of a graph library; `toWire` makes JSON of them. */
 export type StateSnapshot = {
   values: unknown;
   next: readonly string[];

@@ -50,7 +50,7 @@ async function untouched(req: HonoContext["req"]): Promise<Request> {
   });
 }
 
-/** Any other object with `fetch`: it says 404 to what is not its own. */
+/** Any other object with `fetch`: it answers 404 to what is not its own. */
 function throughFetch<Env>(custom: HttpApp, own: Fetch<Env>): Fetch<Env> {
   return async (request, env) => {
     const response = await custom.fetch(request.body === null ? request : request.clone(), env);

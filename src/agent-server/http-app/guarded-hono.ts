@@ -69,8 +69,8 @@ function isWhole(app: HonoLike): app is WholeHono {
 }
 
 /**
- * What sees the requests for every path and may pass them on. The framework does not tell `use` from `all`, so what is
- * bound to some paths counts as a route: a mistake then asks for a credential too early, never too late.
+ * What sees the requests for every path and may pass them on. The framework does not distinguish `use` from `all`, so
+ * what is bound to some paths counts as a route: a mistake then asks for a credential too early, never too late.
  */
 function isMiddleware({ method, path, handler }: HonoRoute, mounting: string | undefined): boolean {
   if (method !== "ALL" || !/^\/?\*$/.test(path)) return false;

@@ -89,7 +89,7 @@ function textOf(message: unknown): string {
   return "message" in message ? String(message.message) : "";
 }
 
-/** What the project says beside the text stands under names of its own, so that it cannot pass for ours. */
+/** Fields that the project logs beside the text get names of their own, so that it cannot pass for ours. */
 function fieldsOf(message: unknown, meta: unknown[]): Record<string, unknown> {
   const error = [message, ...meta].find((part) => part instanceof Error);
   const parts = [message, ...meta].filter(

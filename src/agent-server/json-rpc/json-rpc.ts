@@ -32,7 +32,7 @@ export type RpcMessage =
   | { kind: "response" }
   | { kind: "invalid"; id: RpcId; message: string };
 
-/** What one JSON value says. Positional parameters are refused: neither protocol has any. */
+/** One JSON value as a message. Positional parameters are refused: neither protocol has any. */
 export function readMessage(value: unknown): RpcMessage {
   const invalid = (message: string, id: RpcId = null): RpcMessage => ({ kind: "invalid", id, message });
   if (!isObject(value)) return invalid("A JSON-RPC message is an object.");
@@ -87,7 +87,7 @@ export function readParams<Schema extends z.ZodType>(schema: Schema, params: unk
   throw invalidParams(`Invalid params: ${where}: ${issue?.message ?? "not as expected"}`);
 }
 
-/** Codes that differ from what the kind of an error says. */
+/** Codes that differ from those of the error's kind. */
 const codesByError: Readonly<Record<string, number>> = {
   "rpc.method_not_found": rpcCodes.methodNotFound,
   "a2a.task_not_found": -32001,

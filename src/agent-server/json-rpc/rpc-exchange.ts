@@ -61,7 +61,7 @@ export function accepts(headers: Headers, type: string): boolean {
   return acceptedTypes(headers).includes(type);
 }
 
-/** Whether `Accept` allows the type, by name, by wildcard or by saying nothing. */
+/** Whether `Accept` allows the type, by name, by wildcard or by its absence. */
 export function allows(headers: Headers, type: string): boolean {
   const types = acceptedTypes(headers);
   const family = `${type.split("/", 1)[0]}/*`;

@@ -7,7 +7,7 @@ type LifecycleParams = {
   data: { event: AgentStatus; graph_name?: string };
 };
 
-/** The tree of a run from what its lifecycle channel said; the run itself knows best how its root stands. */
+/** The tree of a run from the events of its lifecycle channel; the status of the root is the run's own. */
 export function buildAgentTree(
   run: { graph_id: string; status: RunStatus },
   lifecycle: readonly LifecycleParams[],

@@ -89,7 +89,7 @@ export function readAs<T>(schema: z.ZodType<T>, value: unknown, method: string):
   throw new ProtocolError("invalid_argument", `${method}: ${problems.join("; ")}.`);
 }
 
-/** Of a union the branch that came closest says more than the union itself. */
+/** Of a union the closest branch explains more than the union itself. */
 function describe(issue: z.core.$ZodIssue): string {
   const closest =
     issue.code === "invalid_union" ? issue.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;

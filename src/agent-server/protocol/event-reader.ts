@@ -17,7 +17,7 @@ export class EventReader {
     this.#access = options.access;
   }
 
-  /** Call before telling a client of a thread that does not exist that it is listened to; the result ends it. */
+  /** Call before answering a client that listens to a thread which does not exist yet; the result ends it. */
   expect(threadId: string): Promise<() => void> {
     return this.#feed.awaited.add(threadId);
   }

@@ -3,7 +3,7 @@ import type { ProtocolThread } from "./protocol-store.ts";
 export type PendingInterrupt = { id: string; value: unknown };
 
 /**
- * What the thread waits for. While a run is active nothing does, whatever the row still says of the run before;
+ * What the thread waits for. While a run is active nothing does, whatever the row still holds of the run before;
  * and a cancelled run left nothing to answer either.
  */
 export function pendingInterrupts(

@@ -25,7 +25,7 @@ export type ProtocolConnectionOptions = {
   send(text: string): Promise<void>;
   /** Fires when the connection is gone. */
   signal: AbortSignal;
-  /** Ends a connection that can tell no more; the client comes back and asks for what it missed. */
+  /** Ends a connection that cannot send any more; the client comes back and asks for what it missed. */
   close(): void;
 };
 
@@ -56,7 +56,7 @@ export class ProtocolConnection {
     this.#options = options;
   }
 
-  /** One message of the client. Never rejects because of what it says. */
+  /** One message of the client. Never rejects because of its content. */
   async receive(text: string): Promise<void> {
     const read = readCommand(text);
     if ("refusal" in read) {
@@ -99,8 +99,8 @@ export class ProtocolConnection {
   }
 
   /**
-   * Subscriptions asked for in one go are replayed in one go, in the order of the log. A client that hears in one of
-   * them how runs end and in another what they said would otherwise hear the end first, and stop listening.
+   * Subscriptions asked for in one go are replayed in one go, in the order of the log. A client that gets the
+   * ends of runs in one of them and their events in another would otherwise get the end first, and stop listening.
    */
   async #subscribeAsked(): Promise<void> {
     const accepted: Subscription[] = [];
@@ -180,7 +180,7 @@ export class ProtocolConnection {
     for (const [subscriptionId, filter] of restored) this.#filters.set(subscriptionId, filter);
   }
 
-  /** Live events begin with the first subscription. Answers how far what was said before them goes. */
+  /** Live events begin with the first subscription. Returns how far the log reaches before them. */
   async #startLive(admitted: boolean): Promise<LogEnd> {
     if (this.#cursor !== undefined) return this.#cursor;
     const { database, context, reader, signal } = this.#options;
@@ -253,7 +253,7 @@ export class ProtocolConnection {
         if (!signal.aborted) throw error;
       }
     });
-    // Whoever asked hears of the failure by `done`; those behind it in the line go on.
+    // Whoever asked gets the failure from `done`; those behind it in the line go on.
     this.#line = done.catch(() => undefined);
     return done;
   }

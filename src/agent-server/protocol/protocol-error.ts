@@ -36,7 +36,7 @@ export function errorEnvelope(id: number | null, error: ProtocolError): ErrorRes
   return { type: "error", id, error: error.code, message: error.message };
 }
 
-/** Said first to a client that wants to go on from a number whose followers are partly gone. */
+/** Sent first to a client that wants to go on from a number whose followers are partly gone. */
 export function gapEnvelope(since: number, prunedSeq: number): ErrorResponse {
   return errorEnvelope(
     null,

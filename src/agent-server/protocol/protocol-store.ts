@@ -80,7 +80,7 @@ export async function findTreeRun(
   return rows[0];
 }
 
-/** What the lifecycle channel said of a run, in order, as JSON text. */
+/** The lifecycle events of a run, in order, as JSON text. */
 export async function readLifecycle(sql: Sql, threadId: string, runId: string): Promise<string[]> {
   const { rows } = await raw<{ data: string }>`select data from thread_events
     where thread_id = ${threadId} and run_id = ${runId} and family = 'protocol' and name = 'lifecycle'

@@ -3,7 +3,7 @@ import { dropPrototypeKeys, isJsonTooDeep, maxJsonDepth } from "../../platform/j
 import { type CommandEnvelope, commandEnvelope } from "./commands.ts";
 import { errorEnvelope, ProtocolError } from "./protocol-error.ts";
 
-/** One message of a client, over HTTP or a WebSocket: a command, or the answer that says why it is none. */
+/** One message of a client, over HTTP or a WebSocket: a command, or the error to answer with. */
 export function readCommand(text: string): { command: CommandEnvelope } | { refusal: ErrorResponse } {
   if (isJsonTooDeep(text))
     return refused(

@@ -29,7 +29,7 @@ const silenceMs = 30_000;
 export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions): SocketLine {
   const { shutdown, logger } = options;
   const gone = new AbortController();
-  let heardAt = performance.now();
+  let receivedAt = performance.now();
   let takenAt = performance.now();
   const waiting = new Set<() => void>();
   let inbox: Promise<void> = Promise.resolve();
@@ -38,8 +38,8 @@ export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions)
   const beat = setInterval(() => {
     const now = performance.now();
     const full = webSocket.bufferedAmount > maxBufferedBytes;
-    // While a message is dealt with nothing is read, so silence then says nothing about the client.
-    const silent = unread === 0 && now - heardAt > silenceMs;
+    // While a message is dealt with nothing is read, so silence then means nothing.
+    const silent = unread === 0 && now - receivedAt > silenceMs;
     if (silent || (full && now - takenAt > silenceMs)) webSocket.terminate();
     else if (!full) webSocket.ping();
   }, heartbeatMs);
@@ -49,7 +49,7 @@ export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions)
   shutdown.addEventListener("abort", leave, { once: true });
 
   webSocket.on("pong", () => {
-    heardAt = performance.now();
+    receivedAt = performance.now();
   });
   webSocket.on("error", (error) => logger.debug({ err: error }, "a WebSocket failed"));
   webSocket.on("close", () => {
@@ -59,7 +59,7 @@ export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions)
     wakeAll(waiting);
   });
   webSocket.on("message", (data) => {
-    heardAt = performance.now();
+    receivedAt = performance.now();
     unread += 1;
     webSocket.pause();
     inbox = inbox
@@ -71,7 +71,7 @@ export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions)
       .finally(() => {
         unread -= 1;
         if (unread > 0) return;
-        heardAt = performance.now();
+        receivedAt = performance.now();
         webSocket.resume();
       });
   });

@@ -51,7 +51,7 @@ export class StateCommands {
     return { checkpoints: history.flatMap(toSummary) };
   }
 
-  /** The graph library knows a subgraph by its namespace, or says that it does not. */
+  /** The graph library knows a subgraph by its namespace, or fails because it has none. */
   async #inNamespace<T>(checkpointNs: string, threadId: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();

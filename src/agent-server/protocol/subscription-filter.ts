@@ -1,6 +1,6 @@
 import { nameOf } from "../delivery/protocol-event.ts";
 
-/** What a subscriber wants to hear. */
+/** The events a subscriber wants. */
 export type EventFilter = {
   channels: readonly string[];
   /** Prefixes; absent or empty means everywhere. */

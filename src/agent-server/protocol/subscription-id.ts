@@ -8,7 +8,7 @@ const savedFilter = z.object({
 });
 
 /**
- * An id says what was subscribed to, so that any process can restore a subscription after a dropped connection
+ * An id holds what was subscribed to, so that any process can restore a subscription after a dropped connection
  * without having kept anything.
  */
 export function toSubscriptionId(number: number, filter: EventFilter): string {

@@ -39,7 +39,7 @@ export class ThreadAccess {
     return owner.kind === "own" ? owner.thread : undefined;
   }
 
-  /** `find`, and whatever runs on the thread from now on is told to clients of the protocol. */
+  /** `find`, and whatever runs on the thread from now on also writes protocol events. */
   async open(caller: Caller, threadId: string): Promise<ProtocolThread | undefined> {
     const thread = await this.find(caller, threadId);
     if (thread && !thread.protocol) await markProtocolThread(this.#database.sql, threadId);

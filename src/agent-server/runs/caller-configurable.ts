@@ -26,7 +26,7 @@ export function callerConfigurable(headers: Headers, rule: HeaderRule = {}): Rec
   return configurable;
 }
 
-/** Request headers the log tells, from `http.logging_headers`: those it names, or all but those it leaves out. */
+/** Request headers that are logged, by `http.logging_headers`: those it names, or all but those it leaves out. */
 export function headersToLog(headers: Headers, rule: HeaderRule): Record<string, string> {
   const shown = { ...rule, includes: rule.includes ?? ["*"] };
   return Object.fromEntries([...headers].filter(([name]) => isShown(name, shown)));

@@ -7,7 +7,7 @@ import { lastEvents, type RunResult } from "./run-end.ts";
 
 /**
  * The end of a run that is taken back. Its numbers stay used, although its events are gone: a client that has
- * heard them knows later ones apart only by their number.
+ * got them recognises later ones only by their number.
  */
 export async function endRolledBackRun(
   sql: Sql,
@@ -26,11 +26,11 @@ export async function endRolledBackRun(
 }
 
 /**
- * Tells the end of a run that never began, numbered after everything said on its thread. Says nothing, and answers
- * false, while another run of the thread is running: that one alone gives out numbers, and the end of a run does not
- * name it, so that its readers would take this end for its own. Keeps the thread locked until the transaction ends.
+ * Writes the end of a run that never began to the log, numbered after every event of its thread. Writes nothing, and
+ * returns false, while another run of the thread is running: that one alone gives out numbers, and the end of a run does
+ * not name it, so that its readers would take this end for its own. Keeps the thread locked until the transaction ends.
  */
-export async function tellUnbegunEnd(
+export async function writeUnbegunEnd(
   sql: Sql,
   run: Pick<Run, "run_id" | "thread_id">,
   last: { terminal: { name: string; data: string }; endJson: string },

@@ -13,9 +13,9 @@ export type RunResult = {
   outcome: RunOutcome;
   /** JSON text of the last values, with `__interrupt__` when the run stopped at one. */
   resultJson: string;
-  /** What invites an answer: told together with the status that lets the answer in. */
+  /** What invites an answer: committed together with the status that lets the answer in. */
   held: readonly UnnumberedEvent[];
-  /** What clients of the streaming protocol hear last; null where there are none. */
+  /** The last event for clients of the streaming protocol; null where there are none. */
   terminal: { name: string; namespace: string; data: string } | null;
   /** The last numbers given out before those above. */
   numbers: EventNumbers;
@@ -23,7 +23,7 @@ export type RunResult = {
 
 type LastWords = Pick<RunResult, "outcome" | "held" | "terminal" | "numbers">;
 
-/** The end of a run as its log tells it, committed together with its status. */
+/** The last events of a run in its log, committed together with its status. */
 export function lastEvents(
   run: Pick<ClaimedRun, "run_id" | "thread_id">,
   { outcome, held, terminal, numbers }: LastWords,

@@ -5,7 +5,7 @@ import type { RunRequest } from "./run-request.ts";
 
 /** What a server must have for some of what a run may ask for. */
 export type RunPreconditions = {
-  /** How far a run may say how it is traced; undefined where runs are not traced. */
+  /** How far a run may choose its tracing; undefined where runs are not traced. */
   tracing: LibraryTracing | undefined;
   /** There are links for feedback on runs. */
   givesFeedback: boolean;

@@ -78,7 +78,7 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
   };
 }
 
-/** What a project's authorization may change about a run; how its caller hears of it is the caller's matter. */
+/** What a project's authorization may change about a run; how the caller receives it is up to the caller. */
 const permittedFields = [
   "input",
   "command",

@@ -13,7 +13,7 @@ import type { CreatedRun } from "./run-create-service.ts";
 import type { RunRequest } from "./run-request.ts";
 import type { RunService } from "./run-service.ts";
 
-/** A client hears something at least this often while it waits for a result. */
+/** A client gets a byte at least this often while it waits for a result. */
 const keepAliveMs = 5_000;
 const cancelPauseMs = 1_000;
 const maxCancels = 60;
@@ -74,7 +74,7 @@ export function streamRun(answers: RunAnswers, run: RunHead, options: StreamAnsw
   });
 }
 
-/** The client has left, so nobody would hear of a failure: a database that is away is waited for. */
+/** The client has left, so no one would see a failure: a database that is away is waited for. */
 async function cancelAbandoned({ service, logger }: RunAnswers, run: RunHead): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

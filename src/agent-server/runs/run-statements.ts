@@ -7,7 +7,7 @@ export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_
 
 const prefixed = runColumns.replaceAll(/\b([a-z_]+)\b/g, "r.$1");
 
-/** Highest event number of a thread, also when its last writer died before it could say so. */
+/** Highest event number of a thread, also when its last writer died before it could record it. */
 const lastSeq = `greatest(t.last_seq, coalesce((select max(e.seq) from thread_events e where e.thread_id = t.thread_id), 0))`;
 
 /**
@@ -34,7 +34,7 @@ export const findTargets: Statement = {
 /**
  * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
  * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
- * the index `runs_one_running`, and the loser tries again. So does who heard nothing of a commit: it then finds the
+ * the index `runs_one_running`, and the loser tries again. So does one whose commit was not confirmed: it then finds the
  * rows it wrote.
  */
 export const insertRuns: Statement = {
@@ -143,7 +143,7 @@ export const claimLoneRun: Statement = {
 };
 
 /**
- * What there is to do, asked at every heartbeat: a wake-up may be lost. When the next run becomes due is told as a
+ * What there is to do, asked at every heartbeat: a wake-up may be lost. When the next run becomes due is returned as a
  * time from now, by the one clock all processes share.
  */
 export const lookForWork: Statement = {
@@ -161,7 +161,7 @@ export const lookForWork: Statement = {
 
 /**
  * Extends leases of this process and reports what was asked of its runs meanwhile. Named one by one: a run that was
- * claimed by a commit nobody heard of must not stay with a process that does not know of it.
+ * claimed by a commit that was not confirmed must not stay with a process that does not know of it.
  */
 export const heartbeatRuns: Statement = {
   name: "runs_heartbeat_2",
@@ -224,9 +224,9 @@ export const handBack: Statement = {
 
 /**
  * Ends runs, brings their threads up to date and writes each log's last entries, fenced on the attempt: what invites
- * an answer, what clients of the streaming protocol hear last, and the end itself. Who heard nothing of the commit and
- * asks again is told that it was accepted. `coalesce` keeps the
- * planner from the index of running runs, which holds all that ended since the last vacuum.
+ * an answer, the last event for clients of the streaming protocol, and the end itself. A repeat after a commit that
+ * was not confirmed returns `accepted`. `coalesce` keeps the planner from the index of running runs, which holds all
+ * that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
   name: "runs_finish_6",

@@ -5,7 +5,7 @@ import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, isActive, type RunHead, runsChannel } from "./run.ts";
 import type { RunAnnouncer } from "./run-announcer.ts";
 import type { RunResult } from "./run-end.ts";
-import { endRolledBackRun, tellUnbegunEnd } from "./run-end-store.ts";
+import { endRolledBackRun, writeUnbegunEnd } from "./run-end-store.ts";
 import type { RunHolder } from "./run-holder.ts";
 import {
   type ActiveRunFilter,
@@ -141,7 +141,7 @@ export class RunStopService {
     await interruptPending(tx, run.run_id);
     if (action === "rollback") await deleteRuns(tx, [run.run_id]);
     else await this.#options.webhooks.announceCancelled(tx, run.run_id);
-    await tellUnbegunEnd(tx, run, {
+    await writeUnbegunEnd(tx, run, {
       terminal: terminalRow(run, { status: "interrupted", error: null }, Date.now()),
       endJson: JSON.stringify({ status: "interrupted", error: null }),
     });

@@ -353,7 +353,7 @@ export async function deleteRuns(sql: Sql, runIds: string[]): Promise<void> {
   await raw`delete from runs where run_id = any(${runIds}::uuid[])`.execute(sql);
 }
 
-/** A thread without work goes back to what its last checkpoint says; called after runs were removed. */
+/** A thread without work goes back to the status of its last checkpoint; called after runs were removed. */
 export async function settleThread(sql: Sql, threadId: string): Promise<void> {
   await raw`update threads set status = case when interrupts_json = '{}' then 'idle' else 'interrupted' end, updated_at = now()
     where thread_id = ${threadId} and status = 'busy'

@@ -17,7 +17,7 @@ export type CancelAction = (typeof cancelActions)[number];
 
 export const maxAttempts = 3;
 
-/** Where processes tell one another that runs wait, or are to stop. */
+/** Where processes notify one another that runs wait, or are to stop. */
 export const runsChannel = "treadle_runs";
 
 export type JsonObject = Record<string, unknown>;

@@ -31,7 +31,7 @@ beforeEach(() => {
   asked = [];
 });
 
-/** A vector per text that tells them apart. */
+/** A vector per text that distinguishes them. */
 const vectorOf = (text: string) => [text.length, 1];
 
 describe("a provider by name", () => {

@@ -29,7 +29,7 @@ const State = Annotation.Root({
   list: Annotation<unknown[]>({ reducer: (left, right) => [...left, ...right], default: () => [] }),
 });
 
-/** Says what it was told and keeps whatever it was given. */
+/** Repeats its input and keeps whatever it was given. */
 const keep = new StateGraph(State)
   .addNode("keep", (state) => ({
     messages: [new AIMessage({ content: `heard ${state.messages.at(-1)?.text}`, id: randomUUID() })],
@@ -99,8 +99,8 @@ async function newThread(graphId: string) {
   return { threadId, config, run };
 }
 
-/** Both ways of telling the history, which must not differ by a byte. */
-async function told(threadId: string, query: Partial<Parameters<StateService["history"]>[2]> = {}) {
+/** Both ways of writing the history, which must not differ by a byte. */
+async function histories(threadId: string, query: Partial<Parameters<StateService["history"]>[2]> = {}) {
   const objects = await states.history(workspaceId, threadId, { limit: 200, ...query });
   const text = Buffer.from(await states.historyJson(workspaceId, threadId, { limit: 200, ...query }));
   expect(text.toString()).toBe(JSON.stringify(objects));
@@ -118,7 +118,7 @@ describe("the history as text", () => {
     await run({ messages: [new ToolMessage({ content: "seen", tool_call_id: "1", artifact: { a: null } })] });
     await run({ messages: [new HumanMessage({ content: "changed", id })] });
     await run({ messages: [{ type: "remove", id, content: "" }] });
-    const history = await told(threadId);
+    const history = await histories(threadId);
     expect(history).toHaveLength(18);
     expect(history[0]).toHaveProperty("values.messages.length", 9);
   });
@@ -143,36 +143,36 @@ describe("the history as text", () => {
     const { threadId, run } = await newThread("keep");
     await run({ messages: [], anything: value, list: [value] });
     await run({ messages: [new HumanMessage("again")], list: [value, value] });
-    await told(threadId);
+    await histories(threadId);
   });
 
   it("is that of the states, with interrupts, subgraphs, sends and an update with the answer", async () => {
     const { threadId, run } = await newThread("outer");
     await run({ messages: [new HumanMessage("hi")] });
-    const stopped = await told(threadId);
+    const stopped = await histories(threadId);
     expect(stopped[0]?.interrupts).toMatchObject([{ value: { question: "grün?" } }]);
-    // With an id: the reducer gives one to a message without, each time the state is told.
+    // With an id: the reducer gives one to a message without, each time the state is computed.
     const message = new HumanMessage({ content: "by command", id: randomUUID() });
     await run(new Command({ resume: "yes", update: { messages: [message] } }));
-    const history = await told(threadId);
+    const history = await histories(threadId);
     expect(history[0]?.values).toMatchObject({ list: ["yes", 1, 2] });
     const address = { checkpoint_ns: stopped[0]?.tasks[0]?.checkpoint?.checkpoint_ns as string };
-    const ofInner = await told(threadId, { address });
+    const ofInner = await histories(threadId, { address });
     expect(ofInner.map(({ next }) => next)).toEqual([[], ["ask"], ["__start__"]]);
     expect(await states.get(workspaceId, threadId, { address })).toEqual(ofInner[0]);
     const before = { checkpoint_id: history[1]?.checkpoint?.checkpoint_id as string };
-    expect(await told(threadId, { before, limit: 2 })).toHaveLength(2);
-    expect(await told(threadId, { filter: { source: "input" } })).not.toHaveLength(0);
+    expect(await histories(threadId, { before, limit: 2 })).toHaveLength(2);
+    expect(await histories(threadId, { filter: { source: "input" } })).not.toHaveLength(0);
   });
 
   it("is that of the states, after a fork from the middle", async () => {
     const { threadId, run, config } = await newThread("keep");
     for (const text of ["a", "b", "c"]) await run({ messages: [new HumanMessage(text)] });
-    const middle = (await told(threadId))[4]?.checkpoint?.checkpoint_id;
+    const middle = (await histories(threadId))[4]?.checkpoint?.checkpoint_id;
     const from = { configurable: { ...config.configurable, checkpoint_id: middle } };
     await keep.updateState(from, { messages: [new HumanMessage("other")] }, "keep");
     await run({ messages: [new HumanMessage("d")] });
-    expect(await told(threadId)).toHaveLength(13);
+    expect(await histories(threadId)).toHaveLength(13);
   });
 
   it.each(["rooted", "functional", "cached"])(
@@ -183,13 +183,13 @@ describe("the history as text", () => {
         { rooted: [new HumanMessage("hey")], functional: { n: 1 }, cached: { list: [{ a: 1 }] } }[graphId],
       );
       if (graphId === "functional") await run(new Command({ resume: [new HumanMessage("yes")] }));
-      expect((await told(threadId)).length).toBeGreaterThan(1);
+      expect((await histories(threadId)).length).toBeGreaterThan(1);
     },
   );
 
   it("is empty for a thread that never ran", async () => {
     const { threadId } = await newThread("keep");
-    expect(await told(threadId)).toEqual([]);
+    expect(await histories(threadId)).toEqual([]);
   });
 
   it("leaves graphs alone whose nodes look into the values", () => {

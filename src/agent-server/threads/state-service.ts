@@ -83,7 +83,7 @@ export class StateService {
     );
   }
 
-  /** Newest first. Read in one go, then told by each graph for the checkpoints it wrote. */
+  /** Newest first. Read in one go, then computed by each graph for the checkpoints it wrote. */
   async #history(
     workspaceId: string,
     threadId: string,
@@ -96,14 +96,14 @@ export class StateService {
     if (!graphs) return [];
     const before = query.before?.checkpoint_id || undefined;
     const pages = await savers.list({ ...placeAt(threadId, address), before, limit, filter });
-    const told = new Map<StoredCheckpoint, StateSnapshot>();
+    const computed = new Map<StoredCheckpoint, StateSnapshot>();
     for (const [{ graph, kit }, read] of await pagesByGraph(pages, graphs)) {
       const texts = textsOf(graph);
       const saver = savers.forReading(kit).with(texts ? { texts, read } : { read });
       const snapshots = await readThreadHistory({ graph, saver }, threadId, query);
-      for (const [index, stored] of read.flat().entries()) told.set(stored, snapshots[index]!);
+      for (const [index, stored] of read.flat().entries()) computed.set(stored, snapshots[index]!);
     }
-    return pages.flat().map((stored) => told.get(stored)!);
+    return pages.flat().map((stored) => computed.get(stored)!);
   }
 
   async update(

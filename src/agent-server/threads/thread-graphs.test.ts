@@ -87,7 +87,7 @@ async function threadOf(...graphIds: string[]): Promise<string> {
 
 const graphOf = ({ metadata }: ThreadState) => (metadata as Record<string, unknown> | null)?.graph_id;
 const idOf = (state: ThreadState | undefined) => state?.checkpoint.checkpoint_id as string;
-/** Oldest first: which graph, what comes next, and which tasks are told of. */
+/** Oldest first: which graph, what comes next, and which tasks are listed. */
 const outline = (history: ThreadState[]) =>
   history.map((state) => [graphOf(state), state.next, state.tasks.map(({ name }) => name)]).reverse();
 

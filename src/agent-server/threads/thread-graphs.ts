@@ -25,7 +25,7 @@ export type ThreadGraphsOptions = {
 
 /**
  * The graphs that left their checkpoints on a thread: any assistant runs on any thread, and only the graph that wrote a
- * checkpoint can tell what comes next there. Each is made once, however many checkpoints it wrote.
+ * checkpoint knows what comes next there. Each is made once, however many checkpoints it wrote.
  */
 export class ThreadGraphs {
   readonly #options: ThreadGraphsOptions;
@@ -46,7 +46,7 @@ export class ThreadGraphs {
     const graphId = graphIdOf(checkpoint);
     const loaded = graphId === undefined || graphId === lastGraphId ? undefined : graphs.find(graphId);
     if (loaded === undefined) return this.last();
-    // An older graph that cannot be made now says so to whoever runs it, and must not hide the thread's states.
+    // An older graph that cannot be made now fails whoever runs it, and must not hide the thread's states.
     return this.#once(loaded.graphId, () => this.#make(loaded).catch(() => this.last()));
   }
 

@@ -3,7 +3,7 @@ export type UiBundle = { script: UiFile; style: UiFile | undefined };
 
 export type UiFile = { name: string; contentType: string; text: string; etag: string };
 
-/** What the thread that bundles is told. */
+/** The task of the thread that bundles. */
 export type UiTask = {
   /** Under which name of the project file. */
   name: string;

@@ -78,7 +78,7 @@ async function bundle({ name, file, directory, shared }: UiTask): Promise<UiTask
       result.outputFiles.find(({ path }) => path.endsWith(`${entryName}.${extension}`))?.text;
     return {
       kind: "built",
-      // Without the mark by which the bundler says that the call may be left out: people look for the plain form.
+      // Without the bundler's mark that the call may be left out: people look for the plain form.
       script: (textOf("js") ?? "").replaceAll("[/* @__PURE__ */ Symbol.for(", "[Symbol.for("),
       style: textOf("css"),
       // As they were before the build that counts: what changes during it is seen as changed.

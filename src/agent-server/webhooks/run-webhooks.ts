@@ -39,7 +39,7 @@ export type RunWebhooksOptions = {
   callProject?: ((request: Request) => Response | Promise<Response>) | undefined;
 };
 
-/** Tells a URL of the caller's choice how a run ended, at least once. */
+/** Posts to a URL of the caller's choice how a run ended, at least once. */
 export class RunWebhooks {
   readonly #options: RunWebhooksOptions;
 
@@ -67,7 +67,7 @@ export class RunWebhooks {
 
   /**
    * Called before the end of a run is written. A crash in between leaves a job that waits for the run's next
-   * attempt to end; the other way round it would leave a run nobody is told of.
+   * attempt to end; the other way round it would leave a run without its webhook.
    */
   async announce(run: Run, result: Pick<RunResult, "outcome" | "resultJson">): Promise<void> {
     const { webhook } = run.kwargs;

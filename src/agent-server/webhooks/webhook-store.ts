@@ -19,7 +19,7 @@ export async function findRunWithValues(sql: Sql, runId: string): Promise<EndedR
   return { run: toRun(run), values: thread_values === null ? null : JSON.parse(thread_values) };
 }
 
-/** A later attempt of the same run ended: the job that waits for the run tells of that one. */
+/** A later attempt of the same run ended: the job that waits for the run sends that one. */
 export async function replacePayload(sql: Sql, jobId: string, payload: WebhookJob): Promise<void> {
   await raw`update jobs set payload = ${JSON.stringify(payload)}::jsonb
     where id = ${jobId} and status in ('pending', 'running')`.execute(sql);

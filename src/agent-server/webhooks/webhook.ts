@@ -57,7 +57,7 @@ export function signWebhook(secret: string, body: string, sentAt: Date): string 
   return `t=${seconds},v1=${mac}`;
 }
 
-/** The URL, or a 422 that says what is wrong with it. */
+/** The URL, or a 422 with what is wrong with it. */
 export function parseWebhookUrl(text: string, policy: WebhookPolicy): URL {
   const refuse = (reason: string) => invalidField(["body", "webhook"], reason, text);
   if (!URL.canParse(text)) throw refuse("webhook must be an absolute URL, such as https://example.com/hook");

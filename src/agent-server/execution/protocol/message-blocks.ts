@@ -22,7 +22,7 @@ type Piece =
 type OpenBlock = { key: string; index: number; content: Record<string, unknown> };
 
 /**
- * Tells one message, given as pieces or at once, in content blocks: one block ends before the next begins.
+ * Turns one message, given as pieces or at once, into content blocks: one block ends before the next begins.
  * For graphs whose library does not speak in blocks itself.
  */
 export class MessageBlocks {
@@ -37,10 +37,10 @@ export class MessageBlocks {
   }
 
   add(message: ClassicMessage): MessagesData[] {
-    const told = this.#start(message);
-    for (const piece of piecesOf(message)) told.push(...this.#piece(piece));
+    const events = this.#start(message);
+    for (const piece of piecesOf(message)) events.push(...this.#piece(piece));
     if (message.usage_metadata) this.#usage = message.usage_metadata;
-    return told;
+    return events;
   }
 
   finish(): MessagesData[] {
@@ -56,12 +56,12 @@ export class MessageBlocks {
 
   #piece(piece: Piece): MessagesData[] {
     if (piece.kind === "whole") return [...this.#closeBlock(), ...this.#whole(piece.block)];
-    const told: MessagesData[] = [];
+    const events: MessagesData[] = [];
     if (this.#block?.key !== piece.key) {
-      told.push(...this.#closeBlock());
+      events.push(...this.#closeBlock());
       const content = emptyBlock(piece);
       this.#block = { key: piece.key, index: this.#nextIndex++, content };
-      told.push({
+      events.push({
         event: "content-block-start",
         index: this.#block.index,
         content: { ...content } as ContentBlock,
@@ -74,16 +74,16 @@ export class MessageBlocks {
       content.args = `${content.args}${piece.args}`;
       // Fields replace what was there, so the arguments so far are sent each time.
       const fields = { ...content, type: "tool_call_chunk" };
-      told.push({ event: "content-block-delta", index, delta: { type: "block-delta", fields } });
+      events.push({ event: "content-block-delta", index, delta: { type: "block-delta", fields } });
     } else if (piece.text !== "") {
       content[piece.kind] = `${content[piece.kind]}${piece.text}`;
       const delta =
         piece.kind === "text"
           ? ({ type: "text-delta", text: piece.text } as const)
           : ({ type: "reasoning-delta", reasoning: piece.text } as const);
-      told.push({ event: "content-block-delta", index, delta });
+      events.push({ event: "content-block-delta", index, delta });
     }
-    return told;
+    return events;
   }
 
   #whole(block: ContentBlock): MessagesData[] {
@@ -127,7 +127,7 @@ function finalBlock(content: Record<string, unknown>): FinalizedContentBlock {
       return { type: "tool_call", id, name, args: parsed as Record<string, unknown> };
     }
   } catch {
-    // Falls through: what the model wrote is no JSON, and the block says so.
+    // Falls through: what the model wrote is no JSON, and the block is marked so.
   }
   return { type: "invalid_tool_call", id, name, args, error: "The arguments are not a JSON object." };
 }
@@ -151,7 +151,7 @@ function piecesOfPart(part: Record<string, unknown>): Piece[] {
   if (typeof part.reasoning === "string") {
     return [{ kind: "reasoning", key: `reasoning${place}`, text: part.reasoning }];
   }
-  // Calls are told once, from the fields made for them.
+  // Calls are sent once, from the fields made for them.
   if (typeof part.type !== "string" || /^(tool_|input_json)/.test(part.type)) return [];
   return [{ kind: "whole", key: "whole", block: part as ContentBlock }];
 }

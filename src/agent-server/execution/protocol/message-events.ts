@@ -9,7 +9,7 @@ type OpenMessage = { blocks: MessageBlocks; namespace: readonly string[]; metada
 export class MessageEvents {
   readonly #now: () => number;
   readonly #open = new Map<string, OpenMessage>();
-  readonly #told = new Set<string>();
+  readonly #finished = new Set<string>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -24,31 +24,32 @@ export class MessageEvents {
 
   /** A task is over: messages whose pieces it sent have no more to come. */
   finishUnder(prefix: string): MessagesEvent[] {
-    const told: MessagesEvent[] = [];
+    const events: MessagesEvent[] = [];
     for (const [id, message] of this.#open) {
       const place = message.namespace.join("|");
-      if (prefix === "" || place === prefix || place.startsWith(`${prefix}|`)) told.push(...this.#finish(id));
+      if (prefix === "" || place === prefix || place.startsWith(`${prefix}|`))
+        events.push(...this.#finish(id));
     }
-    return told;
+    return events;
   }
 
   #classic(namespace: readonly string[], message: ClassicMessage, metadata: Metadata): MessagesEvent[] {
     // Results of tools have a channel of their own.
-    if (message._getType() === "tool" || !message.id || this.#told.has(message.id)) return [];
+    if (message._getType() === "tool" || !message.id || this.#finished.has(message.id)) return [];
     let open = this.#open.get(message.id);
     if (!open) {
       open = { blocks: new MessageBlocks(message.id), namespace, metadata };
       this.#open.set(message.id, open);
     }
-    const told = open.blocks.add(message).map((data) => this.#event(namespace, metadata, data));
-    return isPiece(message) ? told : [...told, ...this.#finish(message.id)];
+    const events = open.blocks.add(message).map((data) => this.#event(namespace, metadata, data));
+    return isPiece(message) ? events : [...events, ...this.#finish(message.id)];
   }
 
   #finish(id: string): MessagesEvent[] {
     const open = this.#open.get(id);
     if (!open) return [];
     this.#open.delete(id);
-    this.#told.add(id);
+    this.#finished.add(id);
     return open.blocks.finish().map((data) => this.#event(open.namespace, open.metadata, data));
   }
 

@@ -6,13 +6,13 @@ type Branch = { namespace: string[]; status: AgentStatus };
 type Ending = { branch: Branch; status: AgentStatus };
 
 /**
- * Tells of the namespaces below the root: each is `started` before the first event in it and ends with the
+ * The lifecycle of the namespaces below the root: each is `started` before the first event in it and ends with the
  * task it belongs to. One per run.
  */
 export class NamespaceLifecycle {
   readonly #now: () => number;
   readonly #branches = new Map<string, Branch>();
-  /** Endings wait for the next event, so that they come after everything the task said. */
+  /** Endings wait for the next event, so that they come after every event of the task. */
   readonly #endings: Ending[] = [];
   readonly #agentNames = new Map<string, string>();
   readonly #toolCalls = new Map<string, string>();
@@ -22,13 +22,13 @@ export class NamespaceLifecycle {
     this.#now = now;
   }
 
-  /** What must be told before this event. */
+  /** The events that go before this one. */
   observe(event: Observed): LifecycleEvent[] {
     const task = event.method === "tasks" ? asTask(event.data) : undefined;
     if (task && !isOver(task)) this.#learn(event.namespace, task);
-    const told = [...this.#flush(), ...this.#start(event.namespace)];
+    const events = [...this.#flush(), ...this.#start(event.namespace)];
     if (task && isOver(task)) this.#endTask(event.namespace, task);
-    return told;
+    return events;
   }
 
   /** A namespace that somebody else speaks of first, with what caused it. */
@@ -39,10 +39,10 @@ export class NamespaceLifecycle {
 
   /** Ends what is still open, innermost first. */
   finish(status: AgentStatus): LifecycleEvent[] {
-    const told = this.#flush();
+    const events = this.#flush();
     const open = [...this.#branches.values()].filter((branch) => branch.status === "started");
     open.sort((left, right) => right.namespace.length - left.namespace.length);
-    return [...told, ...open.map((branch) => this.#end({ branch, status }))];
+    return [...events, ...open.map((branch) => this.#end({ branch, status }))];
   }
 
   #learn(namespace: readonly string[], task: Task): void {
@@ -56,22 +56,22 @@ export class NamespaceLifecycle {
   }
 
   #start(namespace: readonly string[]): LifecycleEvent[] {
-    const told: LifecycleEvent[] = [];
+    const events: LifecycleEvent[] = [];
     for (let length = 1; length <= namespace.length; length++) {
       const prefix = namespace.slice(0, length);
       const key = prefix.join("|");
       if (this.#branches.has(key)) continue;
       this.#branches.set(key, { namespace: prefix, status: "started" });
       const cause = this.#causeOf(prefix);
-      told.push(this.#event(prefix, "started", cause));
+      events.push(this.#event(prefix, "started", cause));
     }
-    return told;
+    return events;
   }
 
   /** The task id is part of the namespace it opens, and the task was given the tool call that caused it. */
   #causeOf(namespace: readonly string[]): LifecycleCause | undefined {
-    const told = this.#causes.get(namespace.join("|"));
-    if (told) return told;
+    const known = this.#causes.get(namespace.join("|"));
+    if (known) return known;
     const segment = namespace.at(-1)!;
     const callId = this.#toolCalls.get(segment.slice(segment.indexOf(":") + 1));
     return callId === undefined ? undefined : { type: "toolCall", tool_call_id: callId };

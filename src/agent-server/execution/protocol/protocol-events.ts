@@ -17,7 +17,7 @@ import { StreamTransformers, type TransformerFactory } from "./stream-transforme
 const interruptKey = "__interrupt__";
 type JsonObject = Record<string, unknown>;
 
-/** Turns what a graph says into events of the streaming protocol. One per attempt of a run. */
+/** Turns a graph's chunks into events of the streaming protocol. One per attempt of a run. */
 export class ProtocolEventMapper {
   readonly #graphName: string;
   readonly #now: () => number;
@@ -43,7 +43,7 @@ export class ProtocolEventMapper {
     return rootLifecycle("running", this.#graphName, this.#now());
   }
 
-  /** The state a retried attempt goes on from, for clients that heard the dead one. */
+  /** The state a retried attempt goes on from, for clients that followed the dead one. */
   snapshot(values: unknown): ProtocolEvent[] {
     return this.#values([], values);
   }
@@ -64,13 +64,13 @@ export class ProtocolEventMapper {
     return [...this.#messages.finishUnder(""), ...this.#inOrder(last), ...this.#lifecycle.finish(status)];
   }
 
-  /** The events, each after what must be told of its namespace first. */
+  /** The events, each after the lifecycle events of its namespace. */
   #inOrder(events: readonly ProtocolEvent[]): ProtocolEvent[] {
     return events.flatMap((event) => {
       const { namespace, data } = event.params;
       if (event.method !== "lifecycle")
         return [...this.#lifecycle.observe({ method: event.method, namespace, data }), event];
-      // A transformer knows what caused a namespace; when it begins and ends is told here.
+      // A transformer knows what caused a namespace; its beginning and end come from here.
       return this.#lifecycle.announce(namespace, event.params.data.cause);
     });
   }
@@ -126,7 +126,7 @@ export class ProtocolEventMapper {
     ];
   }
 
-  /** A request is said once per run, though the graph repeats it at every level above. */
+  /** A request is sent once per run, though the graph repeats it at every level above. */
   #inputRequests(namespace: readonly string[], interrupts: unknown): InputEvent[] {
     if (!Array.isArray(interrupts)) return [];
     const events: InputEvent[] = [];
@@ -184,7 +184,7 @@ function parsedInput(input: unknown): unknown {
   }
 }
 
-/** A name makes a custom event one that can be subscribed to alone; what else was said is its payload. */
+/** A name makes a custom event one that can be subscribed to alone; the rest is its payload. */
 function customData(payload: unknown): CustomData {
   const wire = toWire(payload);
   if (!isObject(wire) || typeof wire.name !== "string" || wire.name === "") return { payload: wire };

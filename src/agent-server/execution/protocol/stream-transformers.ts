@@ -10,7 +10,7 @@ type LiveEvent = {
   params: { namespace: string[]; timestamp: number; node?: string; data: unknown };
 };
 
-/** What a graph's author attached to it to tell more than the graph itself does. */
+/** What a graph's author attached to it to add events of its own. */
 type Transformer = {
   init(): unknown;
   onRegister?(emitter: { push(namespace: string[], event: LiveEvent): void }): void;
@@ -33,7 +33,7 @@ export class StreamTransformers {
   readonly #now: () => number;
   readonly #transformers: Transformer[] = [];
   readonly #finals: { name: string; value: PromiseLike<unknown> }[] = [];
-  readonly #said: ProtocolEvent[] = [];
+  readonly #events: ProtocolEvent[] = [];
   #namespace: string[] = [];
   #seq = 0;
 
@@ -42,14 +42,14 @@ export class StreamTransformers {
     for (const make of factories) this.#add(make());
   }
 
-  /** What the transformers say to a chunk, and whether they leave the chunk itself to be told. */
+  /** The events that the transformers make of a chunk, and whether the chunk itself is still sent. */
   process(chunk: Extract<GraphChunk, { kind: "chunk" }>): { keep: boolean; events: ProtocolEvent[] } {
     if (this.#transformers.length === 0) return { keep: true, events: [] };
     const keep = this.#push([...chunk.namespace], this.#live(chunk));
-    return { keep, events: this.#said.splice(0) };
+    return { keep, events: this.#events.splice(0) };
   }
 
-  /** What they have left to say at the end of the run, which they can neither prevent nor hold up for long. */
+  /** Their last events at the end of the run, which they can neither prevent nor hold up for long. */
   async finish(
     error: Error | undefined,
     onFailure: (error: unknown) => void = () => undefined,
@@ -71,13 +71,13 @@ export class StreamTransformers {
         onFailure(failure);
       }
     }
-    return this.#said.splice(0);
+    return this.#events.splice(0);
   }
 
   #add(transformer: Transformer): void {
     transformer.onRegister?.({
       push: (namespace, event) => {
-        if (this.#push(namespace, event)) this.#said.push(toProtocolEvent(event));
+        if (this.#push(namespace, event)) this.#events.push(toProtocolEvent(event));
       },
     });
     this.#transformers.push(transformer);
@@ -107,7 +107,7 @@ export class StreamTransformers {
   #custom(name: string, item: unknown): void {
     const data = { name, payload: toWire(item) };
     const params = { namespace: [...this.#namespace], timestamp: this.#now(), data };
-    this.#said.push({ method: "custom", params });
+    this.#events.push({ method: "custom", params });
   }
 
   #live({ namespace, mode, payload }: Extract<GraphChunk, { kind: "chunk" }>): LiveEvent {

@@ -28,7 +28,7 @@ export async function readSubgraphSchemas(
   options: { namespace?: string; recurse?: boolean } = {},
 ): Promise<Record<string, GraphSchemas>> {
   const found: Record<string, GraphSchemas> = {};
-  // To find an inner namespace the library has to be told to recurse.
+  // The library finds an inner namespace only with `recurse`.
   const recurse = options.recurse ?? options.namespace?.includes("|") ?? false;
   for await (const [namespace, subgraph] of graph.getSubgraphsAsync(options.namespace, recurse)) {
     found[namespace] = readGraphSchemas(subgraph as unknown as CompiledGraph, kit);

@@ -46,7 +46,7 @@ export type GraphKit = {
   messages: MessageClasses;
   /** Undefined in versions without state schemas in zod. */
   schemas: SchemaFunctions | undefined;
-  /** Sends traces as the environment says. */
+  /** Sends traces as the environment configures. */
   LangChainTracer: typeof Tracer.LangChainTracer;
   /** Whether the graph was built with this copy. */
   owns(graph: unknown): boolean;

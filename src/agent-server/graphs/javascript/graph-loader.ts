@@ -31,7 +31,7 @@ export type LoadedProject = {
   auth: LoadedAuth | undefined;
   httpApp: HttpApp | undefined;
   kit: GraphKit;
-  /** Things to tell the operator that stop nothing. */
+  /** Warnings for the operator; they stop nothing. */
   warnings: string[];
   close(): Promise<void>;
 };
@@ -101,7 +101,7 @@ async function projectEnvironment(
   try {
     return environmentAdditions(parseEnvFile(await readFile(file, "utf8")), present);
   } catch (error) {
-    // Rarely committed, and a deployment gets the same values as secrets: worth telling, not worth stopping.
+    // Rarely committed, and a deployment gets the same values as secrets: a warning, not a failure.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     warnings.push(`The env file ${file} named in ${config.path} does not exist; its variables are not set.`);
     return {};

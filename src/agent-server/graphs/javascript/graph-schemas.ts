@@ -2,7 +2,7 @@ import { type JsonSchema, messagesSchema, schemaOfChannels } from "./channel-sch
 import type { GraphKit } from "./graph-kit.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
 
-/** As `GET /assistants/{id}/schemas` answers, without the graph's name; null where the graph says nothing. */
+/** As `GET /assistants/{id}/schemas` answers, without the graph's name; null where the graph declares none. */
 export type GraphSchemas = {
   input_schema: JsonSchema | null;
   output_schema: JsonSchema | null;
@@ -116,7 +116,7 @@ function isZodObject(value: unknown): value is ZodObjectLike {
 }
 
 /**
- * Whether the running graph tells all there is to tell: a type for every field of the state, and a config. A config
+ * Whether the running graph knows all its types: one for every field of the state, and a config. A config
  * declared with annotations leaves no trace in it.
  */
 export function isFullyTyped(schemas: GraphSchemas): boolean {

@@ -54,7 +54,7 @@ export async function readThreadState(
 
 /**
  * A task that was answered and asked again has its answer kept, which the library takes for work that is done: it
- * then says that nothing is next. A step that is really done leaves no tasks behind.
+ * then reports that nothing is next. A step that is really done leaves no tasks behind.
  */
 function withWaitingTasks(snapshot: StateSnapshot): StateSnapshot {
   const asking = snapshot.tasks.filter((task) => task.interrupts?.length);
@@ -85,7 +85,7 @@ export async function readThreadHistory(
 /** Kinds of channels that hand out the value they were given, whatever it is. */
 const carryingChannels = new Set(["LastValue", "BinaryOperatorAggregate"]);
 
-/** The channels whose values the graph does not look into while it tells a state. */
+/** The channels whose values the graph does not look into while it computes a state. */
 export function carriedChannels(graph: CompiledGraph): Set<string> {
   const looksInside = Object.values(graph.nodes as Record<string, NodeLike>).some(
     // The mappers of graphs built from nodes and edges only pick fields; others are their author's.

@@ -6,7 +6,7 @@ import { checkpointerKey } from "./graph-state.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
 import type { RunTracer } from "./run-tracer.ts";
 
-/** Modes of the graph library. `values` is always on: it tells the final state. */
+/** Modes of the graph library. `values` is always on: it carries the final state. */
 type GraphMode = "values" | "updates" | "messages" | "custom" | "tasks" | "checkpoints" | "debug" | "tools";
 
 export type GraphChunk =
@@ -23,14 +23,14 @@ export type GraphRun = {
   saver: BaseCheckpointSaver | undefined;
   store: BaseStore | undefined;
   signal: AbortSignal;
-  /** Clients of the streaming protocol listen: everything is told, at every level. */
+  /** Clients of the streaming protocol listen: everything is streamed, at every level. */
   protocol: boolean;
   /** Go on from the last checkpoint instead of applying the input again. */
   resume: boolean;
   tracer?: RunTracer | InstanceType<GraphKit["LangChainTracer"]> | undefined;
 };
 
-/** Runs the graph and yields what it says, in order. */
+/** Runs the graph and yields its chunks, in order. */
 export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
   const { graph, kwargs } = run;
   const input = run.resume ? null : graphInput(run.kit, kwargs);
@@ -59,9 +59,9 @@ export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
 }
 
 /**
- * The chunk as the run's own stream modes would have it. A run that also speaks the streaming protocol says
- * more than they asked for: without `subgraphs` they hear of the state of the root alone, and of messages,
- * tools and custom events without where they happened.
+ * The chunk as the run's own stream modes would have it. A run that also speaks the streaming protocol yields
+ * more than they asked for: without `subgraphs` they get the state of the root alone, and messages, tools and
+ * custom events without their namespace.
  */
 export function forStreamModes(
   chunk: GraphChunk,

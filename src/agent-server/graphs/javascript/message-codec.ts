@@ -114,7 +114,7 @@ export function createMessageCodec(kit: CodecKit): Codec {
     return { lc: 1, type: "constructor", id: known.id, kwargs };
   };
 
-  /** Works on freshly parsed JSON and changes it in place. `unknownRecord` says what becomes of other records. */
+  /** Works on freshly parsed JSON and changes it in place. `unknownRecord` decides what becomes of other records. */
   const revive = (value: unknown, unknownRecord: UnknownRecord): unknown => {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) {
@@ -210,7 +210,7 @@ function serializedName(field: string): string {
   return field;
 }
 
-/** Serialized name to constructor field, for names the class does not say it keeps. */
+/** Serialized name to constructor field, for names the class does not list. */
 function fieldName(serialized: string): string {
   return serialized.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -233,7 +233,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /**
  * For reading states that only go out over HTTP: values become wire JSON at once, without ever being
- * message objects. A graph does not look into them to tell what comes next.
+ * message objects. A graph does not look into them to compute what comes next.
  */
 export function createWireCodec(base: Codec): Codec {
   return {

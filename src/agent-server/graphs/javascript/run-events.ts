@@ -10,7 +10,7 @@ type Message = { id?: string; [key: string]: unknown };
 type ConcatMessage = Message & { concat?(other: unknown): ConcatMessage };
 
 /**
- * Turns what the graph says into the events of the requested stream modes.
+ * Turns the graph's chunks into the events of the requested stream modes.
  * One per run: the `messages` mode accumulates.
  */
 export class RunEventMapper {
@@ -51,7 +51,7 @@ export class RunEventMapper {
     }
     if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return events;
     const before = this.#partial.get(message.id);
-    // Without where it happened, also for subgraphs: clients know these names by heart, and the metadata tells.
+    // Without the namespace, also for subgraphs: clients match these exact names, and the metadata holds it.
     if (!before)
       events.push(event("messages/metadata", "", { [message.id]: { metadata: toWire(metadata) } }));
     const now = before?.concat ? before.concat(message) : message;

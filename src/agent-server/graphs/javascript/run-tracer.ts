@@ -5,7 +5,7 @@ import { toWire } from "../../checkpoints/message-wire.ts";
 /** Takes finished spans, by the names of the tracing wire. Never waits and never throws. */
 export type SpanSink = (span: Record<string, unknown> & { id: string }) => void;
 
-/** The run itself, as its trace tells of it. */
+/** The run itself, as the root of its trace. */
 export type TraceRoot = {
   id: string;
   name: string;
@@ -104,7 +104,7 @@ export class RunTracer extends BaseCallbackHandler {
 
   override handleLLMNewToken(_token: string, _index: unknown, runId: string): void {
     const span = this.#open.get(runId);
-    // The first one tells how long the model took to begin; the rest would only fill the trace.
+    // The first one shows how long the model took to begin; the rest would only fill the trace.
     if (span && span.events.length === 0)
       span.events.push({ name: "new_token", time: new Date().toISOString() });
   }

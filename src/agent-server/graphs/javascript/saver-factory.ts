@@ -36,7 +36,7 @@ export class SaverFactory {
     return saver;
   }
 
-  /** One checkpoint, by itself: which graph can read it is told by its metadata. */
+  /** One checkpoint, by itself: its metadata names the graph that can read it. */
   find(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
     return this.#store.get(request);
   }

@@ -26,7 +26,7 @@ export function enableTypeScript(tsconfigPath: string | undefined): () => Promis
     return register({ tsconfig: tsconfigPath });
   } catch (error) {
     const reason = errorMessage(error);
-    // A package is named by what stands in "extends"; a path is told as the file it leads to.
+    // A package is named by what stands in "extends"; a path is shown as the file it leads to.
     const [, missing] = /^File '([^']+)' not found/.exec(reason) ?? [];
     const isPackage = missing !== undefined && !/^[./]/.test(missing);
     const name = isPackage
@@ -90,7 +90,7 @@ async function importUserFile(file: string): Promise<ModuleNamespace> {
   }
 }
 
-/** Which file asked for it is told anyway. */
+/** The message names the requiring file anyway. */
 function withoutStack(message: string): string {
   return message.replace(/\nRequire stack:[\s\S]*$/, "");
 }
