@@ -133,7 +133,12 @@ export class RunCreateService {
       createThread,
       delaySeconds: request.after_seconds ?? 0,
       threadMetadata: createThread
-        ? { ...request.threadMetadata, graph_id: ids.graph_id, assistant_id: ids.assistant_id }
+        ? {
+            ...request.metadata,
+            ...request.threadMetadata,
+            graph_id: ids.graph_id,
+            assistant_id: ids.assistant_id,
+          }
         : {},
       threadConfig: {},
       threadTtl: createThread && !request.temporary ? this.#options.defaultTtl : null,
@@ -161,7 +166,9 @@ export class RunCreateService {
     if (webhook && webhook !== kwargs.webhook) await this.#options.webhooks.check(webhook);
     const ids = { graph_id: draft.graphId, assistant_id: draft.assistantId };
     draft.metadata = { ...draft.metadata, ...permit.metadata, ...ids };
-    draft.threadMetadata = { ...permit.threadMetadata, ...draft.threadMetadata };
+    // Not what the caller claimed: the handlers may have changed it.
+    if (draft.createThread)
+      draft.threadMetadata = { ...permit.threadMetadata, ...request.threadMetadata, ...ids };
   }
 
   async #insert({ kwargs, ...draft }: RunDraft, request: RunRequest): Promise<CreatedRun> {
