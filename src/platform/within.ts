@@ -1,7 +1,13 @@
+import { type MonotonicClock, monotonicClock } from "./work/monotonic-clock.ts";
+
 /** Resolves when the work is settled, or after that time; a failure belongs to whoever waits for the work itself. */
-export async function within(waitMs: number, work: Promise<unknown>): Promise<void> {
+export async function within(
+  waitMs: number,
+  work: Promise<unknown>,
+  clock: MonotonicClock = monotonicClock,
+): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.max(0, waitMs));
+  const callOff = clock.after(waitMs, resolve, { keepsAlive: true });
   await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
+  callOff();
 }

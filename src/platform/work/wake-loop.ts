@@ -1,0 +1,119 @@
+import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
+import {
+  defaultWakeRules,
+  isBeatDue,
+  type WakeRules,
+  waitAfterFailure,
+  waitAfterLook,
+} from "./wake-rules.ts";
+
+export type WakeLoopOptions = {
+  /**
+   * Takes what is due and begins it, and answers in how many milliseconds the next is due, by the database's clock, or
+   * null. It returns when it has taken; what it has begun goes on by itself. `woken`: somebody told it to, and neither its
+   * timer nor its heartbeat did.
+   */
+  look(woken: boolean): Promise<number | null>;
+  rules?: Partial<WakeRules>;
+  /** It sleeps until somebody wakes it: there is neither a heartbeat nor anything due. */
+  onIdle?(): void;
+  /** A look failed; there will be another one after that time. */
+  onFailure(error: unknown, waitMs: number): void;
+  clock?: MonotonicClock;
+};
+
+/**
+ * Looks when it is woken, when something is due and at its heartbeat; one look at a time. A wake-up that comes during a
+ * look is followed by another look, since that one may have come too late for what it tells. Sleeps otherwise.
+ */
+export class WakeLoop {
+  readonly #options: WakeLoopOptions;
+  readonly #rules: WakeRules;
+  readonly #clock: MonotonicClock;
+  #looking: Promise<void> | undefined;
+  /** From before the first line of a look, which may itself wake, to its last; the promise settles a moment later. */
+  #isLooking = false;
+  #again = false;
+  #failures = 0;
+  /** The last look that was not for a wake-up. */
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+  #callOff: (() => void) | undefined;
+
+  constructor(options: WakeLoopOptions) {
+    this.#options = options;
+    this.#rules = { ...defaultWakeRules, ...options.rules };
+    this.#clock = options.clock ?? monotonicClock;
+  }
+
+  wake(): void {
+    this.#wake(true);
+  }
+
+  /** Looks and waits for it; one that is under way may have come too early and is not enough. */
+  async lookNow(): Promise<void> {
+    this.wake();
+    await this.settled();
+  }
+
+  /** Resolves when no look is under way. */
+  async settled(): Promise<void> {
+    while (this.#looking) await this.#looking;
+  }
+
+  /** Looks no more; resolves when the look under way is over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#sleep(null);
+    await this.settled();
+  }
+
+  #wake(woken: boolean): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#sleep(null);
+    const looking = this.#lookWhileWoken(woken).finally(() => {
+      if (this.#looking === looking) this.#looking = undefined;
+    });
+    this.#looking = looking;
+  }
+
+  async #lookWhileWoken(woken: boolean): Promise<void> {
+    for (let first = true; this.#again && !this.#stopped; first = false) {
+      this.#again = false;
+      try {
+        const isBeat = !(woken || !first) || isBeatDue(this.#sinceBeatMs(), this.#rules);
+        if (isBeat) this.#beatAt = this.#clock.now();
+        const dueInMs = await this.#options.look(!isBeat);
+        this.#failures = 0;
+        if (!this.#again) this.#sleep(waitAfterLook(dueInMs, this.#rules, this.#sinceBeatMs()));
+      } catch (error) {
+        this.#failures += 1;
+        const waitMs = waitAfterFailure(this.#failures, this.#rules);
+        // Whatever woke it meanwhile is looked after then: at once would be to spin while the database is away.
+        this.#again = false;
+        this.#sleep(waitMs);
+        this.#options.onFailure(error, waitMs);
+      }
+    }
+    // Nothing may come between the last question whether it was woken and this.
+    this.#isLooking = false;
+    if (!this.#callOff && !this.#stopped) this.#options.onIdle?.();
+  }
+
+  #sinceBeatMs(): number {
+    return this.#clock.now() - this.#beatAt;
+  }
+
+  #sleep(waitMs: number | null): void {
+    this.#callOff?.();
+    this.#callOff = undefined;
+    if (waitMs === null || this.#stopped) return;
+    this.#callOff = this.#clock.after(waitMs, () => {
+      this.#callOff = undefined;
+      this.#wake(false);
+    });
+  }
+}
