@@ -1,4 +1,4 @@
-import type { Area, Worker } from "../platform/area.ts";
+import type { Area } from "../platform/area.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { TableGrowth } from "../platform/db/table-growth.ts";
@@ -328,17 +328,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
       {
         name: "agent-server.runs",
         start: () => worker.start(),
-        stop: async ({ graceMs }) => ({ interrupted: await worker.stop(graceMs) }),
+        stop: (stop) => worker.stop(stop),
       },
-      {
-        name: "agent-server.crons",
-        start: () => crons.start(),
-        async stop() {
-          await within(lastStepMs, crons.stop());
-          return { interrupted: [] };
-        },
-      },
-    ] satisfies Worker[],
+      crons.worker,
+    ],
     async start() {
       await feed.start();
       await processes.start();

@@ -31,6 +31,7 @@ export const agentServerErrors = {
   "auth.wrong_workspace": "forbidden",
   "checkpoint.config_incomplete": "invalid",
   "checkpoint.not_found": "not_found",
+  "cron.lease_lost": "conflict",
   "cron.not_found": "not_found",
   "graph.config_invalid": "invalid",
   "graph.config_missing": "invalid",

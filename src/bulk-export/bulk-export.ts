@@ -43,7 +43,8 @@ export type BulkExportOptions = {
   fileLimits?: FileLimits;
   /** How long a partition stays with a process that died. */
   leaseMs?: number;
-  tickMs?: number;
+  /** The longest time without looking after schedules and waiting exports. */
+  heartbeatMs?: number;
 };
 
 export type BulkExportArea = Area & {
@@ -74,9 +75,9 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     clock,
     logger,
     limits,
-    tickMs: options.tickMs ?? 10_000,
+    heartbeatMs: options.heartbeatMs ?? 30_000,
   });
-  const wake = () => schedules.wake();
+  const wake = schedules.announce;
   const service = createExportService({ database, clock, limits, source, requirePlan, wake });
   const threads = createPartitionThreads();
   const planner = createExportPlanner({ database, clock, limits, source });
@@ -151,14 +152,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
         start: partitions.start,
         stop: () => partitions.stop({ graceMs: 0 }),
       },
-      {
-        name: "bulk-export.schedules",
-        start: async () => schedules.start(),
-        async stop() {
-          await schedules.stop();
-          return { interrupted: [] };
-        },
-      },
+      schedules,
     ],
     start: async () => {},
     stop: () => threads.stop(),

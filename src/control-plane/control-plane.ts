@@ -11,6 +11,7 @@ import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network-guard.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import { graceStop } from "../platform/work/grace-stop.ts";
 import { clearLeftBuilds } from "./builds/build-cleanup.ts";
 import { type BuildSource, createBuilder, type ProjectCheck } from "./builds/builder.ts";
 import { createGitSource } from "./builds/git-source.ts";
@@ -292,7 +293,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const lease = createReconcileLease({
     database,
     logger,
-    async onTaken() {
+    async onTaken(requireLease) {
       await clearLeftBuilds(folder);
       await closeDatabases();
       await supervisor.adopt(async (instance) => {
@@ -300,9 +301,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         const revision = await readRevision(database.sql, instance.revision_id);
         return deployment && revision ? launches.facts(deployment, revision) : null;
       });
-      await reconciler.start();
+      await reconciler.start(requireLease);
     },
-    onLost: stopReconciling,
+    async onLost() {
+      // Whoever has the lease next builds them again.
+      await Promise.all([stopReconciling(), builds.stopAll()]);
+    },
   });
 
   return {
@@ -362,14 +366,21 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
           await lease.start();
         },
         async stop({ graceMs }) {
-          const held = lease.holds();
-          await stopReconciling();
-          if (held) {
+          const deadline = performance.now() + graceMs;
+          const ending = [stopReconciling(), lease.stopTaking()];
+          const stopped = await graceStop({
+            graceMs,
+            stopTaking: async () => {},
+            underWay: () => ending,
+            // What is being done to a deployment goes on from its rows at the next start.
+            abort: () => [],
+          });
+          if (lease.holds()) {
             await builds.stopAll();
-            if (!settings.keepServers) await supervisor.stopAll(graceMs);
+            if (!settings.keepServers) await supervisor.stopAll(Math.max(0, deadline - performance.now()));
           }
           await lease.stop();
-          return { interrupted: [] };
+          return stopped;
         },
       },
     ],

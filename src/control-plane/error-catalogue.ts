@@ -11,6 +11,7 @@ export const controlPlaneErrors = {
   "build.processes_left": "invalid",
   "build.source_refused": "invalid",
   "build.timeout": "invalid",
+  "deployment.lease_lost": "conflict",
   "deployment.name_taken": "conflict",
   "deployment.not_found": "not_found",
   "deployment.refused": "invalid",

@@ -95,7 +95,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     needsPaidPlan: async (organizationId) =>
       !includesBulkExport(edition, await workspaces.planOf(organizationId)),
     leaseMs: 3_000,
-    tickMs: 500,
+    heartbeatMs: 500,
     ...options.area,
   };
   const area = createBulkExport(areaOptions);

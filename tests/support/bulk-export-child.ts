@@ -32,7 +32,7 @@ const area = createBulkExport({
   needsPaidPlan: async () => false,
   fileLimits: settings.fileLimits,
   leaseMs: settings.leaseMs,
-  tickMs: 200,
+  heartbeatMs: 200,
 });
 await startArea(area);
 process.stdout.write("ready\n");

@@ -14,6 +14,7 @@ import {
   type CronPage,
   countCrons,
   deleteCron,
+  extendFirings,
   findCron,
   insertCron,
   insertFiring,
@@ -34,6 +35,7 @@ export type CronServiceOptions = {
   resolveAssistant: ResolveAssistant;
   /** Refuses a webhook that could never be delivered. */
   checkWebhook?: ((url: string) => Promise<void>) | undefined;
+  firingLeaseMs?: number | undefined;
 };
 
 type Settings = {
@@ -47,7 +49,7 @@ type Settings = {
 export type CronChange = Settings & Record<string, unknown>;
 export type CronRequest = CronChange & { assistant_id: string; schedule: string };
 
-/** How long the process that took a due time has to start its run before another one does. */
+/** How long a due time stays with a process that died before it had started the run. */
 export const firingLeaseMs = 180_000;
 
 /** Use cases of crons: kept by people, taken when due by one process. */
@@ -154,8 +156,7 @@ export class CronService {
         await setNextRunDate(tx, cron.cron_id, nextDue(this.#scheduleOf(cron), now, cron.end_time));
         if (cron.end_time !== null && cron.end_time < now) continue;
         const firing = { firing_id: newId(), due_at: cron.next_run_date!, attempts: 1, cron };
-        const leaseExpiresAt = new Date(now.getTime() + firingLeaseMs);
-        if (await insertFiring(tx, firing, leaseExpiresAt)) firings.push(firing);
+        if (await insertFiring(tx, firing, this.#leaseEnd(now))) firings.push(firing);
       }
       return { taken: due.length, firings };
     });
@@ -175,7 +176,22 @@ export class CronService {
   takeAbandoned(limit: number): Promise<Firing[]> {
     const { database, clock } = this.#options;
     const now = clock.now();
-    return takeAbandonedFirings(database.sql, now, new Date(now.getTime() + firingLeaseMs), limit);
+    return takeAbandonedFirings(database.sql, now, this.#leaseEnd(now), limit);
+  }
+
+  get leaseMs(): number {
+    return this.#options.firingLeaseMs ?? firingLeaseMs;
+  }
+
+  /** Renews the leases of firings whose runs are still being started; answers those that are still ours. */
+  async extend(firings: readonly Firing[]): Promise<Set<Firing>> {
+    const { database, clock } = this.#options;
+    const ours = await extendFirings(database.sql, firings, this.#leaseEnd(clock.now()));
+    return new Set(firings.filter(({ firing_id }) => ours.has(firing_id)));
+  }
+
+  #leaseEnd(now: Date): Date {
+    return new Date(now.getTime() + this.leaseMs);
   }
 }
 

@@ -153,12 +153,33 @@ export async function takeAbandonedFirings(
   }));
 }
 
-export async function postponeFiring(sql: Sql, firingId: string, until: Date): Promise<void> {
-  await raw`update cron_firings set lease_expires_at = ${until} where firing_id = ${firingId}`.execute(sql);
+type TakenFiring = Pick<Firing, "firing_id" | "attempts">;
+
+// Each of these changes nothing when another process has taken the firing meanwhile: that is another attempt.
+
+export async function postponeFiring(sql: Sql, firing: TakenFiring, until: Date): Promise<void> {
+  await raw`update cron_firings set lease_expires_at = ${until}
+    where firing_id = ${firing.firing_id} and attempts = ${firing.attempts}`.execute(sql);
 }
 
-export async function deleteFiring(sql: Sql, firingId: string): Promise<void> {
-  await raw`delete from cron_firings where firing_id = ${firingId}`.execute(sql);
+export async function deleteFiring(sql: Sql, firing: TakenFiring): Promise<void> {
+  await raw`delete from cron_firings
+    where firing_id = ${firing.firing_id} and attempts = ${firing.attempts}`.execute(sql);
+}
+
+/** The ids of those that are still ours. */
+export async function extendFirings(
+  sql: Sql,
+  firings: readonly TakenFiring[],
+  until: Date,
+): Promise<Set<string>> {
+  const ids = firings.map(({ firing_id }) => firing_id);
+  const attempts = firings.map((firing) => firing.attempts);
+  const { rows } = await raw<{ firing_id: string }>`update cron_firings f set lease_expires_at = ${until}
+    from unnest(${ids}::uuid[], ${attempts}::int[]) as held (firing_id, attempts)
+    where f.firing_id = held.firing_id and f.attempts = held.attempts
+    returning f.firing_id`.execute(sql);
+  return new Set(rows.map((row) => row.firing_id));
 }
 
 export async function hasRunOfFiring(sql: Sql, threadId: string, firingId: string): Promise<boolean> {

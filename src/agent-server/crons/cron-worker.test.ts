@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const worker of workers) await worker.stop();
+  for (const worker of workers) await worker.stop({ graceMs: 1_000 });
 });
 
 /** Writes the run as the run service does: thread and run are committed before it answers. */

@@ -2,6 +2,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { graceStop } from "../../platform/work/grace-stop.ts";
+import { type Lease, LeaseKeeper } from "../../platform/work/lease-keeper.ts";
+import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type CronCaller, type Firing, threadOf, toFiredRequest } from "./cron.ts";
 import type { CronService } from "./cron-service.ts";
@@ -24,118 +27,122 @@ export type CronWorkerOptions = {
 
 const batch = 50;
 const maxAttempts = 8;
-/** Due but not given to us means locked by another process: look again soon, not at once. */
-const minWaitMs = 100;
-const maxWaitMs = 3_600_000;
-const retryWaitMs = 5_000;
+const rules = { heartbeatMs: 60_000, minWaitMs: 100 };
 
-/** Sleeps until the next due time of any cron; a change of one, here or elsewhere, wakes it earlier. */
+/**
+ * Sleeps until the next due time of any cron; a change of one, here or elsewhere, wakes it earlier. A due time is taken
+ * under a lease, which is renewed until its run has been started.
+ */
 export class CronWorker {
   readonly #options: CronWorkerOptions;
+  readonly #loop: WakeLoop;
+  readonly #leases: LeaseKeeper<Firing>;
   readonly #starting = new Set<Promise<void>>();
   #unlisten: Unlisten | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #passing: Promise<void> | undefined;
-  #again = false;
   #stopping = false;
 
   constructor(options: CronWorkerOptions) {
     this.#options = options;
+    const { service, logger } = options;
+    this.#loop = new WakeLoop({
+      look: () => this.#look(),
+      rules,
+      onFailure: (error) =>
+        logger.warn({ reason: errorMessage(error) }, "crons could not be looked at, trying again"),
+    });
+    this.#leases = new LeaseKeeper({
+      leaseMs: service.leaseMs,
+      renewEveryMs: service.leaseMs / 3,
+      renew: (firings) => service.extend(firings),
+      errorOf: firingLost,
+      onRenewFailed: (error) =>
+        logger.warn({ reason: errorMessage(error) }, "the leases of cron firings could not be renewed"),
+    });
   }
 
   async start(): Promise<void> {
-    const wake = () => this.wake();
+    const wake = () => this.#loop.wake();
     this.#unlisten = await this.#options.database.listen(cronChannel, wake, wake);
-    this.wake();
+    wake();
   }
 
-  /** Lets runs that are being started begin. */
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    clearTimeout(this.#timer);
-    await this.#unlisten?.();
-    await this.#passing;
-    await Promise.all(this.#starting);
-  }
-
-  wake(): void {
-    if (this.#stopping) return;
-    if (this.#passing) {
-      this.#again = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#passing = this.#pass().finally(() => {
-      this.#passing = undefined;
-      if (this.#again) {
-        this.#again = false;
-        this.wake();
-      }
+  /** Lets runs that are being started begin; what has not begun is taken by another process after its lease. */
+  async stop({ graceMs }: { graceMs: number }): Promise<{ interrupted: string[] }> {
+    await graceStop({
+      graceMs,
+      stopTaking: () => {
+        this.#stopping = true;
+        return Promise.all([this.#unlisten?.(), this.#loop.stop()]);
+      },
+      underWay: () => this.#starting,
+      abort: () => {
+        for (const lease of this.#leases.held) lease.giveUp(firingLost(lease.subject));
+        return this.#leases.held.map(({ subject }) => subject.firing_id);
+      },
     });
+    this.#leases.stop();
+    return { interrupted: [] };
   }
 
   /** Everything that is due now; ends when the runs are started. */
   async fireDue(): Promise<void> {
-    // A pass under way may have taken something that it has not begun yet.
-    while (this.#passing) await this.#passing;
+    // A look under way may have taken something that it has not begun yet.
+    await this.#loop.settled();
     await this.#takeAll();
     await Promise.all(this.#starting);
   }
 
-  async #pass(): Promise<void> {
-    const { database, clock, logger } = this.#options;
-    try {
-      await this.#takeAll();
-      const at = await findNextWake(database.sql);
-      if (at) this.#sleep(Math.max(at.getTime() - clock.now().getTime(), minWaitMs));
-    } catch (error) {
-      logger.warn({ reason: errorMessage(error) }, "crons could not be looked at, trying again");
-      this.#sleep(retryWaitMs);
-    }
+  async #look(): Promise<number | null> {
+    const { database, clock } = this.#options;
+    await this.#takeAll();
+    const at = await findNextWake(database.sql);
+    return at === null ? null : at.getTime() - clock.now().getTime();
   }
 
   async #takeAll(): Promise<void> {
     const { service } = this.#options;
     for (let taken = batch; taken === batch && !this.#stopping; ) {
+      const until = this.#leases.until();
       const due = await service.takeDue(batch);
       const abandoned = await service.takeAbandoned(batch);
-      for (const firing of [...due.firings, ...abandoned]) this.#begin(firing);
+      for (const firing of [...due.firings, ...abandoned]) this.#begin(this.#leases.hold(firing, until));
       taken = Math.max(due.taken, abandoned.length);
     }
   }
 
-  #sleep(waitMs: number): void {
-    if (this.#stopping) return;
-    this.#timer = setTimeout(() => this.wake(), Math.min(Math.ceil(waitMs), maxWaitMs));
-    this.#timer.unref();
-  }
-
-  /** Not awaited by the pass: a run that waits for its thread must not hold up other crons. */
-  #begin(firing: Firing): void {
-    const started = this.#fire(firing).catch((error: unknown) => {
-      // Its lease runs out and it is taken again.
-      this.#options.logger.warn(
-        { ...namesOf(firing), reason: errorMessage(error) },
-        "cron firing left for later",
-      );
-    });
+  /** Not awaited by the look: a run that waits for its thread must not hold up other crons. */
+  #begin(lease: Lease<Firing>): void {
+    const started = this.#fire(lease)
+      .catch((error: unknown) => {
+        // Its lease runs out and it is taken again.
+        this.#options.logger.warn(
+          { ...namesOf(lease.subject), reason: errorMessage(error) },
+          "cron firing left for later",
+        );
+      })
+      .finally(() => {
+        this.#leases.drop(lease);
+        this.#starting.delete(started);
+      });
     this.#starting.add(started);
-    void started.finally(() => this.#starting.delete(started));
   }
 
-  async #fire(firing: Firing): Promise<void> {
+  async #fire(lease: Lease<Firing>): Promise<void> {
     const { database, startRun, logger } = this.#options;
+    const firing = lease.subject;
     try {
       if (!(await this.#hasStarted(firing))) {
         const request = toFiredRequest(firing, await this.#callerOf(firing));
+        lease.require();
         await startRun(firing.cron.workspace_id, threadOf(firing), request);
       }
     } catch (error) {
+      if (lease.isOver) throw error;
       const retryable = error instanceof AppError && error.retryable;
       if (retryable && firing.attempts < maxAttempts) return this.#postpone(firing, error);
       logger.error({ ...namesOf(firing), err: error }, "the run of a cron could not be started");
     }
-    await deleteFiring(database.sql, firing.firing_id);
+    await deleteFiring(database.sql, firing);
   }
 
   /** Who made the cron, as long as that person may start runs; its work goes on without them, but not in their name. */
@@ -165,9 +172,17 @@ export class CronWorker {
       { ...namesOf(firing), reason: errorMessage(error), waitMs },
       "the run of a cron is tried again",
     );
-    await postponeFiring(database.sql, firing.firing_id, new Date(clock.now().getTime() + waitMs));
-    this.wake();
+    await postponeFiring(database.sql, firing, new Date(clock.now().getTime() + waitMs));
+    this.#loop.wake();
   }
+}
+
+function firingLost(firing: Firing): AppError {
+  return new AppError({
+    code: "cron.lease_lost",
+    kind: "conflict",
+    message: `The run of cron ${firing.cron.cron_id} due at ${firing.due_at.toISOString()} is left to another process.`,
+  });
 }
 
 function namesOf(firing: Firing) {

@@ -1,3 +1,4 @@
+import type { Worker } from "../../platform/area.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -17,12 +18,12 @@ export type CronsOptions = {
   mayAct?: MayAct | undefined;
   /** Refuses a webhook that could never be delivered. */
   checkWebhook?(url: string): Promise<void>;
+  firingLeaseMs?: number;
 };
 
 export type Crons = {
   routes: AgentRoute[];
-  start(): Promise<void>;
-  stop(): Promise<void>;
+  worker: Worker;
   /** Starts everything that is due now, without waiting for the timer. */
   fireDue(): Promise<void>;
 };
@@ -30,12 +31,18 @@ export type Crons = {
 /** Runs on a schedule. */
 export function createCrons(options: CronsOptions): Crons {
   const { database, clock, logger, startRun, resolveAssistant, mayAct, checkWebhook } = options;
-  const service = new CronService({ database, clock, logger, resolveAssistant, checkWebhook });
+  const service = new CronService({
+    ...{ database, clock, logger, resolveAssistant, checkWebhook },
+    firingLeaseMs: options.firingLeaseMs,
+  });
   const worker = new CronWorker({ database, clock, logger, service, startRun, mayAct });
   return {
     routes: cronRoutes(service, clock),
-    start: () => worker.start(),
-    stop: () => worker.stop(),
+    worker: {
+      name: "agent-server.crons",
+      start: () => worker.start(),
+      stop: (stop) => worker.stop(stop),
+    },
     fireDue: () => worker.fireDue(),
   };
 }

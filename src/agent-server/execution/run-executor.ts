@@ -27,7 +27,7 @@ import type { RunResult } from "../runs/run-end.ts";
 import { interruptsByTask } from "../threads/thread-state.ts";
 import { ProtocolEventMapper } from "./protocol/protocol-events.ts";
 import type { StopReason } from "./run-hand-back.ts";
-import type { RunLease } from "./run-lease.ts";
+import type { RunLease } from "./run-leases.ts";
 import { RunWriter } from "./run-writer.ts";
 
 export type TracePlace = { workspaceId: string; project: string };

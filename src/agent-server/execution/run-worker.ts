@@ -4,6 +4,9 @@ import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
+import { graceStop } from "../../platform/work/grace-stop.ts";
+import type { LeaseKeeper } from "../../platform/work/lease-keeper.ts";
+import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
@@ -11,6 +14,7 @@ import { lastEvents, type RunResult } from "../runs/run-end.ts";
 import {
   claimDueLoneRun,
   claimDueRuns,
+  extendLeases,
   type FinishedRun,
   findExhausted,
   findWork,
@@ -19,10 +23,10 @@ import {
 } from "../runs/run-store.ts";
 import { exhaustedResult } from "./exhausted-run.ts";
 import { HandBackQueue } from "./hand-back-queue.ts";
-import { LeaseKeeper } from "./lease-keeper.ts";
 import { workFor } from "./run-at-work.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { handBackReason, type StopReason } from "./run-hand-back.ts";
+import { createRunLeases } from "./run-leases.ts";
 import { StartGate } from "./start-gate.ts";
 
 export type RunWorkerOptions = {
@@ -48,7 +52,8 @@ type Finish = { accepted: boolean; more: boolean };
 
 /** What a stop may take beyond its grace, in each of its last steps. */
 const lastStepMs = 400;
-const maxSleepMs = 3_600_000;
+/** By then a run that is due is due by the database's clock too. */
+const dueMarginMs = 5;
 /** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
 const loneWaitMs = 60_000;
 
@@ -62,14 +67,12 @@ export class RunWorker {
   readonly #following = new Set<Promise<unknown>>();
   readonly #finishes: Batcher<FinishedRun, Finish>;
   readonly #gate: StartGate;
-  readonly #leases: LeaseKeeper;
+  readonly #leases: LeaseKeeper<ClaimedRun>;
+  readonly #loop: WakeLoop;
   readonly #handBacks: HandBackQueue;
   #unlisten: Unlisten | undefined;
-  #beat: NodeJS.Timeout | undefined;
-  #dueTimer: NodeJS.Timeout | undefined;
-  #claiming: Promise<void> | undefined;
-  #claimAgain = false;
-  #beating = false;
+  /** When the next delayed run becomes due, by the monotonic clock. */
+  #nextDueAt: number | undefined;
   #reserved = 0;
   /** Whether runs may be waiting for room in this process. */
   #backlog = false;
@@ -77,13 +80,24 @@ export class RunWorker {
   #loneSince: number | undefined;
   /** Such a run is under way here. */
   #loneRuns = false;
-  #stopping = false;
+  /** From its start to its stop. A process that only serves never starts it, and takes no runs. */
+  #takes = false;
+  /** The stop is over but for what does not let go. */
+  #hasStopped = false;
 
   constructor(options: RunWorkerOptions) {
     this.#options = options;
     const { database, logger, processId, leaseMs } = options;
     this.#gate = new StartGate(() => options.feed.hasListeners);
-    this.#leases = new LeaseKeeper({ database, processId, leaseMs });
+    this.#leases = createRunLeases({
+      ...{ database, logger, processId, leaseMs },
+      onCancel: (run, action) => this.cancel(run.run_id, action),
+    });
+    this.#loop = new WakeLoop({
+      look: (woken) => this.#look(woken),
+      rules: { heartbeatMs: leaseMs / 4, minWaitMs: dueMarginMs, maxRetryMs: leaseMs / 4 },
+      onFailure: (error) => logger.warn({ reason: errorMessage(error) }, "could not take runs"),
+    });
     this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });
     this.#finishes = new Batcher<FinishedRun, Finish>({
       name: "run_finish",
@@ -110,15 +124,14 @@ export class RunWorker {
       (payload) => this.#onMessage(payload),
       () => this.wake(),
     );
-    this.#beat = setInterval(() => this.#heartbeat(), this.#options.leaseMs / 4);
-    this.#beat.unref();
+    this.#takes = true;
     await this.#sweep();
     this.wake();
   }
 
   /** Room for a run that is about to be inserted as already claimed. */
   reserve(): boolean {
-    if (this.#stopping) return false;
+    if (!this.#takes) return false;
     if (this.#room() <= 0) {
       this.#backlog = true;
       return false;
@@ -165,22 +178,7 @@ export class RunWorker {
   }
 
   wake(): void {
-    if (this.#stopping) return;
-    if (this.#claiming) {
-      this.#claimAgain = true;
-      return;
-    }
-    this.#claiming = this.#claim()
-      .catch((error: unknown) =>
-        this.#options.logger.warn({ reason: errorMessage(error) }, "could not take runs"),
-      )
-      .finally(() => {
-        this.#claiming = undefined;
-        if (this.#claimAgain) {
-          this.#claimAgain = false;
-          this.wake();
-        }
-      });
+    if (this.#takes) this.#loop.wake();
   }
 
   /** What waits in the queue may be for this process or for another one. */
@@ -195,23 +193,31 @@ export class RunWorker {
    * Lets runs finish for the grace period, then gives the rest back to the queue. Returns what it interrupted. Takes
    * hardly longer than the grace, whatever the graphs and the database do.
    */
-  async stop(graceMs: number): Promise<string[]> {
+  async stop({ graceMs }: { graceMs: number }): Promise<{ interrupted: string[] }> {
     const deadline = performance.now() + graceMs;
-    this.#stopping = true;
-    clearTimeout(this.#dueTimer);
-    await within(lastStepMs, Promise.all([this.#unlisten?.(), this.#claiming]));
-    const all = Promise.allSettled([...this.#active.values()].map((active) => active.done));
-    await within(deadline - performance.now(), all);
-    const left = [...this.#active.values()];
-    for (const active of left) active.stop.abort("shutdown" satisfies StopReason);
-    await within(lastStepMs, all);
-    clearInterval(this.#beat);
-    this.#leases.stop();
-    // A graph that does not let go is given back all the same: what it still writes is refused by the fence.
-    for (const { run } of this.#active.values()) this.#handBacks.add(run, "shutdown");
-    await within(lastStepMs, this.#handBacks.flush());
+    const stopped = await graceStop({
+      graceMs,
+      lastStepMs,
+      stopTaking: () => {
+        this.#takes = false;
+        return Promise.all([this.#unlisten?.(), this.#loop.stop()]);
+      },
+      underWay: () => [...this.#active.values()].map(({ done }) => done),
+      abort: () => {
+        const left = [...this.#active.values()];
+        for (const { stop } of left) stop.abort("shutdown" satisfies StopReason);
+        return left.map(({ run }) => `run ${run.run_id} (returned to the queue)`);
+      },
+      handBack: () => {
+        this.#hasStopped = true;
+        this.#leases.stop();
+        // A graph that does not let go is given back all the same: what it still writes is refused by the fence.
+        for (const { run } of this.#active.values()) this.#handBacks.add(run, "shutdown");
+        return this.#handBacks.flush();
+      },
+    });
     await within(Math.max(lastStepMs, deadline - performance.now()), Promise.all(this.#following));
-    return left.map((active) => `run ${active.run.run_id} (returned to the queue)`);
+    return stopped;
   }
 
   /** What is to be done after a run, without making those who wait for its result wait for that too. */
@@ -229,7 +235,7 @@ export class RunWorker {
 
   async #execute(run: ClaimedRun, stop: AbortController): Promise<RunResult | null> {
     const { logger, executor } = this.#options;
-    const lease = this.#leases.hold(run, stop);
+    const lease = this.#leases.hold(run, run.leaseUntil, stop);
     try {
       await this.#gate.enter();
       const result = await workFor(run.run_id, () => executor.execute(run, stop, lease));
@@ -250,7 +256,7 @@ export class RunWorker {
       else logger.error({ runId: run.run_id, err: error }, "run could not be ended");
       return null;
     } finally {
-      this.#leases.drop(run.run_id);
+      this.#leases.drop(lease);
     }
   }
 
@@ -283,7 +289,7 @@ export class RunWorker {
       // By what this process has seen: after a time without any the run waited long, but its neighbours did, too.
       const waited = performance.now() - this.#loneSince >= loneWaitMs;
       const run = idle || waited ? await claimDueLoneRun(database, { ...how, idle }) : undefined;
-      if (run) void this.begin(run);
+      if (run) this.#take(run);
     }
     const room = this.#room();
     if (room <= 0) {
@@ -293,55 +299,57 @@ export class RunWorker {
     const runs = await claimDueRuns(database, { ...how, limit: room });
     // Full again: there may be more, and the next run to end makes room for it.
     this.#backlog = runs.length === room;
-    for (const run of runs) void this.begin(run);
+    for (const run of runs) this.#take(run);
     if (runs.length > 0) return;
     const knew = this.#loneSince;
-    await this.#look();
+    await this.#findWork();
     // Only when it is news: one that cannot be taken yet is left to the heartbeats.
-    if (knew === undefined && this.#loneSince !== undefined) this.#claimAgain = true;
+    if (knew === undefined && this.#loneSince !== undefined) this.wake();
+  }
+
+  /** The answer to a claim may come after the stop; what a stop only overtook has the same grace as the others. */
+  #take(run: ClaimedRun): void {
+    if (this.#hasStopped) this.#handBacks.add(run, "shutdown");
+    else void this.begin(run);
+  }
+
+  /** By itself it looks for what no wake-up told, and for what dead processes left. */
+  async #look(woken: boolean): Promise<number | null> {
+    if (!woken) {
+      await this.#keepHandBacks();
+      const { expired, due } = await this.#findWork();
+      if (expired) await this.#sweep();
+      if (!due && !expired) return this.#dueInMs();
+    }
+    await this.#claim();
+    // When there is no room it is the end of a run that wakes it.
+    return this.#backlog ? null : this.#dueInMs();
+  }
+
+  #dueInMs(): number | null {
+    return this.#nextDueAt === undefined ? null : this.#nextDueAt - performance.now();
   }
 
   /** What there is to do, and when the next run becomes due. */
-  async #look(): Promise<{ expired: boolean; due: boolean }> {
+  async #findWork(): Promise<{ expired: boolean; due: boolean }> {
     const work = await findWork(this.#options.database);
     this.#loneSince = work.lone ? (this.#loneSince ?? performance.now()) : undefined;
-    clearTimeout(this.#dueTimer);
-    if (work.next_due_ms !== null && !this.#stopping) {
-      const wait = Math.min(Math.max(work.next_due_ms, 0) + 5, maxSleepMs);
-      this.#dueTimer = setTimeout(() => this.wake(), wait);
-      this.#dueTimer.unref();
-    }
+    const dueInMs = work.next_due_ms;
+    this.#nextDueAt = dueInMs === null ? undefined : performance.now() + dueInMs + dueMarginMs;
     return work;
+  }
+
+  /** Runs that wait for their time to be handed back are still ours. */
+  async #keepHandBacks(): Promise<void> {
+    const { database, processId } = this.#options;
+    const { runIds } = this.#handBacks;
+    if (runIds.length > 0) await extendLeases(database, runIds, processId, this.leaseSeconds);
   }
 
   #onMessage(payload: string): void {
     const [word, runId, action] = payload.split(":");
     if (word === "cancel" && runId) this.cancel(runId, action === "rollback" ? "rollback" : "interrupt");
     else this.wake();
-  }
-
-  /** One at a time: a database that does not answer must not gather them. */
-  #heartbeat(): void {
-    if (this.#beating) return;
-    this.#beating = true;
-    void this.#beatOnce()
-      .catch((error: unknown) =>
-        this.#options.logger.warn(
-          { reason: errorMessage(error) },
-          "could not renew the leases of running runs",
-        ),
-      )
-      .finally(() => {
-        this.#beating = false;
-      });
-  }
-
-  async #beatOnce(): Promise<void> {
-    await this.#leases.renew(this.#handBacks.runIds);
-    if (this.#stopping) return;
-    const { expired, due } = await this.#look();
-    if (expired) await this.#sweep();
-    if (due) this.wake();
   }
 
   /** Puts runs of dead processes back into the queue, or ends them when their attempts are used up. */

@@ -4,10 +4,15 @@ import { spawnDelayMinutes } from "./schedule.ts";
 
 export type DueSchedule = { id: string; workspace_id: string; next_window: number };
 
+/** Exports are to be looked after: one was created, or one has ended and made room. */
+export const exportChannel = "treadle_exports";
+
+const dueAt = raw`s.start_time
+  + make_interval(hours => s.interval_hours * (s.next_window + 1), mins => ${spawnDelayMinutes}::int)`;
+
 const isDue = (now: Date) => raw`s.interval_hours is not null and s.status = 'CREATED'
   and exists (select 1 from workspaces w where w.id = s.workspace_id and w.deleted_at is null)
-  and s.start_time + make_interval(hours => s.interval_hours * (s.next_window + 1), mins => ${spawnDelayMinutes}::int)
-    <= ${now}::timestamptz
+  and ${dueAt} <= ${now}::timestamptz
   and not exists (select 1 from bulk_exports spawned
     where spawned.source_bulk_export_id = s.id and spawned.status in ('CREATED', 'RUNNING'))`;
 
@@ -17,6 +22,20 @@ export async function listDue(sql: Sql, now: Date): Promise<DueSchedule[]> {
     where ${isDue(now)}
     order by s.created_at limit 200`.execute(sql);
   return rows;
+}
+
+/**
+ * When time decides something again: a window is over, or an export took too long. What is due already and still waits
+ * does so for something else.
+ */
+export async function findNextDue(sql: Sql, now: Date, exportTimeoutMs: number): Promise<Date | null> {
+  const { rows } = await raw<{ at: Date | null }>`select least(
+      (select min(${dueAt}) from bulk_exports s
+        where s.interval_hours is not null and s.status = 'CREATED' and ${dueAt} > ${now}::timestamptz),
+      (select min(started_at) + ${exportTimeoutMs}::float8 * interval '1 millisecond' from bulk_exports
+        where status = 'RUNNING')
+    ) as at`.execute(sql);
+  return rows[0]?.at ?? null;
 }
 
 /** The same, decided under a lock; undefined when somebody else was faster. */

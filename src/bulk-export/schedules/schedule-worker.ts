@@ -1,7 +1,10 @@
+import type { Worker } from "../../platform/area.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { graceStop } from "../../platform/work/grace-stop.ts";
+import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import type { ExportLimits } from "../export-limits.ts";
 import { hourlyCapWait } from "../exports/export-caps.ts";
 import { endExport } from "../exports/export-ending.ts";
@@ -15,36 +18,33 @@ import {
   workspacesWaiting,
 } from "../exports/export-store.ts";
 import { scheduleWindow } from "./schedule.ts";
-import { advanceWindow, listDue, lockDue } from "./schedule-store.ts";
+import { advanceWindow, exportChannel, findNextDue, listDue, lockDue } from "./schedule-store.ts";
 
 export type ScheduleWorkerOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
   limits: ExportLimits;
-  tickMs: number;
+  /** The longest time without looking, should an announcement get lost. */
+  heartbeatMs: number;
 };
 
-export type ScheduleWorker = {
-  start(): void;
-  /** Looks now instead of at the next tick. */
-  wake(): void;
-  /** One look, awaited; what `wake` does, for those who need to know when it is done. */
+export type ScheduleWorker = Worker & {
+  /** Whoever looks after exports, here or in another process, does so now. */
+  announce(): void;
+  /** One look, awaited. */
   tick(): Promise<void>;
-  stop(): Promise<void>;
 };
 
 /**
  * Everything about exports that time decides: windows that are over, exports that may start, exports that took too
  * long. It compares the clock with the rows and remembers nothing, so neither a restart nor a clock that jumps
- * loses or repeats a window; several processes may do it at once.
+ * loses or repeats a window; several processes may do it at once, since each step is decided under a row lock and no
+ * lease is needed.
  */
 export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWorker {
   const { database, clock, logger, limits } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let again = false;
-  let stopped = false;
+  let unlisten: Unlisten | undefined;
 
   async function tick(): Promise<void> {
     await endOverdue();
@@ -107,36 +107,40 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
     }
   }
 
-  const wake = () => {
-    if (stopped) return;
-    again = true;
-    running ??= loop().finally(() => {
-      running = undefined;
-    });
-  };
-
-  async function loop(): Promise<void> {
-    while (again && !stopped) {
-      again = false;
-      try {
-        await tick();
-      } catch (error) {
-        logger.warn({ err: error }, "bulk exports could not be looked after, trying again at the next tick");
-      }
-    }
-  }
+  const loop = new WakeLoop({
+    rules: { heartbeatMs: options.heartbeatMs },
+    async look() {
+      await tick();
+      const now = clock.now();
+      const at = await findNextDue(database.sql, now, limits.exportTimeoutMs);
+      return at === null ? null : at.getTime() - now.getTime();
+    },
+    onFailure: (error) => logger.warn({ err: error }, "bulk exports could not be looked after, trying again"),
+  });
+  const wake = () => loop.wake();
 
   return {
-    start() {
-      timer = setInterval(wake, options.tickMs);
+    name: "bulk-export.schedules",
+    async start() {
+      unlisten = await database.listen(exportChannel, wake, wake);
       wake();
     },
-    wake,
+    announce() {
+      database
+        .notify(exportChannel, "")
+        // A lost announcement only delays it until the next heartbeat.
+        .catch((error: unknown) => logger.debug({ err: error }, "an export could not be announced"));
+    },
     tick,
-    async stop() {
-      stopped = true;
-      clearInterval(timer);
-      await running;
+    stop({ graceMs }) {
+      const looking = loop.stop();
+      return graceStop({
+        graceMs,
+        stopTaking: async () => unlisten?.(),
+        underWay: () => [looking],
+        // A look is a few short transactions: there is nothing to abort.
+        abort: () => [],
+      });
     },
   };
 }

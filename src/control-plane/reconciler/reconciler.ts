@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
-import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import { deploymentChannel } from "../revisions/revision-store.ts";
 import type { Instance } from "../runtimes/instance.ts";
@@ -34,59 +34,49 @@ const retryMs = 2_000;
 export function createReconciler(options: ReconcilerOptions) {
   const { database, clock, logger, builds, executor } = options;
   const turns = new RenewalTurns({ atOnce: renewalsAtOnce, patienceMs: options.limits.healthMs });
-  const lock = new KeyedLock();
-  const wanted = new Set<string>();
-  const timers = new Map<string, NodeJS.Timeout>();
-  const running = new Set<Promise<void>>();
-  let active = false;
+  /** One for each deployment that is looked after or is to be looked at later. */
+  const loops = new Map<string, WakeLoop>();
+  let requireLease: (() => void) | undefined;
   let unlisten: Unlisten[] = [];
-  let sweepTimer: NodeJS.Timeout | undefined;
 
   function wake(deploymentId: string): void {
-    if (!active || wanted.has(deploymentId)) return;
-    wanted.add(deploymentId);
-    const work = lock
-      .run(deploymentId, () => {
-        wanted.delete(deploymentId);
-        return reconcile(deploymentId);
-      })
-      .catch((error: unknown) => {
+    if (!requireLease) return;
+    const loop = loops.get(deploymentId) ?? createLoop(deploymentId);
+    loops.set(deploymentId, loop);
+    loop.wake();
+  }
+
+  function createLoop(deploymentId: string): WakeLoop {
+    return new WakeLoop({
+      // The sweep looks after lost wake-ups, for all of them at once.
+      rules: { heartbeatMs: null, minWaitMs: 0, firstRetryMs: retryMs, maxRetryMs: retryMs * 8 },
+      look: () => reconcile(deploymentId),
+      onIdle: () => loops.delete(deploymentId),
+      onFailure: (error) =>
         logger.error(
           { err: error, deployment: deploymentId },
           "a deployment could not be reconciled, trying again",
-        );
-        wakeAfter(deploymentId, retryMs);
-      })
-      .finally(() => running.delete(work));
-    running.add(work);
+        ),
+    });
   }
 
-  function wakeAfter(deploymentId: string, waitMs: number): void {
-    clearTimeout(timers.get(deploymentId));
-    if (!active) return;
-    const timer = setTimeout(() => {
-      timers.delete(deploymentId);
-      wake(deploymentId);
-    }, waitMs);
-    timers.set(deploymentId, timer);
-  }
-
-  async function reconcile(deploymentId: string): Promise<void> {
-    for (let round = 0; round < maxRounds && active; round += 1) {
+  /** Answers when to look again. */
+  async function reconcile(deploymentId: string): Promise<number | null> {
+    const mayGoOn = requireLease;
+    for (let round = 0; round < maxRounds && requireLease && mayGoOn; round += 1) {
       const observed = await observe(deploymentId);
-      if (!observed) return;
+      if (!observed) return null;
       const { operations, lookAgainMs } = plan(observed);
-      if (operations.length === 0) {
-        if (lookAgainMs !== null) wakeAfter(deploymentId, lookAgainMs);
-        return;
-      }
+      if (operations.length === 0) return lookAgainMs;
       for (const operation of operations) {
+        // Not since the plan was made but now: another process may be at work on the same deployment.
+        mayGoOn();
         logger.debug({ deployment: deploymentId, ...operation }, "reconciling");
         await executor.execute(observed.deployment, operation);
       }
     }
     // Something does not settle; others get their turn first.
-    wakeAfter(deploymentId, retryMs);
+    return retryMs;
   }
 
   async function observe(deploymentId: string): Promise<Observed | null> {
@@ -124,39 +114,40 @@ export function createReconciler(options: ReconcilerOptions) {
     if (keyId === null) return new Set();
     const refused = traced.filter(({ tracing_key_id }) => tracing_key_id !== keyId).map(({ id }) => id);
     if (refused.length > 0) return new Set(turns.take(deployment.id, clock.now()) ? refused : []);
-    if (turns.giveBack(deployment.id)) sweepSoon();
+    if (turns.giveBack(deployment.id)) sweep.wake();
     return new Set();
   }
 
-  async function sweep(): Promise<void> {
-    for (const id of await listBusyDeployments(database.sql)) wake(id);
-  }
-
-  const sweepSoon = () => {
-    sweep().catch((error: unknown) =>
-      logger.warn({ err: error }, "deployments could not be listed, trying again"),
-    );
-  };
+  const createSweep = () =>
+    new WakeLoop({
+      rules: { heartbeatMs: options.sweepMs ?? 60_000 },
+      async look() {
+        for (const id of await listBusyDeployments(database.sql)) wake(id);
+        return null;
+      },
+      onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),
+    });
+  let sweep = createSweep();
 
   return {
     wake,
-    async start() {
-      active = true;
+    async start(lease: () => void) {
+      requireLease = lease;
+      sweep = createSweep();
+      const sweepSoon = () => sweep.wake();
       unlisten.push(await database.listen(deploymentChannel, wake, sweepSoon));
       unlisten.push(await options.tracing.watchKeys(sweepSoon));
-      sweepTimer = setInterval(sweepSoon, options.sweepMs ?? 60_000);
-      sweepTimer.unref();
-      await sweep();
+      await sweep.lookNow();
     },
     /** Begins nothing new and waits for what was begun. */
     async stop() {
-      active = false;
-      clearInterval(sweepTimer);
-      for (const timer of timers.values()) clearTimeout(timer);
-      timers.clear();
-      for (const end of unlisten) await end();
+      requireLease = undefined;
+      const ends = unlisten;
       unlisten = [];
-      while (running.size > 0) await Promise.all(running);
+      for (const end of ends) await end();
+      await sweep.stop();
+      await Promise.all([...loops.values()].map((loop) => loop.stop()));
+      loops.clear();
     },
   };
 }

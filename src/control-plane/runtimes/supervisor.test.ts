@@ -291,6 +291,15 @@ describe("after a restart of the platform", () => {
     expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
   });
 
+  it("a server that this very process still watches is left alone: it has the lease again", async () => {
+    const process = open();
+    const server = await launch(process);
+    await process.supervisor.adopt(async () => null);
+    expect(process.runtime.asked).toEqual([]);
+    process.runtime.end(server.instanceId, exitedWith(0));
+    await inState(server.instanceId, "exited");
+  });
+
   it("a server that is gone was lost", async () => {
     const before = open();
     const server = await launch(before);

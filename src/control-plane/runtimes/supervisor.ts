@@ -72,6 +72,8 @@ export class Supervisor {
   async adopt(wanted: (instance: Instance) => Promise<WantedServer>): Promise<void> {
     const { database, runtime } = this.#options;
     for (const instance of await listLiveInstances(database.sql)) {
+      // This process had the lease before and still watches it.
+      if (this.#watches.has(instance.id)) continue;
       const handle = instance.handle ?? (await runtime.find(instance.id));
       const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
       if (alive && (await this.#keep(instance, handle, await wanted(instance)))) continue;

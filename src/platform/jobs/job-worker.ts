@@ -5,10 +5,14 @@ import type { Clock } from "../clock.ts";
 import type { Database, Sql, Unlisten } from "../db/database.ts";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { graceStop } from "../work/grace-stop.ts";
+import { WakeLoop } from "../work/wake-loop.ts";
 import { type Backoff, describeFailure, type Job, type LeasedJob, nextAttempt } from "./job.ts";
 import { createJobLeases, type HeldJob, leaseLost } from "./job-leases.ts";
 import { jobChannel } from "./job-statements.ts";
 import * as store from "./job-store.ts";
+
+type Stopped = { interrupted: string[] };
 
 export type JobContext = {
   job: Job;
@@ -42,126 +46,100 @@ export type JobWorkerOptions = {
 export type JobWorker = {
   start(): Promise<void>;
   /** Waits for running jobs, then aborts them and gives them back to the queue, so none counts as interrupted. */
-  stop(options?: { graceMs?: number }): Promise<{ interrupted: string[] }>;
+  stop(options?: { graceMs?: number }): Promise<Stopped>;
 };
 
 const minWaitMs = 50;
-const maxRetryWaitMs = 5_000;
 /** How long an aborted handler may take to end before its job is left to the lease. */
 const abortGraceMs = 1_000;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
   const { database, clock, logger, handlers } = options;
   const { concurrency = 4, leaseMs = 30_000, heartbeatMs = 10_000, sweepMs = 30_000 } = options;
-  if (heartbeatMs * 2 > leaseMs) {
-    throw new Error(`A job lease of ${leaseMs} ms must outlive two heartbeats of ${heartbeatMs} ms.`);
-  }
   const kinds = Object.keys(handlers);
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const leases = createJobLeases({ database, logger, leaseMs, heartbeatMs });
+  const settling = new Set<LeasedJob>();
+  const isSettling = (job: LeasedJob) => settling.has(job);
+  const leases = createJobLeases({ database, logger, leaseMs, heartbeatMs, isSettling });
   const running = new Set<Promise<void>>();
-  let timer: NodeJS.Timeout | undefined;
   let unlisten: Unlisten | undefined;
-  let stopping: Promise<{ interrupted: string[] }> | undefined;
+  let stopping: Promise<Stopped> | undefined;
+  /** The grace is over: what runs is aborted, and nothing begins any more. */
   let interrupted = false;
-  let pumping = false;
-  let pumped = Promise.resolve();
-  let swept = Promise.resolve();
-  /** There may be due jobs nobody has asked for yet. */
-  let wanted = false;
-  let failures = 0;
-
-  const wake = () => {
-    wanted = true;
-    pump();
-  };
-
-  /** One claim at a time, so that they come in batches. */
-  const pump = () => {
-    if (pumping) return;
-    pumping = true;
-    pumped = claimAll();
-  };
+  /** There may be due jobs that found no room here. */
+  let isFull = false;
 
   /** Claims until there is no room or nothing due. */
-  const claimAll = async () => {
-    try {
-      while (wanted && stopping === undefined && running.size < concurrency) {
-        wanted = false;
-        const limit = concurrency - running.size;
-        const jobs = await store.claimDue(database, { kinds, now: clock.now(), limit, owner, leaseMs });
-        // What a stop overtook goes into the same grace as what ran before it.
-        for (const job of jobs) begin(job);
-        if (jobs.length === limit) wanted = true;
-        else if (!wanted) {
-          const waitMs = await store.readNextWake(database, { kinds, now: clock.now(), owner });
-          // Due but not given to us means locked by a transaction: look again soon, not at once.
-          sweepAfter(Math.min(sweepMs, Math.max(minWaitMs, waitMs ?? sweepMs)));
-        }
-        failures = 0;
-      }
-    } catch (error) {
-      failures += 1;
-      logger.warn({ err: error }, "the job queue could not be read, trying again");
-      sweepAfter(Math.min(maxRetryWaitMs, minWaitMs * 2 ** failures));
-    } finally {
-      pumping = false;
+  const look = async (woken: boolean): Promise<number | null> => {
+    // What is announced is new; what dead workers left comes to light by its time.
+    if (!woken) await reclaim();
+    for (;;) {
+      const limit = concurrency - running.size;
+      isFull = limit <= 0;
+      if (isFull || stopping) return null;
+      const until = leases.until();
+      const jobs = await store.claimDue(database, { kinds, now: clock.now(), limit, owner, leaseMs });
+      // What a stop overtook goes into the same grace as what ran before it.
+      for (const job of jobs) begin(leases.hold(job, until));
+      if (jobs.length < limit) break;
     }
+    return (await store.readNextWake(database, { kinds, now: clock.now(), owner })) ?? null;
   };
 
-  const sweepAfter = (waitMs: number) => {
-    clearTimeout(timer);
-    if (stopping === undefined) timer = setTimeout(sweep, Math.ceil(waitMs));
-  };
-
-  const sweep = () => {
-    swept = reclaim().then(wake);
-  };
+  const loop = new WakeLoop({
+    look,
+    rules: { heartbeatMs: sweepMs, minWaitMs },
+    onFailure: (error) => logger.warn({ err: error }, "the job queue could not be read, trying again"),
+  });
 
   const reclaim = async () => {
     try {
-      for (const job of await store.reclaimExpired(database)) {
-        logger.warn(
-          { job: job.id, kind: job.kind, status: job.status },
-          "job taken back from a worker that died",
-        );
+      for (const { id, kind, status } of await store.reclaimExpired(database)) {
+        logger.warn({ job: id, kind, status }, "job taken back from a worker that died");
       }
     } catch (error) {
       logger.warn({ err: error }, "jobs of dead workers could not be taken back, trying again later");
     }
   };
 
-  const begin = (job: LeasedJob) => {
-    const work = attempt(leases.hold(job)).finally(() => {
+  const begin = (held: HeldJob) => {
+    const work = attempt(held).finally(() => {
       running.delete(work);
-      if (wanted) pump();
+      if (isFull) loop.wake();
     });
     running.add(work);
   };
 
   const attempt = async (held: HeldJob) => {
-    const log = logger.child({ job: held.job.id, kind: held.job.kind, attempt: held.job.attempts });
+    const job = held.subject;
+    const log = logger.child({ job: job.id, kind: job.kind, attempt: job.attempts });
     try {
+      // The answer to the claim may have come too late, or when nothing is to be begun any more.
+      if (held.isOver || interrupted) {
+        await store.releaseLease(database, job);
+        return;
+      }
       const write = await runHandler(held, log);
-      held.settling = true;
+      settling.add(job);
       await settle(held, write, log);
     } catch (error) {
       log.error({ err: error }, "job left unfinished: it will run again when its lease ends");
     } finally {
+      settling.delete(job);
       leases.drop(held);
     }
   };
 
   /** Runs the handler and answers what is to be written of it. */
   const runHandler = async (held: HeldJob, log: Logger): Promise<() => Promise<boolean>> => {
-    const { job } = held;
+    const job = held.subject;
     try {
       const handler = handlers[job.kind];
       if (handler === undefined) throw new Error(`No handler for jobs of kind ${job.kind}.`);
       await handler(contextOf(held));
       return () => store.markSucceeded(database, job);
     } catch (error) {
-      if (held.lost !== undefined) return async () => false;
+      if (held.isOver) return async () => false;
       if (interrupted) return () => store.releaseLease(database, job);
       const { attempts, maxAttempts } = job;
       const failure = describeFailure(error, attempts);
@@ -178,7 +156,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
 
   /** Tries as long as the lease holds: the work is done, and a short outage must not make it run twice. */
   const settle = async (held: HeldJob, write: () => Promise<boolean>, log: Logger) => {
-    for (let round = 0; held.lost === undefined; round += 1) {
+    for (let round = 0; !held.isOver; round += 1) {
       try {
         if (await write()) return;
         break;
@@ -188,21 +166,26 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
         await delay(Math.min(heartbeatMs, minWaitMs * 2 ** round));
       }
     }
-    log.warn({ reason: held.lost?.code ?? "job.lease_lost" }, "the result of a job was not accepted");
+    const { reason } = held.stop.signal as { reason: unknown };
+    log.warn(
+      { reason: reason instanceof AppError ? reason.code : "job.lease_lost" },
+      "the result of a job was not accepted",
+    );
   };
 
   const contextOf = (held: HeldJob): JobContext => ({
-    job: held.job,
-    attempt: held.job.attempts,
-    signal: held.controller.signal,
+    job: held.subject,
+    attempt: held.subject.attempts,
+    signal: held.stop.signal,
     async heartbeat() {
-      held.controller.signal.throwIfAborted();
-      await leases.extend(held);
-      held.controller.signal.throwIfAborted();
+      requireLease(held);
+      held.stop.signal.throwIfAborted();
+      await leases.renewNow(held);
+      held.stop.signal.throwIfAborted();
     },
     async fence(tx) {
-      if (held.lost !== undefined || !(await store.lockLease(tx, held.job)))
-        throw held.lost ?? leaseLost(held.job);
+      requireLease(held);
+      if (!(await store.lockLease(tx, held.subject))) throw leaseLost(held.subject);
     },
   });
 
@@ -211,27 +194,27 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
       payload.slice(0, payload.indexOf(":")),
       payload.slice(payload.indexOf(":") + 1),
     ];
-    if (event === "due" && kinds.includes(subject)) wake();
+    if (event === "due" && kinds.includes(subject)) loop.wake();
     if (event !== "cancel") return;
-    for (const held of leases.all()) if (held.job.id === subject) leases.lose(held, cancelled(held.job));
+    for (const held of leases.held) if (held.subject.id === subject) held.giveUp(cancelled(held.subject));
   };
 
-  const stop = async (graceMs: number) => {
-    clearTimeout(timer);
-    await unlisten?.();
-    await swept;
-    await pumped;
-    await settledWithin(running, graceMs);
-    if (running.size > 0) {
-      interrupted = true;
-      for (const held of leases.all()) held.controller.abort(workerStopping(held.job));
-      await settledWithin(running, abortGraceMs);
-      for (const { job } of leases.all()) {
-        logger.warn(
-          { job: job.id, kind: job.kind },
-          "job still running at stop: another worker takes it after its lease",
-        );
-      }
+  const stop = async (graceMs: number): Promise<Stopped> => {
+    await graceStop({
+      graceMs,
+      lastStepMs: abortGraceMs,
+      stopTaking: () => Promise.all([unlisten?.(), loop.stop()]),
+      underWay: () => running,
+      abort() {
+        interrupted = true;
+        for (const { stop, subject } of leases.held) stop.abort(workerStopping(subject));
+        return leases.held.map(({ subject }) => subject.id);
+      },
+    });
+    interrupted = true;
+    for (const { subject } of leases.held) {
+      const { id, kind } = subject;
+      logger.warn({ job: id, kind }, "job still running at stop: another worker takes it after its lease");
     }
     leases.stop();
     return { interrupted: [] };
@@ -239,9 +222,9 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
 
   return {
     async start() {
-      unlisten = await database.listen(jobChannel, onMessage, sweep);
-      sweep();
-      await swept;
+      unlisten = await database.listen(jobChannel, onMessage, () => loop.wake());
+      await reclaim();
+      loop.wake();
     },
     stop({ graceMs = 0 } = {}) {
       stopping ??= Promise.resolve().then(() => stop(graceMs));
@@ -250,12 +233,11 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   };
 }
 
-async function settledWithin(running: Set<Promise<void>>, waitMs: number): Promise<void> {
-  if (running.size === 0) return;
-  const patience = new AbortController();
-  const timeout = delay(waitMs, undefined, { signal: patience.signal }).catch(() => undefined);
-  await Promise.race([Promise.allSettled(running), timeout]);
-  patience.abort();
+/** Throws once the job is not ours any more: because of the lease, or because it was cancelled. */
+function requireLease(held: HeldJob): void {
+  if (!held.isOver) return;
+  held.finish("ended");
+  throw held.stop.signal.reason;
 }
 
 function cancelled(job: LeasedJob): AppError {

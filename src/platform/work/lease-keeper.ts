@@ -151,7 +151,10 @@ export class LeaseKeeper<Subject> {
     });
   }
 
-  /** One at a time: a database that does not answer must not gather them. */
+  /**
+   * One at a time: a database that does not answer must not gather them, and two statements for several rows each could
+   * lock them in opposite orders and end in a deadlock.
+   */
   async #renewAll(): Promise<void> {
     if (this.#renewing) return;
     this.#renewing = true;

@@ -35,8 +35,8 @@ export class WakeLoop {
   #isLooking = false;
   #again = false;
   #failures = 0;
-  /** The last look that was not for a wake-up. */
-  #beatAt = Number.NEGATIVE_INFINITY;
+  /** The last look that was not for a wake-up; the first wake-up begins to count. */
+  #beatAt: number | undefined;
   #stopped = false;
   #callOff: (() => void) | undefined;
 
@@ -104,6 +104,7 @@ export class WakeLoop {
   }
 
   #sinceBeatMs(): number {
+    this.#beatAt ??= this.#clock.now();
     return this.#clock.now() - this.#beatAt;
   }
 
