@@ -9,7 +9,7 @@ import type { Logger } from "../platform/logger.ts";
 import { readTracesMark } from "../traces/query/trace-mark-store.ts";
 import { readSettingsMark } from "../workspaces/settings-mark-store.ts";
 
-/** The console, told by each area how to notice its changes. */
+/** The console, with each area's way to notice its changes. */
 export function composeConsole(ground: {
   database: Database;
   logger: Logger;

@@ -24,7 +24,7 @@ export function createAccountTool(accounts: ConnectedAccounts): StructuredToolIn
       }
       const agentId = config.configurable?.assistant_id;
       const request = { provider, scopes, ...(typeof agentId === "string" ? { agentId } : {}) };
-      const look = () => told(() => accounts.access(user, request));
+      const look = () => orReason(() => accounts.access(user, request));
       let found = await look();
       // Resumed, the graph begins here again and earlier answers are given again: one look for each.
       while (typeof found !== "string" && found.status === "pending") {
@@ -52,7 +52,7 @@ export function createAccountTool(accounts: ConnectedAccounts): StructuredToolIn
 }
 
 /** What a person can read about a failure is the answer; anything else is a failure of the run. */
-async function told(look: () => Promise<AccountAccess>): Promise<AccountAccess | string> {
+async function orReason(look: () => Promise<AccountAccess>): Promise<AccountAccess | string> {
   try {
     return await look();
   } catch (error) {

@@ -53,7 +53,7 @@ export function consentRequest(pending: Extract<AccountAccess, { status: "pendin
 
 const refusals = /^\s*(n|no|nope|not now|later|false|reject(ed)?|den(y|ied)|declined?|cancel|stop|skip)\b/i;
 
-/** Anything but a clear no means: look again. Whether the account is connected is not for the client to say. */
+/** Anything but a clear no means: look again. Whether the account is connected is not for the client to decide. */
 export function isDeclined(answer: unknown): boolean {
   if (typeof answer === "boolean") return !answer;
   if (typeof answer === "string") return refusals.test(answer);
@@ -67,7 +67,7 @@ const nameFields = ["name", "display_name", "displayName", "global_name", "real_
 const handleFields = ["email", "login", "username", "preferred_username", "userPrincipalName", "sub", "id"];
 const maxResponseBytes = 256 * 1024;
 
-/** Whose account it is, as the provider tells it; null when it does not. */
+/** Whose account it is, from the provider; null when it does not answer that. */
 export async function askForOwner(
   accounts: Pick<ConnectedAccounts, "fetch">,
   { userinfoUrl, token, provider }: Extract<AccountAccess, { status: "completed" }>,

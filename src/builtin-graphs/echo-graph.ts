@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 
-/** One node that answers what it was told: the least a graph can do. */
+/** One node that answers with its input: the least a graph can do. */
 export function createEchoGraph() {
   return new StateGraph(MessagesAnnotation)
     .addNode("echo", ({ messages }) => ({

@@ -1,6 +1,6 @@
 type Note = { title: string; words: readonly string[]; text: string };
 
-/** What the offline model can look up. Short on purpose: it is a demonstration, and says so. */
+/** What the offline model can look up. Short on purpose: it is a demonstration, and its answers state that. */
 const notes: readonly Note[] = [
   {
     title: "Durable execution",

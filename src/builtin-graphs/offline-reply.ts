@@ -24,10 +24,12 @@ export type ReplyDraft = {
   calls?: { name: string; args: Record<string, unknown> }[];
 };
 
-/** Ids come from what was said and how much of it, so the same conversation always gives the same ones. */
+/** Ids come from the texts so far and their number, so the same conversation always gives the same ones. */
 export function finishReply(draft: ReplyDraft, turns: readonly ScriptTurn[], voice: string): ScriptedReply {
-  const heard = turns.map((turn) => `${turn.role}\u0000${turn.text}`).join("\u0001");
-  const seed = createHash("sha256").update(`${voice}\u0002${turns.length}\u0002${heard}`).digest("hex");
+  const conversation = turns.map((turn) => `${turn.role}\u0000${turn.text}`).join("\u0001");
+  const seed = createHash("sha256")
+    .update(`${voice}\u0002${turns.length}\u0002${conversation}`)
+    .digest("hex");
   const reasoning = draft.reasoning ?? "";
   const text = draft.text ?? "";
   const toolCalls = (draft.calls ?? []).map((call, position) => ({

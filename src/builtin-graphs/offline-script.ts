@@ -8,7 +8,7 @@ export type ScriptOptions = {
   reasoning: ReasoningMode;
 };
 
-/** What the offline model says next: a pure function of the conversation. */
+/** The offline model's next reply: a pure function of the conversation. */
 export function scriptReply(turns: readonly ScriptTurn[], options: ScriptOptions): ScriptedReply {
   const draft = options.voice === "researcher" ? researcherDraft(turns) : agentDraft(turns, options.tools);
   return finishReply(applyReasoningMode(draft, turns, options.reasoning), turns, options.voice);
@@ -132,7 +132,7 @@ export function lastHuman(turns: readonly ScriptTurn[]): string {
   return turns.findLast((turn) => turn.role === "human")?.text ?? "";
 }
 
-/** Results a tool gave after the last thing the person said: an earlier assistant's tools are history. */
+/** Results a tool gave after the person's last message: an earlier assistant's tools are history. */
 function resultsSinceQuestion(turns: readonly ScriptTurn[]): ScriptTurn[] {
   const asked = turns.findLastIndex((turn) => turn.role === "human");
   return turns.slice(asked + 1).filter((turn) => turn.role === "tool");

@@ -130,7 +130,7 @@ export function parseAgentConfig(configPath: string | undefined, environment: No
     publicUrl: env.TREADLE_PUBLIC_URL?.replace(/\/+$/, ""),
     corsOrigins: commaList(env.CORS_ALLOW_ORIGINS),
     allowPrivateAddresses: env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback,
-    /** What the gateway in front says with every request; undefined when there is none. */
+    /** What the gateway in front sends with every request; undefined when there is none. */
     instanceSecret: env.TREADLE_INSTANCE_SECRET,
     watchdogMs: env.TREADLE_WATCHDOG_SECONDS * 1000,
     logLevel: env.TREADLE_LOG_LEVEL ?? pinoLevel(env.LOG_LEVEL),

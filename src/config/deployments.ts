@@ -99,7 +99,7 @@ export function deploymentConfigOf(
     url: env.TREADLE_DEPLOYMENTS_URL?.replace(/\/+$/, ""),
     dockerSubnets: env.TREADLE_DOCKER_SUBNETS,
     dockerAllowRoot: env.TREADLE_DOCKER_ALLOW_ROOT ?? false,
-    /** Of a server whose resource specification says nothing; null for no limit. */
+    /** Of a server whose resource specification sets none; null for no limit. */
     defaultMemoryBytes: env.TREADLE_AGENT_MEMORY_MB === 0 ? null : env.TREADLE_AGENT_MEMORY_MB * 1024 * 1024,
     /** Compiled code that the homes of new deployments begin with. */
     compileCache: env.TREADLE_AGENT_COMPILE_CACHE,

@@ -356,7 +356,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     workers: [
       {
         name: "control-plane.reconciler",
-        // Deployed servers are told the platform's address.
+        // Deployed servers get the platform's address.
         needsAddress: true,
         async start() {
           await prepareDeploymentFolders(folder);

@@ -65,7 +65,7 @@ function removeHeader(incoming: IncomingMessage): void {
   }
 }
 
-/** Hashed first, so that the time taken tells nothing, not even the length. */
+/** Hashed first, so that the time taken reveals nothing, not even the length. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -18,8 +18,8 @@ export type RouteGuardOptions = {
 };
 
 /**
- * Puts the project's authorization in front of the routes, as each route's own contract says. The filter it answers with is checked against the row in the path, and goes along with the
- * caller for the routes that look for rows themselves.
+ * Puts the project's authorization in front of the routes, as each route's own contract declares. The filter it returns
+ * is checked against the row in the path, and goes along with the caller for the routes that look for rows themselves.
  */
 export function guardRoutes(routes: readonly AgentRoute[], options: RouteGuardOptions): AgentRoute[] {
   return routes.map((route) => {

@@ -18,7 +18,7 @@ export type RouteRule = {
   also?: AuthAction;
   /** The thread in the path must be one the caller may start runs on. */
   runsOnThread?: boolean;
-  /** A row the caller may not see is told by an event of the stream. */
+  /** A row the caller may not see is answered by an event of the stream. */
   absenceAsEvent?: boolean;
   /** What the handler is shown and may change. */
   value(request: GuardedRequest): Record<string, unknown>;
@@ -41,7 +41,7 @@ export const asksNothing = null;
 /** For runs: they ask `threads:create_run` where they are made, whichever way the request came. */
 export const asksWhereMade = null;
 
-/** Asks for one event; shown are the ids of the path, unless `more` says otherwise. */
+/** Asks for one event; shown are the ids of the path, unless `more` changes that. */
 export function asks<R extends AuthResource>(
   resource: R,
   action: AuthAction<R>,

@@ -56,7 +56,7 @@ function bearerOf(authorization: string | null): string | null {
   return /^Bearer\s+(.+)$/i.exec(authorization ?? "")?.[1] ?? null;
 }
 
-/** Hashed first, so that the time taken tells nothing, not even the length. */
+/** Hashed first, so that the time taken reveals nothing, not even the length. */
 function same(given: string, expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));

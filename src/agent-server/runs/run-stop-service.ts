@@ -57,7 +57,7 @@ export class RunStopService {
 
   /**
    * Stops what is in the way of a new run: `interrupt` keeps its progress, `rollback` removes it. What is there is locked
-   * until each is told: one that waits must not begin in between, or nobody would wait for its end.
+   * until each is stopped: one that waits must not begin in between, or nobody would wait for its end.
    */
   async makeWay(workspaceId: string, threadId: string, action: CancelAction): Promise<void> {
     const active = await this.#options.database.transaction(async (tx) => {

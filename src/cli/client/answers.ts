@@ -11,7 +11,7 @@ type Fitting<Answer, Shape extends Record<string, z.ZodType>> = {
 };
 
 /**
- * What the commands read of the server's answers, and nothing else: a newer server may say more, and `--json` passes
+ * What the commands read of the server's answers, and nothing else: a newer server may send more, and `--json` passes
  * that on. A field that the contract does not know, or knows with another type, does not compile.
  */
 function reading<Answer>() {

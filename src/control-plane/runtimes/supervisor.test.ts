@@ -16,7 +16,7 @@ import type { LaunchSpec } from "./launch-spec.ts";
 import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
 import { Supervisor } from "./supervisor.ts";
 
-/** Servers that do what the test tells them to. Real runtimes have a suite of their own: tests/conformance/runtimes. */
+/** Servers that do what the test asks of them. Real runtimes have a suite of their own: tests/conformance/runtimes. */
 class ScriptedRuntime implements Runtime {
   readonly name = "scripted";
   readonly runs = { built: true, images: true };

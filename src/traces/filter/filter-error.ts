@@ -42,7 +42,7 @@ export class FilterFault extends Error {
   }
 }
 
-/** What a 422 tells programs about a fault. */
+/** A fault as data, for programs that read the 422. */
 export type FaultContext = Position &
   Partial<WrongWord> & {
     reason: FaultReason;
