@@ -36,7 +36,7 @@ export class HttpClient {
     return promise;
   }
 
-  /** Reads until `onChunk` says it has seen enough, then leaves. */
+  /** Reads until `onChunk` returns that it is enough, then leaves. */
   until(method: string, path: string, body: unknown, onChunk: (text: string) => boolean): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const request = this.#open(method, path, body, (response) => {

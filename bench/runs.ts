@@ -5,7 +5,7 @@ import { formatTable, median } from "./load.ts";
 /** Question to figure. */
 export type Figures = Record<string, number>;
 
-/** One run of the graph that answers what it was told, on a thread of its own. */
+/** One run of the graph that answers with its input, on a thread of its own. */
 export async function echoRun(http: HttpClient): Promise<void> {
   await http.call("POST", `/threads/${randomUUID()}/runs/wait`, {
     assistant_id: "echo",

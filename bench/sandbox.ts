@@ -50,7 +50,7 @@ async function open(name: string, path: string | undefined) {
 
 type Place = Awaited<ReturnType<typeof open>>;
 
-/** From the start of the process until it says that it serves. */
+/** From the start of the process until its ready file is there. */
 async function startMs({ plane, first }: Place): Promise<number> {
   const { deployment, revision } = first;
   const path = `/v2/deployments/${deployment.id}/revisions/${revision.id}/redeploy`;

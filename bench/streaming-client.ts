@@ -6,7 +6,7 @@ import { percentile } from "./load.ts";
 
 /**
  * The listeners of `streaming.ts`, in a process of their own: what delays the server must not delay the clock that
- * measures it. Takes a job as JSON, prints what it heard as JSON.
+ * measures it. Takes a job as JSON, prints what it received as JSON.
  */
 export type ListenJob = {
   port: number;

@@ -12,7 +12,7 @@ import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from
  * How long does a word take from the graph to a client of the streaming protocol, and what does a listener cost?
  *   node bench/streaming.ts            ours and the peer, then the peer and ours; medians
  *   node bench/streaming.ts --ours     ours alone
- * Listeners live in a process of their own and say how late they were themselves. Both servers may run 500 runs at
+ * Listeners live in a process of their own and measure how late they were themselves. Both servers may run 500 runs at
  * once, and every part has the same time limit; what is over it is reported as that.
  */
 const partLimitMs = 15_000;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 /**
  * `npm run test:python`: what needs Python packages of PyPI beside npm and Debian.
- * `--if-possible` says aloud when this machine cannot have them, and ends well.
+ * `--if-possible` prints when this machine cannot have them, and exits with 0.
  */
 const packages = ["langsmith==0.14.17"];
 

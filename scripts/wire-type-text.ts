@@ -17,7 +17,7 @@ export type WireSchema = {
 
 /**
  * A schema as a TypeScript type. An object that may hold more than it names is shown with what it names: a reader
- * who misspells a field should be told.
+ * a misspelled field should be an error.
  */
 export function typeText(schema: WireSchema, indent = ""): string {
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1)!;

@@ -13,7 +13,7 @@ export type Checkpoint = Omit<ChatThreadState, "values" | "metadata" | "checkpoi
   checkpoint: ChatCheckpoint;
 };
 
-/** A request the server refused, with the words it said. */
+/** A request the server refused, with its message. */
 export class RefusedError extends Error {
   readonly status: number;
 

@@ -62,7 +62,7 @@ export function Chat(props: ChatProps) {
     onElsewhere: props.onReload,
   });
 
-  /** Runs something that may be refused, and says so if it is. */
+  /** Runs something that may be refused, and shows the refusal. */
   const attempt = (work: () => Promise<unknown>) => {
     setProblem(undefined);
     work().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));

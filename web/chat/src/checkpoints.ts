@@ -22,7 +22,7 @@ export function branchOf(steps: readonly Checkpoint[]): Set<string> {
 }
 
 /**
- * The checkpoint just before a message was said: where a branch without it begins. (`useMessageMetadata` names the
+ * The checkpoint just before a message: where a branch without it begins. (`useMessageMetadata` names the
  * parent of the latest checkpoint that holds the message, which is only right for the last one.)
  */
 export async function findCheckpointBefore(threadId: string, messageId: string): Promise<string | undefined> {

@@ -13,7 +13,7 @@ export type ComposerProps = {
   onDraft(text: string): void;
   onSend(text: string): void;
   onStop(): void;
-  /** Arrow up in an empty field: change what was said last. */
+  /** Arrow up in an empty field: change one's last message. */
   onEditLast(): void;
   field: RefObject<HTMLTextAreaElement | null>;
 };

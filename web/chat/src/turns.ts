@@ -31,7 +31,7 @@ type Message = {
   status?: string;
 };
 
-/** Everything between two things the person said is one answer: text, thoughts, tool calls with their results. */
+/** Everything between two messages of the person is one answer: text, thoughts, tool calls with their results. */
 export function toTurns(messages: readonly unknown[]): Turn[] {
   const turns: Turn[] = [];
   const calls = new Map<string, ToolCall>();

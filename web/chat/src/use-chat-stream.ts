@@ -13,7 +13,7 @@ export function useChatStream(options: {
   onChanged(): void;
 }) {
   const { threadId, assistantId, onThreadId, onChanged } = options;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one adapter per view; it is told the id of a new thread.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one adapter per view; it is given the id of a new thread.
   const transport = useMemo(
     () =>
       new HttpAgentServerAdapter({

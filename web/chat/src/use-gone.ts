@@ -3,7 +3,7 @@ import type { ThreadList } from "./use-threads.ts";
 
 /**
  * Whether the open thread is no longer there. A thread this tab has just begun is not listed yet, and an answer that
- * was asked for before the thread was opened says nothing about it.
+ * was asked for before the thread was opened proves nothing about it.
  */
 export function useGone(threadId: string | null, list: ThreadList) {
   const begun = useRef(new Set<string>());

@@ -26,7 +26,7 @@ export function useThreads(): { list: ThreadList; refresh(): Promise<void>; anno
       latest.current = askedAt;
       setList({ threads, askedAt });
     } catch {
-      // The connection's status says it all, and the next look comes by itself.
+      // The connection's status shows it, and the next look comes by itself.
     }
   }, []);
 

@@ -13,7 +13,7 @@ import "./styles/table.css";
 import "./styles/data.css";
 
 applyTheme();
-// While the server says who is signed in.
+// Until the server has answered who is signed in.
 preloadPage(location.pathname);
 createRoot(document.getElementById("app")!).render(
   <StrictMode>

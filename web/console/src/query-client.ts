@@ -1,13 +1,13 @@
 import { QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./api/client.ts";
 
-/** Hints tell what has changed, so nothing is asked for again by the clock or by a return to the window. */
+/** Hints name what has changed, so nothing is asked for again by the clock or by a return to the window. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: 60_000,
-        // The server is often on this very machine: whether there is a network says nothing about it.
+        // The server is often on this very machine: whether there is a network does not matter.
         networkMode: "always",
         refetchOnWindowFocus: false,
         // A refusal stays a refusal; a server that is away comes back.

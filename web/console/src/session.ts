@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import type { CurrentSession, Workspace } from "./api/wire.ts";
 
-/** Who is signed in, as the server says. The browser holds a cookie that no script can read, and no key. */
+/** Who is signed in, from the server. The browser holds a cookie that no script can read, and no key. */
 export type Role = Workspace["role"];
 export type User = CurrentSession["user"];
 export type { Workspace };
@@ -17,7 +17,7 @@ export type Session = {
 /** `checking`: the server was asked and has not answered yet; `away`: it does not answer, and is asked again. */
 export type SessionState = Session | "checking" | "away" | null;
 
-/** Sent with every request: what other sites' pages cannot send tells the server that it is this page. */
+/** Sent with every request: a header that other sites' pages cannot send, which proves that it is this page. */
 export const consoleHeaders = { "x-treadle-console": "1" };
 
 const current = "/v2/auth/sessions/current";
@@ -29,7 +29,7 @@ class SessionStore {
   #listeners = new Set<() => void>();
   #place = 1;
   #state: SessionState = "checking";
-  /** Other tabs are told to look again. */
+  /** Other tabs are notified to look again. */
   #tabs = new BroadcastChannel("treadle.console.session");
 
   constructor() {
@@ -84,7 +84,7 @@ class SessionStore {
     const { current: session } = this;
     if (!session) return;
     sessionStorage.setItem(workspaceName, workspaceId);
-    // The first choice says where one already is.
+    // The first choice is where one already is.
     const place = session.workspaceId ? this.#nextPlace() : session.place;
     this.#change({ ...session, workspaceId, place });
     if (workspaceId !== "") void remember(workspaceId);

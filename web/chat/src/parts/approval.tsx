@@ -35,7 +35,7 @@ export function Approval({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unk
   return actions.map((action, at) =>
     at in decided ? null : (
       <ActionCard
-        // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list is what tells them apart.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list identifies them.
         key={at}
         action={action}
         allowed={
@@ -179,7 +179,7 @@ function Field({ label, value, onChange }: { label: string; value: string; onCha
   );
 }
 
-/** Half-typed JSON is kept as text; the graph says if it cannot use it. */
+/** Half-typed JSON is kept as text; the graph fails if it cannot use it. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -133,7 +133,7 @@ function idInAddress(url: string): string | undefined {
 }
 
 /**
- * Undefined when there is no telling here: the person says so then. Asked again and again rather than waited for: a
+ * Undefined when it cannot be known here: the person confirms it then. Asked again and again rather than waited for: a
  * browser has six connections for all tabs of a server, and the streams of the conversation need theirs.
  */
 async function untilEnded(authId: string, signal: AbortSignal): Promise<string | undefined> {
@@ -145,7 +145,7 @@ async function untilEnded(authId: string, signal: AbortSignal): Promise<string |
       const { status } = (response.ok ? await response.json() : {}) as { status?: string };
       if (status !== undefined && status !== "pending") return status;
     } catch {
-      // No connection; the page's banner says so.
+      // No connection; the page's banner shows it.
     }
     await pause(askEveryMs, signal);
   }

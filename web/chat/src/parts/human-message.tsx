@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useState } from "react";
 import { Icon } from "../icons.tsx";
 
-/** What the person said. Changing it begins a branch: the answer that followed stays in the history. */
+/** A message of the person. Changing it begins a branch: the answer that followed stays in the history. */
 export function HumanMessage({
   text,
   editing,

@@ -38,7 +38,7 @@ type Options = {
   deploymentId?: string | null | undefined;
 };
 
-/** Every request to the platform says that it is the console's and in which workspace; a 401 signs out, whoever asked. */
+/** Every request to the platform is marked as the console's and names its workspace; a 401 signs out, whoever asked. */
 export async function request(
   method: string,
   path: string,
@@ -115,7 +115,7 @@ async function readError(response: Response): Promise<ApiError> {
   try {
     detail = (JSON.parse(text) as { detail?: unknown }).detail;
   } catch {
-    // Not ours: a proxy's page, which would say nothing to a person here.
+    // Not ours: a proxy's page, which would mean nothing to a person here.
     detail = undefined;
   }
   if (typeof detail === "string") return new ApiError(response.status, detail, { code });

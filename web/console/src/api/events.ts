@@ -26,7 +26,7 @@ const longestDelayMs = 15_000;
 
 /**
  * Follows a stream of server-sent events with headers of its own (which the browser's own EventSource cannot send).
- * Connects again by itself, later each time, and says where it stopped. Returns when aborted, ended or refused.
+ * Connects again by itself, later each time, and sends where it stopped. Returns when aborted, ended or refused.
  */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { signal } = options;

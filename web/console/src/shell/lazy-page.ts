@@ -13,7 +13,7 @@ const reloadAgainMs = 60_000;
 export function lazyPage(load: () => Promise<{ default: ComponentType }>): LazyPage {
   const component = lazy(() => loadPatiently(load));
   return Object.assign(component, {
-    // When it fails, the page itself tries again and says so.
+    // When it fails, the page itself tries again and shows the error.
     preload: () => void load().catch(() => undefined),
   });
 }

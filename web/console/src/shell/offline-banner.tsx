@@ -5,7 +5,7 @@ import { reachability, useReachable } from "../api/reachability.ts";
 
 const askAgainMs = 3_000;
 
-/** While the server is away: says so, asks now and then, and refreshes what is shown when it is back. */
+/** Shown while the server is away: asks now and then, and refreshes what is shown when it is back. */
 export function OfflineBanner() {
   const reachable = useReachable();
   const client = useQueryClient();

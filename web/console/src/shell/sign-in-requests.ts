@@ -3,7 +3,7 @@ import { consoleHeaders } from "../session.ts";
 
 export type Ways = SignInWays;
 
-/** The server's refusal in its words; `code` says which. */
+/** The server's refusal with its message; `code` identifies it. */
 export class SignInRefusal extends Error {
   readonly code: string | null;
 
@@ -46,7 +46,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   throw new SignInRefusal(words, response.headers.get("x-error-code"));
 }
 
-/** What the provider's answer came to, in words that say what to do. The server names the problem. */
+/** What the provider's answer came to, with what to do. The server names the problem. */
 export const problemWords: Record<string, { title: string; text: string }> = {
   provider_unreachable: {
     title: "The provider does not answer",

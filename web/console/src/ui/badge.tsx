@@ -18,7 +18,7 @@ export function Badge({
   );
 }
 
-/** Statuses of deployments, revisions, exports, traces, threads and connections, as people say them. */
+/** Statuses of deployments, revisions, exports, traces, threads and connections, in plain words. */
 const known: Readonly<Record<string, readonly [Tone, string]>> = {
   ready: ["good", "Ready"],
   deployed: ["good", "Deployed"],

@@ -126,7 +126,7 @@ export function Chart({
   );
 }
 
-/** Midnight is told by its day, so that several days can be told apart. */
+/** Midnight is labelled with its day, so that several days can be distinguished. */
 function tick(seconds: number): string {
   const at = new Date(seconds * 1_000);
   if (at.getHours() === 0 && at.getMinutes() === 0) return day(at);

@@ -19,7 +19,7 @@ export type ListStateProps<Row> = {
 export function ListState<Row>({ of, rows, lines, height, empty, children }: ListStateProps<Row>) {
   if (of.error && !of.data) return <ErrorState error={of.error} retry={() => of.refetch()} />;
   if (!rows) {
-    // It is asked again by itself, for as long as it takes; bars alone would not say what it waits for.
+    // It is asked again by itself, for as long as it takes; bars alone would not show what it waits for.
     if (of.failureCount > 1 && isNotReady(of.failureReason))
       return <ErrorState error={of.failureReason} note="This page asks again by itself." />;
     return <Skeleton lines={lines} {...(height && { height })} />;

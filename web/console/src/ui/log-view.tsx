@@ -13,7 +13,7 @@ export type LogViewProps = {
   live?: boolean;
   /** Name of the file when downloaded. */
   fileName?: string;
-  /** What to say when there is no line. */
+  /** Shown when there is no line. */
   empty?: string;
 };
 

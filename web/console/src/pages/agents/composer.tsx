@@ -111,7 +111,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Half-typed: the field says so.
+    // Half-typed: the field shows it.
     return undefined;
   }
 }

@@ -20,7 +20,7 @@ export type ConversationProps = {
   here: string;
 };
 
-/** What was said, or the state as data when the graph keeps no messages. */
+/** The messages, or the state as data when the graph keeps no messages. */
 export function Conversation({ server, threadId, state, run, past, lastAssistant, here }: ConversationProps) {
   const mayAnswer = useCan("editor");
   const settled = messagesOf(state.values);
@@ -70,7 +70,7 @@ export function Conversation({ server, threadId, state, run, past, lastAssistant
   );
 }
 
-/** Keeps the last words in sight while they are being said, unless one has scrolled away. */
+/** Keeps the last words in sight while they are being written, unless one has scrolled away. */
 function ScrollAnchor({ live, content }: { live: boolean; content: unknown }) {
   const anchor = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: these are when to look again

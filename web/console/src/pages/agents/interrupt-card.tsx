@@ -39,7 +39,7 @@ export function InterruptCard({
       </h2>
       {actions ? (
         actions.map(({ name, description, args }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list is what tells them apart
+          // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list identifies them
           <div key={index}>
             <p>{description ?? `It wants to use ${name}.`}</p>
             <JsonView label={`arguments of ${name}`} value={args ?? {}} open={2} />

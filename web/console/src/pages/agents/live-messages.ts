@@ -1,6 +1,6 @@
 import { type ChatMessage, isChatMessage } from "../../ui/chat-message.ts";
 
-/** Messages as they grow: what the state holds, then what is being said and is not part of the state yet. */
+/** Messages as they grow: what the state holds, then what is being written and is not part of the state yet. */
 export type LiveMessages = {
   values: Record<string, unknown> | null;
   growing: ReadonlyMap<string, ChatMessage>;

@@ -95,7 +95,7 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
   );
 }
 
-/** A thread is known by what was said first; one that holds no messages by its id. */
+/** A thread is shown by its first message; one that holds no messages by its id. */
 function titleOf(thread: Thread): string {
   const first = messagesOf(thread.values)?.find(({ type, role }) => type === "human" || role === "user");
   return (first && textOf(first)) || thread.thread_id;

@@ -7,7 +7,7 @@ import { type LiveMessages, noLiveMessages, withEvent } from "./live-messages.ts
 export type LiveRun = { runId: string | null; live: LiveMessages; failure: string | null };
 
 /**
- * Follows whatever runs on the thread, whoever started it: the thread's own stream says which run has begun, that run's
+ * Follows whatever runs on the thread, whoever started it: the thread's own stream names the run that has begun, that run's
  * stream is replayed from its beginning. So a reload in the middle of an answer shows all of it.
  */
 export function useLiveRun(server: AgentServer, threadId: string, running: Run | undefined): LiveRun {

@@ -17,7 +17,7 @@ export type OpenConsent = AuthOpenConsent;
 export type ConsentState = Pick<AuthConsent, "status" | "failure">;
 export type TokenEvent = OAuthTokenEvent;
 
-/** The server's hints say "connections" when any of this has changed. */
+/** The server's hints name "connections" when any of this has changed. */
 function useList<Item>(name: string, path: string, enabled = true) {
   return useQuery({
     queryKey: ["connections", name],

@@ -4,7 +4,7 @@ import { ApiError, api } from "../../api/client.ts";
 import { toast } from "../../ui/index.ts";
 import type { Provider } from "./connections-api.ts";
 
-/** Creates a provider and leads to its page; what the server says about single fields is told apart from the rest. */
+/** Creates a provider and leads to its page; the server's messages about single fields are kept apart from the rest. */
 export function useNewProvider(path = "/v2/auth/providers") {
   const client = useQueryClient();
   const [, navigate] = useLocation();

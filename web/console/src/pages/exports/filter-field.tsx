@@ -7,7 +7,7 @@ import type { SeenValues } from "../traces/trace-api.ts";
 
 const mostOffered = 8;
 
-/** A filter, with what may come next as buttons below it; the server says what is wrong. */
+/** A filter, with what may come next as buttons below it; the server names what is wrong. */
 export function FilterField({
   value,
   onChange,

@@ -66,16 +66,18 @@ function Who({ actor }: { actor: AuditEvent["actor"] }) {
 
 function Target({ of: { target, details } }: { of: AuditEvent }) {
   const { more, counted_by: _, ...facts } = details;
-  const told = Object.entries(facts).map(([name, value]) => `${name.replaceAll("_", " ")}: ${said(value)}`);
+  const shown = Object.entries(facts).map(
+    ([name, value]) => `${name.replaceAll("_", " ")}: ${textOf(value)}`,
+  );
   return (
     <span className="two-lines">
       <span className="break">{target?.name ?? target?.id ?? "–"}</span>
-      {told.length > 0 && <span className="muted small break">{told.join(" · ")}</span>}
+      {shown.length > 0 && <span className="muted small break">{shown.join(" · ")}</span>}
       {typeof more === "number" && <span className="small">and {more} more like this</span>}
     </span>
   );
 }
 
-function said(value: unknown): string {
+function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
 }

@@ -1,4 +1,4 @@
-/** What the audit log tells of, in words; the test beside holds it to the server's list. */
+/** The actions of the audit log, in words; the test beside holds it to the server's list. */
 export const auditWords = {
   "api_key.created": "Created an API key",
   "api_key.revoked": "Revoked an API key",

@@ -13,7 +13,7 @@ const systems: [pattern: RegExp, name: string][] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** Enough to tell one's browsers apart: `Firefox on Linux`. The first that fits wins: many name others too. */
+/** Enough to distinguish one's browsers: `Firefox on Linux`. The first that fits wins: many name others too. */
 export function browserName(userAgent: string): string {
   const nameIn = (known: typeof browsers) => known.find(([pattern]) => pattern.test(userAgent))?.[1];
   const [browser, system] = [nameIn(browsers), nameIn(systems)];

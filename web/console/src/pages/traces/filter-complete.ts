@@ -10,7 +10,7 @@ export type Suggestion = { label: string; detail: string; insert: string };
 /** What may stand at the caret, and the part of the text it replaces. */
 export type Completion = { from: number; to: number; suggestions: Suggestion[] };
 
-/** In the order they are offered; the server says which there are. */
+/** In the order they are offered; the server lists which there are. */
 const fieldWords: Readonly<Record<FilterField, string>> = {
   name: "the run's name",
   run_type: "llm, tool, chain …",

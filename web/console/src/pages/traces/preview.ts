@@ -1,4 +1,4 @@
-/** The telling part of a payload's beginning: what was said last, else its first texts. It is often cut in the middle. */
+/** The essential part of a payload's beginning: the last message, else its first texts. It is often cut in the middle. */
 export function previewText(json: string | null | undefined): string {
   if (!json || json === "{}" || json === "null") return "";
   const said = lastMatch(

@@ -89,7 +89,7 @@ function RunFacts({ run }: { run: FullRun }) {
   return <Facts items={items} />;
 }
 
-/** The last line of a stack says what happened, the rest where. */
+/** The last line of a stack is what happened, the rest where. */
 function RunError({ error }: { error: string }) {
   const lines = error.trim().split("\n");
   const isPython = lines[0]?.startsWith("Traceback") ?? false;
