@@ -13,8 +13,10 @@ import type { NetworkGuard } from "../platform/network-guard.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { graceStop } from "../platform/work/grace-stop.ts";
 import { clearLeftBuilds } from "./builds/build-cleanup.ts";
-import { type BuildSource, createBuilder, type ProjectCheck } from "./builds/builder.ts";
+import type { BuildSource } from "./builds/build-request.ts";
+import { Builder } from "./builds/builder.ts";
 import { createGitSource } from "./builds/git-source.ts";
+import type { ProjectCheck } from "./builds/project-files.ts";
 import { prepareDeploymentFolders } from "./data-folders.ts";
 import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import type { Deployment } from "./deployments/deployment.ts";
@@ -223,7 +225,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     authorize: options.authorize,
     isPlatformCredential: options.isPlatformCredential,
   };
-  const builder = createBuilder({
+  const builder = new Builder({
     ...{ database, clock, git, folder, walls },
     checkProject: options.checkProject,
     environment: options.buildEnvironment,

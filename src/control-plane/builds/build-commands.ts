@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
 import { findProgram, type Walls } from "../sandbox/walls.ts";
 import { stepEnvironment } from "./build-environment.ts";
+import type { BuildRequest } from "./build-request.ts";
 import { notStarted, runStep, StepFailed } from "./build-step.ts";
 import type { BuildLease } from "./build-user.ts";
-import type { BuildRequest } from "./builder.ts";
 import { splitCommand } from "./command-guard.ts";
 import { diskFull } from "./disk-full.ts";
 import { endMarked, endUser, stepMark } from "./left-processes.ts";
 import type { ManagerTools } from "./manager-tools.ts";
 import { readPackageFolders } from "./package-folders.ts";
 import { managers, planInstall } from "./package-manager.ts";
+import { exists } from "./source-tree.ts";
 
 export type PlaceOf = () => {
   workFolder: string;
@@ -136,11 +136,4 @@ async function programMounts(program: string): Promise<Mount[]> {
   const prefix = dirname(folder);
   const isPrefix = basename(folder) === "bin" && (await exists(join(prefix, "lib", "node_modules")));
   return [{ from: isPrefix ? prefix : folder }];
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

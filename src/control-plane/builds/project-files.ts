@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { AppError } from "../../platform/errors.ts";
+import { exists, isInside, sizeOf } from "./source-tree.ts";
+
+export type ProjectCheck = {
+  /** What is wrong with the file; empty when nothing is. */
+  problems: string[];
+  /** Files it names, from its own folder. */
+  files: string[];
+  usesOwnAuth: boolean;
+  nodeVersion: string | null;
+};
+
+/** Reads the project file of a source; refuses one that cannot be used. */
+export async function readProject(
+  tree: string,
+  configPath: string,
+  check: (text: string, path: string) => ProjectCheck,
+): Promise<ProjectCheck> {
+  const text = await readFile(join(tree, configPath), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR" && error.code !== "EISDIR") throw error;
+    throw buildRefused(
+      `There is no file ${configPath} in the source. Add it, or name another in graph_config_path.`,
+    );
+  });
+  const project = check(text, configPath);
+  const folder = join(tree, dirname(configPath));
+  const outside = project.files.filter((file) => !isInside(tree, join(folder, file)));
+  const problems = [...project.problems, ...outside.map((file) => `${file} lies outside the source`)];
+  if (problems.length > 0) throw buildRefused(`${configPath} cannot be used:\n  ${problems.join("\n  ")}`);
+  return project;
+}
+
+/** After the build command, which may have made them. */
+export async function requireFiles(tree: string, configPath: string, project: ProjectCheck): Promise<void> {
+  const folder = join(tree, dirname(configPath));
+  const missing: string[] = [];
+  for (const file of project.files) if (!(await exists(join(folder, file)))) missing.push(file);
+  if (missing.length === 0) return;
+  throw buildRefused(
+    `${configPath} names files that do not exist: ${missing.join(", ")}. Correct the paths.`,
+  );
+}
+
+export async function requireSize(tree: string, maxBytes: number): Promise<number> {
+  const bytes = await sizeOf(tree, maxBytes);
+  if (bytes <= maxBytes) return bytes;
+  throw buildRefused(
+    `The built project is larger than ${Math.round(maxBytes / 1024 / 1024)} MB, the most a build may be. Leave out what is not needed, or raise TREADLE_BUILD_MAX_MB.`,
+  );
+}
+
+export function buildRefused(message: string): AppError {
+  return new AppError({ code: "build.failed", kind: "invalid", message });
+}
