@@ -12,7 +12,8 @@ export default defineConfig({
     pool: "forks",
     // No module has state that outlives what it made, so files share their process and load every module once.
     isolate: false,
-    maxWorkers: 2,
+    // For two cores: journeys and faults also wait for clocks, disks and one another.
+    maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
   },
 });

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The slowest kinds first, so that both processes are busy to the end: the last files take no time. */
+/** The slowest kinds first, so that all processes are busy to the end: the last files take no time. */
 const kinds = ["tests/journeys/", "tests/browser/", "tests/faults/", "tests/", ""];
 
 export class SlowFirst extends BaseSequencer {
