@@ -20,10 +20,10 @@ const server = spawn(
   { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, TREADLE_LOG_LEVEL: "error" } },
 );
 const ready = Promise.withResolvers<{ url: string; port: number; pid: number }>();
-let said = "";
+let output = "";
 server.stdout.on("data", (text: Buffer) => {
-  said += text.toString();
-  const line = said.split("\n").find((each) => each.startsWith('{"url"'));
+  output += text.toString();
+  const line = output.split("\n").find((each) => each.startsWith('{"url"'));
   if (line) ready.resolve(JSON.parse(line));
 });
 const { url, port, pid } = await ready.promise;

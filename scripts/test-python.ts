@@ -9,7 +9,7 @@ import { join } from "node:path";
  */
 const packages = ["langsmith==0.14.17"];
 
-type Ended = { code: number; said: string };
+type Ended = { code: number; output: string };
 
 function run(command: string, args: string[], environment: Record<string, string> = {}): Promise<Ended> {
   return new Promise((resolve) => {
@@ -17,25 +17,25 @@ function run(command: string, args: string[], environment: Record<string, string
       stdio: ["ignore", "inherit", "pipe"],
       env: { ...process.env, ...environment },
     });
-    let said = "";
+    let output = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       process.stderr.write(text);
-      said = `${said}${text}`.slice(-2000);
+      output = `${output}${text}`.slice(-2000);
     });
-    child.on("error", (error) => resolve({ code: 1, said: error.message }));
-    child.on("exit", (code) => resolve({ code: code ?? 1, said }));
+    child.on("error", (error) => resolve({ code: 1, output: error.message }));
+    child.on("exit", (code) => resolve({ code: code ?? 1, output }));
   });
 }
 
 /** A Python with the packages, or why there is none. */
 async function prepare(folder: string): Promise<string | undefined> {
   const made = await run("python3", ["-m", "venv", folder]);
-  if (made.code !== 0) return `python3 -m venv failed: ${made.said.trim()}`;
+  if (made.code !== 0) return `python3 -m venv failed: ${made.output.trim()}`;
   const pip = ["-m", "pip", "install", "-q", "--retries", "1", "--timeout", "15", ...packages];
   const installed = await run(join(folder, "bin", "python"), pip);
   return installed.code === 0
     ? undefined
-    : `pip install ${packages.join(" ")} failed: ${installed.said.trim()}`;
+    : `pip install ${packages.join(" ")} failed: ${installed.output.trim()}`;
 }
 
 const ifPossible = process.argv.includes("--if-possible");

@@ -63,8 +63,8 @@ function objectText(schema: WireSchema, indent: string): string {
   const inner = `${indent}  `;
   const lines = names.map((name) => {
     const property = properties[name]!;
-    const said = property.description;
-    const words = said === undefined ? "" : `${inner}/** ${said.replaceAll("*/", "* /")} */\n`;
+    const description = property.description;
+    const words = description === undefined ? "" : `${inner}/** ${description.replaceAll("*/", "* /")} */\n`;
     const mark = required.includes(name) ? "" : "?";
     return `${words}${inner}${keyText(name)}${mark}: ${typeText(property, inner)};`;
   });

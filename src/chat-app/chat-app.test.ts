@@ -27,7 +27,7 @@ describe("a thread", () => {
     expect(await list()).toMatchObject([{ thread_id: "t1", title: "New conversation", status: "idle" }]);
   });
 
-  it("is made by its first run, and titled after what was said", async () => {
+  it("is made by its first run, and titled after its first message", async () => {
     const { say, ended, list, state } = await start();
     const { result } = await say("t1", "Calculate 6 * 7");
     expect(result?.run_id).toMatch(/^[0-9a-f-]{36}$/);

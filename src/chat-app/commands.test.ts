@@ -178,7 +178,7 @@ describe("the past", () => {
     });
   });
 
-  it("is told by commands too", async () => {
+  it("is answered by commands too", async () => {
     const { say, ended, command } = await start();
     await say("t1", "Calculate 6 * 7");
     await ended("t1");

@@ -66,9 +66,9 @@ describe("EventLog", () => {
       const { log, add } = logOf(limits);
       add(100);
       const [gap, next] = await take(log, 2, 5);
-      const said = JSON.parse(gap!.data);
-      expect(said.params.data.name).toBe("replay.truncated");
-      expect(numbers([next!])[0]).toBe(said.params.data.payload.dropped_through_seq + 1);
+      const sent = JSON.parse(gap!.data);
+      expect(sent.params.data.name).toBe("replay.truncated");
+      expect(numbers([next!])[0]).toBe(sent.params.data.payload.dropped_through_seq + 1);
       expect(numbers(await take(log, 2)).at(-1)).toBe(100);
     }
   });

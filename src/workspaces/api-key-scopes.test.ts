@@ -124,9 +124,9 @@ describe("scopes", () => {
       [{ tracing_project: "mine", scopes: ["traces:write", "read"] }, "tracing_project"],
     ];
     for (const [body, field] of bad) {
-      const { status, body: said } = await refusal(body);
+      const { status, body: answer } = await refusal(body);
       expect(
-        [status, (said as { detail: { loc: string[] }[] }).detail[0]!.loc[1]],
+        [status, (answer as { detail: { loc: string[] }[] }).detail[0]!.loc[1]],
         JSON.stringify(body),
       ).toEqual([422, field]);
     }

@@ -38,7 +38,7 @@ describe("without X-Tenant-Id", () => {
     }
   });
 
-  test("a key of several must name one, and is told which", () => {
+  test("a key of several must name one, and the answer lists them", () => {
     expect(() => chooseWorkspace(several, null)).toThrow(
       expect.objectContaining({
         kind: "forbidden",

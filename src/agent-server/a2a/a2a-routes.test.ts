@@ -190,10 +190,10 @@ describe("message/stream", () => {
       "artifact-update",
       "status-update",
     ]);
-    const [first, said, made, last] = events;
+    const [first, spoken, made, last] = events;
     expect(first).toMatchObject({ final: false });
     expect(["submitted", "working"]).toContain(first?.status.state);
-    expect(said?.status).toMatchObject({
+    expect(spoken?.status).toMatchObject({
       state: "working",
       message: { role: "agent", parts: text("hello") },
     });

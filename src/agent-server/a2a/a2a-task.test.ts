@@ -42,7 +42,7 @@ describe("taskStateOf", () => {
 });
 
 describe("toTask", () => {
-  test("a failure is told in words", () => {
+  test("a failure is a message", () => {
     const task = toTask(taskRun({ status: "error", error: { error: "TypeError", message: "no" } }), 0);
     expect(task.status).toMatchObject({
       state: "failed",
@@ -52,7 +52,7 @@ describe("toTask", () => {
     expect(task).not.toHaveProperty("artifacts");
   });
 
-  test("a question is told in words and as data", () => {
+  test("a question is sent as text and as data", () => {
     const interrupts = [
       { id: "a", value: "sure?" },
       { id: "b", value: { pick: [1, 2] } },

@@ -156,7 +156,7 @@ describe("a run of somebody else's thread", () => {
     ["GET", "/join"],
     ["DELETE", ""],
     ["POST", "/cancel"],
-  ])("is told in the words of one that never was: %s %s", async (method, end) => {
+  ])("is answered like one that never was: %s %s", async (method, end) => {
     const run = await runOfAda();
     const hidden = await call("bob", method, pathOf(run) + end);
     expect(hidden).toMatchObject({ status: 404, body: { detail: `Run with ID ${run.run_id} not found` } });

@@ -137,7 +137,7 @@ describe("a due cron", () => {
     expect(await firingCount()).toBe(0);
   });
 
-  it("keeps the thread when told to, and uses its own thread when it has one", async () => {
+  it("keeps the thread when asked to, and uses its own thread when it has one", async () => {
     const { service, worker } = openProcess();
     await createCron(service, { on_run_completed: "keep" });
     const threadId = newId();

@@ -23,10 +23,10 @@ test.each([
   ["more links than keys", '[{"url": "1"}, {"url": "2"}, {"url": "3"}]', "with 3"],
   ["something else", '{"links": []}', "with something else"],
   ["a page", "<html>", "with something else"],
-])("%s: an error that names the service and what to check", async (_, answer, told) => {
+])("%s: an error that names the service and what to check", async (_, answer, expected) => {
   const { endpoint, urls } = await asked(answer, ["a", "b"]);
   await expect(urls).rejects.toMatchObject({
     code: "run.feedback_links_unreadable",
-    message: `The tracing service at ${endpoint} was asked for 2 links for feedback and answered ${told}. Check that LANGSMITH_ENDPOINT is the address of its API.`,
+    message: `The tracing service at ${endpoint} was asked for 2 links for feedback and answered ${expected}. Check that LANGSMITH_ENDPOINT is the address of its API.`,
   });
 });

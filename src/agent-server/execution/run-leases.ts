@@ -13,7 +13,7 @@ export type RunLeasesOptions = {
   logger: Logger;
   processId: string;
   leaseMs: number;
-  /** Somebody asked for it in another process, which told the row. */
+  /** Asked for in another process, which recorded it in the row. */
   onCancel(run: ClaimedRun, action: CancelAction): void;
 };
 

@@ -313,7 +313,7 @@ export class RunWorker {
     else void this.begin(run);
   }
 
-  /** By itself it looks for what no wake-up told, and for what dead processes left. */
+  /** By itself it looks for lost wake-ups, and for what dead processes left. */
   async #look(woken: boolean): Promise<number | null> {
     if (!woken) {
       await this.#keepHandBacks();

@@ -42,7 +42,7 @@ test("an input schema is always of an object", () => {
 });
 
 describe("toToolResult", () => {
-  test("values are told as text and as they are", () => {
+  test("values are sent as text and as they are", () => {
     expect(toToolResult("t", '{"a":1}')).toEqual({
       content: [{ type: "text", text: '{"a":1}' }],
       structuredContent: { a: 1 },

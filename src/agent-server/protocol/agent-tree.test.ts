@@ -4,7 +4,7 @@ import { buildAgentTree, flattenTree } from "./agent-tree.ts";
 import { pendingInterrupts } from "./pending-interrupts.ts";
 import { filterOfId, toSubscriptionId } from "./subscription-id.ts";
 
-const said = (event: AgentStatus, name: string, ...namespace: string[]) => ({
+const lifecycle = (event: AgentStatus, name: string, ...namespace: string[]) => ({
   namespace,
   data: { event, graph_name: name },
 });
@@ -12,11 +12,11 @@ const said = (event: AgentStatus, name: string, ...namespace: string[]) => ({
 describe("the tree of a run", () => {
   it("hangs each namespace under its parent, as it was last heard of", () => {
     const tree = buildAgentTree({ graph_id: "agent", status: "running" }, [
-      said("running", "agent"),
-      said("started", "tools", "tools:1"),
-      said("started", "model", "tools:1", "model:2"),
-      said("completed", "model", "tools:1", "model:2"),
-      said("completed", "researcher", "tools:1"),
+      lifecycle("running", "agent"),
+      lifecycle("started", "tools", "tools:1"),
+      lifecycle("started", "model", "tools:1", "model:2"),
+      lifecycle("completed", "model", "tools:1", "model:2"),
+      lifecycle("completed", "researcher", "tools:1"),
     ]);
     const model = { namespace: ["tools:1", "model:2"], status: "completed", graph_name: "model" };
     const researcher = {

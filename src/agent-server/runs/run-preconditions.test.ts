@@ -21,7 +21,7 @@ describe("langsmith_tracer", () => {
     { isDeployed: true },
   );
 
-  test("where nothing is traced: refused, and what to set is said", () => {
+  test("where nothing is traced: refused, with what to set", () => {
     expect(refusal(off, {})).toBeNull();
     for (const asked of [{ tracing_project: "p" }, { tracing_example: example }])
       expect(refusal(off, asked)).toMatch(/LANGSMITH_TRACING=true/);

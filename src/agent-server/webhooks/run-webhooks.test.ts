@@ -140,7 +140,7 @@ test("a job that was claimed with the first attempt's result tells what the rows
   expect(received).toEqual([expect.objectContaining({ values: { now: "of the thread" } })]);
 });
 
-test("a stateless run is told from what was kept, also by a job claimed too early", async () => {
+test("a stateless run is sent from what was kept, also by a job claimed too early", async () => {
   const run = await makeRun({ temporary: true });
   await webhooks.announce(run, endOf({ text: "\u0000 and \ud800" }));
   const [stale] = await jobsOf(run);
@@ -150,7 +150,7 @@ test("a stateless run is told from what was kept, also by a job claimed too earl
   expect(received).toEqual([expect.objectContaining({ values: { text: "later" } })]);
 });
 
-test("a run that was deleted meanwhile is told to nobody", async () => {
+test("a run that was deleted meanwhile is sent to nobody", async () => {
   const run = await makeRun();
   await webhooks.announce(run, endOf({}));
   const [job] = await jobsOf(run);
@@ -159,7 +159,7 @@ test("a run that was deleted meanwhile is told to nobody", async () => {
   expect(received).toEqual([]);
 });
 
-test("who the caller was is not told", async () => {
+test("who the caller was is not sent", async () => {
   const run = await makeRun();
   await webhooks.announce(run, endOf({}));
   await setStatus(run, "success", 1);

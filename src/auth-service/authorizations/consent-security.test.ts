@@ -132,7 +132,7 @@ describe("the person", () => {
     expect((await wait(app.admin)).body.status).toBe("completed");
   });
 
-  it("who denies is told to have denied, and so is who waits", async () => {
+  it("who denies gets denied, and so does who waits", async () => {
     const pending = await startConsent(app, { force_new: true });
     const state = new URL(pending.url).searchParams.get("state");
     const answer = await app.call("POST", "/v2/auth/callback/test", {
@@ -313,8 +313,8 @@ it("nothing secret is in the logs, in errors or in addresses", async () => {
     body: { provider_id: "test", access_token: 7, refresh_token: "imported-refresh-value" },
   });
   expect(refused.status).toBe(422);
-  const said = app.logs() + JSON.stringify(failed.body) + JSON.stringify(refused.body);
+  const written = app.logs() + JSON.stringify(failed.body) + JSON.stringify(refused.body);
   expect(app.logs()).toContain("/v2/auth/callback/{provider_id}");
   const secrets = [token, clientSecret, app.admin.key, other.key, ...Object.values(imported), ...codes];
-  for (const secret of secrets.filter(Boolean)) expect(said.includes(secret)).toBe(false);
+  for (const secret of secrets.filter(Boolean)) expect(written.includes(secret)).toBe(false);
 });

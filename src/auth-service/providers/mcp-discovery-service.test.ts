@@ -44,7 +44,7 @@ const discover = (mcp_server_url: string) => {
 const metadataPath = "/.well-known/oauth-protected-resource/mcp";
 
 describe("POST /v2/auth/providers/mcp-discover", () => {
-  it("200: registers a public client that uses PKCE, and sends the resource it was told of", async () => {
+  it("200: registers a public client that uses PKCE, and sends the resource it was given", async () => {
     const mcp = await startMcpServer((origin) => ({
       [metadataPath]: { resource: `${origin}/mcp`, authorization_servers: [server.issuer] },
     }));

@@ -51,11 +51,13 @@ describe("describeOAuthFailure", () => {
   });
 
   it("passes a plain explanation on, and nothing that looks like a secret", async () => {
-    const said = async (error_description: string) =>
+    const messageFor = async (error_description: string) =>
       (await describeAnswer(400, { error: "invalid_request", error_description })).message;
-    expect(await said("redirect_uri mismatch")).toContain("(redirect_uri mismatch)");
+    expect(await messageFor("redirect_uri mismatch")).toContain("(redirect_uri mismatch)");
     for (const text of ["bad s3cret-value", "token eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9 is bad"]) {
-      expect(await said(text)).toBe("provider.example refused the refresh of a token: invalid_request.");
+      expect(await messageFor(text)).toBe(
+        "provider.example refused the refresh of a token: invalid_request.",
+      );
     }
     const odd = await describeAnswer(400, { error: "<script>alert(1)</script>" });
     expect(odd.message).not.toContain("<script>");

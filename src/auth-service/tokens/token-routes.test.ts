@@ -42,7 +42,7 @@ const list = (person: Person = app.admin, query = "") =>
   app.call<Record<string, unknown>[]>("GET", `/v2/auth/tokens${query}`, { key: person.key });
 
 describe("DELETE /v2/auth/tokens/{token_id}", () => {
-  it("204 without a body; no endpoint at the provider is told in an event", async () => {
+  it("204 without a body; no endpoint at the provider is recorded in an event", async () => {
     const id = await importToken();
     const answer = await app.call("DELETE", `/v2/auth/tokens/${id}`);
     expect(answer.status).toBe(204);

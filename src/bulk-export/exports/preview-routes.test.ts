@@ -66,7 +66,7 @@ describe("200", () => {
   });
 });
 
-test("what takes too long to count is guessed, and said to be a guess", async () => {
+test("what takes too long to count is guessed, and marked as a guess", async () => {
   await raw.raw("analyze trace_runs").execute(app.database.sql);
   const source = createRunExportSource({ database: app.database });
   const many = Array.from({ length: 40 }, (_, index) => `search("nothing ${index}")`);

@@ -13,7 +13,7 @@ afterEach(() => {
   for (const compressors of open.splice(0)) compressors.close();
 });
 
-test("every page is a whole frame that says its size, many at once and one after another", async () => {
+test("every page is a whole frame that holds its size, many at once and one after another", async () => {
   const compressors = create();
   const text = (seed: number) => createHash("sha256").update(`${seed}`).digest("hex");
   const pages = [

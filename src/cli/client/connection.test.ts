@@ -60,7 +60,7 @@ test("a kept key goes to its own address only", () => {
   ).toMatchObject({ apiKey: null });
 });
 
-test("an unknown profile is told with those there are", () => {
+test("an unknown profile is refused with those there are", () => {
   expect(() => resolve({ flags: { profile: "hom" }, profiles })).toThrow(
     /no profile hom .*Did you mean home\?.*work/,
   );

@@ -179,7 +179,7 @@ describe("turns", () => {
     await expect(never).rejects.toThrow("called off");
   });
 
-  it("a build that has to wait for another is told so", async () => {
+  it("a build that has to wait for another logs that", async () => {
     const builder = open({ maxAtOnce: 1 });
     const running = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();

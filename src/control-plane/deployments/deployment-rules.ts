@@ -129,7 +129,7 @@ export function refuseRenaming(
     );
   if (patch.source !== undefined && patch.source !== current.source)
     throw refused(
-      `source cannot be changed: it is ${current.source}. Where a revision comes from is said by revision_source.`,
+      `source cannot be changed: it is ${current.source}. revision_source sets where a revision comes from.`,
     );
 }
 

@@ -32,7 +32,7 @@ function sent(incoming: Record<string, string | string[]>, caller = plain, place
 }
 
 describe("what is passed on to a deployed server", () => {
-  it("is told by the gateway alone", () => {
+  it("is set by the gateway alone", () => {
     const forged = {
       host: "evil",
       "content-length": "5",

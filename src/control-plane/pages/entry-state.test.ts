@@ -18,8 +18,8 @@ it("knows its browser and where it wants to go", () => {
 it("tells neither in an address", () => {
   const state = states.make(attempt);
   expect(state).toMatch(/^[\w.-]+$/);
-  for (const told of ["page", attempt.browser])
-    expect(Buffer.from(state.split(".").at(-1)!, "base64url").toString("latin1")).not.toContain(told);
+  for (const secret of ["page", attempt.browser])
+    expect(Buffer.from(state.split(".").at(-1)!, "base64url").toString("latin1")).not.toContain(secret);
 });
 
 it("counts at its origin, for ten minutes, and only as it was made", () => {

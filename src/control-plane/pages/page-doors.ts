@@ -108,7 +108,7 @@ function refused(code: string, answer: PageAnswer) {
 function twoCookies(origin: string): PageAnswer {
   return pageNotice(403, {
     title: "Your browser sends two cookies of one name",
-    text: `Another site under this domain has set a cookie named like ${cookieName("page", origin)}, so it cannot be told who you are. Delete the cookies of this domain in your browser first.`,
+    text: `Another site under this domain has set a cookie named like ${cookieName("page", origin)}, so it is not known who you are. Delete the cookies of this domain in your browser first.`,
     path: "/",
   });
 }

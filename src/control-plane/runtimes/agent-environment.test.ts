@@ -23,7 +23,7 @@ const tracingOf = (secrets: Record<string, string>, tracing = facts.tracing) => 
   return { on, endpoint, key, legacy: all.LANGCHAIN_TRACING_V2, project: all.LANGSMITH_PROJECT };
 };
 
-describe("what a server is told about tracing", () => {
+describe("a server's settings of tracing", () => {
   it("is the platform, and the project of the deployment's name", () => {
     expect(tracingOf({})).toEqual({
       on: "true",

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => old?.remove());
 
-test("sentences become kinds, and what they told stays", async () => {
+test("sentences become kinds, and their details stay", async () => {
   const { sql } = old.database;
   // What the rows point to does not matter here.
   await raw`alter table deployment_instances drop constraint deployment_instances_deployment_id_fkey,

@@ -30,7 +30,7 @@ describe("what stands around deployed code", () => {
     expect(decided.refusal).toContain("Install it.");
   });
 
-  it("is nothing for an ordinary user without a sandbox, and that is said plainly", () => {
+  it("is nothing for an ordinary user without a sandbox, and that is shown plainly", () => {
     const decided = decideIsolation(machine({ sandbox: refuses }));
     expect(decided).toMatchObject({ kind: "none", refusal: null });
     expect(describeIsolation(decided)).toMatch(/of all workspaces runs as the platform's own user/);

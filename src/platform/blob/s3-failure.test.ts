@@ -7,7 +7,7 @@ const fault = (fields: Record<string, unknown>) =>
   Object.assign(new Error(String(fields.message ?? "")), fields);
 const status = (httpStatusCode: number) => ({ $metadata: { httpStatusCode } });
 
-describe("what the storage said becomes what to change", () => {
+describe("the storage's error becomes what to change", () => {
   test.each([
     [{ name: "InvalidAccessKeyId", ...status(403) }, "blob.unknown_key", false, "access_key_id"],
     [{ name: "SignatureDoesNotMatch", ...status(403) }, "blob.bad_secret", false, "secret_access_key"],

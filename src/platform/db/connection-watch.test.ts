@@ -36,7 +36,7 @@ async function open(): Promise<void> {
 const unnamed = (text: string) => ({ name: "", text });
 
 describe("a connection that owes an answer", () => {
-  it("is given up when the network swallows everything, and callers are told", async () => {
+  it("is given up when the network swallows everything, and callers get an error", async () => {
     await open();
     await database.ping();
     proxy.blackHole();

@@ -100,7 +100,7 @@ describe.each(Object.keys(grounds))("roles of deployments on %s", (name) => {
     expect(await ask(asOwn(), "show statement_timeout")).toEqual([{ statement_timeout: "30min" }]);
   });
 
-  it("are told of where the platform may not close its database, which stops nothing", async () => {
+  it("are reported where the platform may not close its database, which stops nothing", async () => {
     const guest = { name: `dep_${randomBytes(6).toString("hex")}`, password: "a guest's" };
     const platform = new URL(ground.url).pathname.slice(1);
     await ask(ground.url, `create role "${guest.name}" login createrole createdb password 'a guest''s'`);

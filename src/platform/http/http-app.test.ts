@@ -147,7 +147,7 @@ describe("log and metrics", () => {
 });
 
 describe("headers in the log", () => {
-  it("are those it is told to pick, also of what has no route", async () => {
+  it("are those it is configured to pick, also of what has no route", async () => {
     const own = buildHttpApp({ loggedHeaders: (headers) => ({ mood: headers.get("x-mood") ?? "none" }) });
     await own.call("/ok", { headers: { "x-mood": "calm", cookie: "secret" } });
     await own.call("/nowhere");

@@ -161,8 +161,8 @@ test("fields that could have no effect are refused with what to do instead", asy
       /name one of the two/,
     ],
   ];
-  for (const [{ status, body }, expected, told] of refused) {
-    expect([status, JSON.stringify(body)]).toEqual([expected, expect.stringMatching(told)]);
+  for (const [{ status, body }, expected, message] of refused) {
+    expect([status, JSON.stringify(body)]).toEqual([expected, expect.stringMatching(message)]);
   }
   // What clients send by default is accepted.
   expect((await call("POST", `${runs}?extend_trace_retention=false`, runIds)).status).toBe(200);

@@ -128,7 +128,7 @@ describe("what is refused, and where", () => {
     ['gt(name, "x")', "operator_does_not_apply", "gt"],
     ["eq(name, 5)", "value_not_valid", undefined],
     ["eq(total_tokens, 1e999)", "too_large", undefined],
-  ])("%s is told to programs as %s", (text, reason, found) => {
+  ])("%s is reported to programs as %s", (text, reason, found) => {
     const { ctx, msg } = refusal(text);
     expect(ctx).toMatchObject({ reason, problem: expect.stringMatching(/\.$/) });
     expect(msg.startsWith(String(ctx.problem))).toBe(true);

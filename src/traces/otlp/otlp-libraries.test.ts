@@ -106,9 +106,9 @@ test.each(["openllmetry.pb", "logfire.pb"])("%s: messages as chat models write t
     outputs: { messages: [called], usage_metadata },
     extra: { metadata: { ls_model_name: "gpt-4o-mini", ls_provider: "openai" } },
   });
-  const told = { role: "tool", tool_call_id: "call_1", content: '{"degrees": 4}' };
+  const result = { role: "tool", tool_call_id: "call_1", content: '{"degrees": 4}' };
   expect(second).toMatchObject({
-    inputs: { messages: [system, question, called, told] },
+    inputs: { messages: [system, question, called, result] },
     outputs: { messages: [answer] },
   });
 });

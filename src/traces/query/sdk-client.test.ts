@@ -111,7 +111,7 @@ describe("listRuns", () => {
     ]);
   });
 
-  test("a broken filter is told with its place", async () => {
+  test("a broken filter is refused with its place", async () => {
     await expect(list({ filter: "eq(nope, 1)" })).rejects.toThrow(/no field/);
   });
 });
@@ -143,7 +143,7 @@ describe("the newer client methods", () => {
 });
 
 describe("what the client traced", () => {
-  test("is found by what it said", async () => {
+  test("is found by its text", async () => {
     const options = { client, tracingEnabled: true, project_name: "traced" };
     const look = traceable(async (word: string) => ({ found: word.length }), {
       ...options,

@@ -98,7 +98,7 @@ describe("threads", () => {
     expect(await all(client.threads.listTraces("none", { project_id: projectId }))).toEqual([]);
   });
 
-  test("are told in numbers", async () => {
+  test("are summed up in numbers", async () => {
     const stats = await client.threads.stats("three", {
       session_id: projectId,
       selects: [

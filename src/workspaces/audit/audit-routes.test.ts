@@ -72,7 +72,7 @@ describe("what is done", () => {
     expect(rows[0]!.text).not.toContain(app.apiKey);
   });
 
-  test("a sign-in names the person, a refused one is told to those who run the server", async () => {
+  test("a sign-in names the person, a refused one is shown to those who run the server", async () => {
     const headers = { origin: "http://127.0.0.1", "sec-fetch-site": "same-origin", "x-treadle-console": "1" };
     const body = { api_key: app.apiKey };
     expect(await app.call("POST", "/v2/auth/sign-in/key", { body, headers })).toMatchObject({ status: 201 });
@@ -218,8 +218,8 @@ describe("append-only", () => {
     expect(await app.workspaces.audit.prune(AbortSignal.timeout(60_000))).toBe(1);
     expect((await events("limit=200")).map((event) => event.id)).not.toContain(id);
     expect(await events(`target_id=${kept.id}`)).toHaveLength(1);
-    const [told] = await events("action=audit_events.pruned&limit=1");
-    expect(told).toMatchObject({ actor: { kind: "system" }, details: { count: 1 } });
+    const [pruned] = await events("action=audit_events.pruned&limit=1");
+    expect(pruned).toMatchObject({ actor: { kind: "system" }, details: { count: 1 } });
     const kinds = app.workspaces.recurringJobs.map(({ kind }) => kind);
     expect(kinds).toContain("workspaces.prune_audit_events");
   });

@@ -134,7 +134,7 @@ describe("whose page it is", () => {
   const place = { publicUrl: "https://treadle.example.com", urlHost: "10.0.0.1:8124" };
   const own = (headers: Record<string, string>) =>
     isOwnPage(new Headers({ "x-treadle-console": "1", ...headers }), "POST", place);
-  it("is told by the public address, and by the host the proxy was asked for", () => {
+  it("is known by the public address, and by the host the proxy was asked for", () => {
     expect(own({ origin: "https://treadle.example.com" })).toBe(true);
     expect(own({ origin: "https://inner.example", "x-forwarded-host": "inner.example" })).toBe(true);
     expect(own({ origin: "http://treadle.example.com", host: "treadle.example.com" })).toBe(false);

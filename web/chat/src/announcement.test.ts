@@ -9,7 +9,7 @@ const answer: Turn = {
   parts: [{ kind: "text", key: "0", text: "**42**" }],
 };
 
-describe("an answer is told", () => {
+describe("an answer is announced", () => {
   test("when its run has ended", () => {
     expect(isAnnouncementDue({ due: true, lastId: undefined }, [asked, answer])).toBe(true);
     expect(announcementOf([asked, answer])).toBe("The assistant answered: 42");
@@ -19,7 +19,7 @@ describe("an answer is told", () => {
     expect(isAnnouncementDue(afterAnnouncing([asked, answer]), [asked, answer])).toBe(true);
   });
 
-  test("also when its words come after the end of the run was told", () => {
+  test("also when its words come after the end of the run was announced", () => {
     expect(announcementOf([asked])).toBe("The answer ended.");
     expect(isAnnouncementDue(afterAnnouncing([asked]), [asked, answer])).toBe(true);
   });

@@ -24,6 +24,6 @@ export function afterAnnouncing(turns: readonly Turn[]): Announced {
 export function announcementOf(turns: readonly Turn[]): string {
   const turn = turns.at(-1);
   if (turn?.kind !== "assistant") return "The answer ended.";
-  const said = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
-  return `The assistant answered: ${said.replace(/[*_`#>]/g, "").slice(0, maxLength)}`;
+  const text = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
+  return `The assistant answered: ${text.replace(/[*_`#>]/g, "").slice(0, maxLength)}`;
 }

@@ -63,9 +63,9 @@ describe("a library that speaks in message chunks", () => {
         usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
       }),
     ];
-    const told = chunks.flatMap((chunk) => dataOf(events.map(place, [chunk, metadata])));
+    const sent = chunks.flatMap((chunk) => dataOf(events.map(place, [chunk, metadata])));
     const ended = dataOf(events.finishUnder(place.join("|")));
-    const plain = [...told, ...ended].map(({ run_id: _run, metadata: _metadata, ...data }) => data);
+    const plain = [...sent, ...ended].map(({ run_id: _run, metadata: _metadata, ...data }) => data);
     expect(plain).toEqual([
       { event: "message-start", role: "ai", id: "m" },
       { event: "content-block-start", index: 0, content: { type: "reasoning", reasoning: "" } },
@@ -116,8 +116,8 @@ describe("a library that speaks in message chunks", () => {
       content: "done",
       tool_calls: [{ id: "c", name: "add", args: { a: 1 } }],
     });
-    const told = dataOf(events.map(place, [message, metadata]));
-    expect(told.map((data) => data.event)).toEqual([
+    const sent = dataOf(events.map(place, [message, metadata]));
+    expect(sent.map((data) => data.event)).toEqual([
       "message-start",
       "content-block-start",
       "content-block-delta",

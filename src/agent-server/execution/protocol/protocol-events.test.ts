@@ -22,7 +22,7 @@ describe("values", () => {
     ]);
   });
 
-  it("are not told when they are empty", () => {
+  it("are not sent when they are empty", () => {
     expect(mapper().map(chunk("values", {}))).toEqual([]);
     expect(mapper().snapshot({})).toEqual([]);
   });
@@ -33,12 +33,12 @@ describe("interrupts", () => {
 
   it("are requested once per run, wherever the graph repeats them", () => {
     const events = mapper();
-    const told = [
+    const sent = [
       ...events.map(chunk("updates", interrupts, "below:1")),
       ...events.map(chunk("values", interrupts, "below:1")),
       ...events.map(chunk("values", interrupts)),
     ];
-    expect(short(told)).toEqual([
+    expect(short(sent)).toEqual([
       ["lifecycle", "below:1", { event: "started", graph_name: "below" }],
       ["input.requested", "below:1", { interrupt_id: "i1", payload: { question: "?" } }],
     ]);
@@ -47,9 +47,9 @@ describe("interrupts", () => {
 
 describe("updates", () => {
   it("name their node, one event each", () => {
-    const told = mapper().map(chunk("updates", { left: { n: 1 }, right: null }));
-    expect(told.map((event) => (event.params as { node?: string }).node)).toEqual(["left", "right"]);
-    expect(short(told)).toEqual([
+    const sent = mapper().map(chunk("updates", { left: { n: 1 }, right: null }));
+    expect(sent.map((event) => (event.params as { node?: string }).node)).toEqual(["left", "right"]);
+    expect(short(sent)).toEqual([
       ["updates", "", { node: "left", values: { n: 1 } }],
       ["updates", "", { node: "right", values: { value: null } }],
     ]);
@@ -80,7 +80,7 @@ describe("tools", () => {
 });
 
 describe("checkpoints", () => {
-  it("are told in short, also from whole ones", () => {
+  it("are sent in short, also from whole ones", () => {
     const brief = { id: "b", parent_id: "a", step: 1, source: "loop" };
     expect(short(mapper().map(chunk("checkpoints", brief)))).toEqual([["checkpoints", "", brief]]);
     const whole = {
@@ -98,7 +98,7 @@ describe("namespaces", () => {
 
   it("start before their first event and end with their task, before the next event", () => {
     const events = mapper();
-    const told = [
+    const sent = [
       ...events.map(
         chunk("tasks", begin("t1", { input: { tool_call: { id: "call", name: "x", args: {} } } })),
       ),
@@ -109,7 +109,7 @@ describe("namespaces", () => {
       ...events.map(chunk("tasks", { id: "t1", name: "tools", result: {}, interrupts: [] })),
       ...events.map(chunk("values", { n: 2 })),
     ];
-    expect(short(told).filter(([method]) => method !== "tasks")).toEqual([
+    expect(short(sent).filter(([method]) => method !== "tasks")).toEqual([
       [
         "lifecycle",
         "tools:t1",

@@ -56,7 +56,7 @@ describe("a transformer", () => {
     ]);
   });
 
-  it("has its final value told at the end, but not after a failure", async () => {
+  it("has its final value sent at the end, but not after a failure", async () => {
     const make = () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       return mapper(() => ({
@@ -81,8 +81,8 @@ describe("a transformer", () => {
       },
     }));
     events.map(values({ n: 1 }, "a:1"));
-    const told = await events.finish("completed", { onTransformerFailure: (error) => failures.push(error) });
-    expect(short(told)).toEqual([["lifecycle", "a:1", { event: "completed", graph_name: "a" }]]);
+    const sent = await events.finish("completed", { onTransformerFailure: (error) => failures.push(error) });
+    expect(short(sent)).toEqual([["lifecycle", "a:1", { event: "completed", graph_name: "a" }]]);
     expect(failures.map(String)).toEqual(["Error: no end", "Error: no value"]);
   });
 });

@@ -107,7 +107,7 @@ test("a compiler that does not answer is killed", async () => {
   expect(child.signalCode).toBe("SIGKILL");
 });
 
-test("a compiler that takes too long is ended; the reason is told, and later it is tried again", async () => {
+test("a compiler that takes too long is ended; the reason is reported, and later it is tried again", async () => {
   const configPath = `${fixtures}typescript/langgraph.json`;
   const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
   opened.push(project);

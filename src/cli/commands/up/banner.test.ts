@@ -43,7 +43,7 @@ test("notes are shown, and the labels are aligned", () => {
   expect(new Set(columns.filter((column) => column >= 0))).toEqual(new Set([16]));
 });
 
-test("where there are no walls around deployed code, that is said with the way out", () => {
+test("where there are no walls around deployed code, that is shown with the way out", () => {
   expect(formatBanner(facts, plain).join("\n")).toContain(
     "Deployed code each deployment in a sandbox of its own",
   );

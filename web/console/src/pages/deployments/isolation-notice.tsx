@@ -5,7 +5,7 @@ import type { ServerInfo } from "../../api/wire.ts";
 
 type Isolation = { kind: "sandbox" | "users" | "none" | "containers"; deploys: boolean };
 
-/** Said only where the walls around deployed code are missing; it does not change while a server runs. */
+/** Shown only where the walls around deployed code are missing; it does not change while a server runs. */
 export function IsolationNotice() {
   const { data } = useQuery({
     queryKey: ["info"],

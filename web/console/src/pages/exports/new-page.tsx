@@ -207,7 +207,7 @@ function PreviewLine({
   return (
     <p className="preview" role="status" aria-busy={asking}>
       {failed ? (
-        "How many runs that is cannot be said before the above is right."
+        "The number of runs is shown once the fields above are right."
       ) : count === undefined ? (
         asking ? (
           "Counting…"

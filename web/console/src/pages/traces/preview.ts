@@ -1,11 +1,11 @@
 /** The essential part of a payload's beginning: the last message, else its first texts. It is often cut in the middle. */
 export function previewText(json: string | null | undefined): string {
   if (!json || json === "{}" || json === "null") return "";
-  const said = lastMatch(
+  const message = lastMatch(
     json,
     /"(?:content|text|input|output|question|answer|query|result)"\s*:\s*"((?:[^"\\]|\\.)*)/g,
   );
-  if (said) return plain(said);
+  if (message) return plain(message);
   const texts = [...json.matchAll(/:\s*(?:"((?:[^"\\]|\\.)+)|(-?\d[\d.eE+-]*|true|false))/g)];
   if (texts.length > 0) return plain(texts.map(([, text, other]) => text ?? other).join(" · "));
   return plain(json);
