@@ -21,11 +21,10 @@ import { type CronsOptions, createCrons } from "./crons/crons.ts";
 import { EventLog } from "./delivery/event-log.ts";
 import { eventPruneJob } from "./delivery/event-pruner.ts";
 import { ThreadFeed } from "./delivery/thread-feed.ts";
-import { type FeedbackUrls, RunExecutor, type RunExecutorOptions } from "./execution/run-executor.ts";
+import { type FeedbackUrls, RunExecutor } from "./execution/run-executor.ts";
 import { RunWorker } from "./execution/run-worker.ts";
-import type { GraphRegistry } from "./graphs/graph-registry.ts";
-import { createStoreFactory } from "./graphs/javascript/graph-store.ts";
-import { SaverFactory } from "./graphs/javascript/saver-factory.ts";
+import { GraphRegistry } from "./graphs/graph-registry.ts";
+import type { RuntimeGround } from "./graphs/graph-runtime.ts";
 import type { LibraryTracing } from "./graphs/library-tracing.ts";
 import type { TypeSchemas } from "./graphs/schema-catalog.ts";
 import { ServerProcesses } from "./processes.ts";
@@ -75,7 +74,7 @@ export type AgentServerOptions = {
   /** Whether runs may still be started in the name of who made a cron; asked at each firing. */
   mayAct?: CronsOptions["mayAct"];
   /** Where the steps of runs are traced. Must neither wait nor throw. */
-  trace?: RunExecutorOptions["trace"];
+  trace?: RuntimeGround["trace"];
   /** Links with which feedback on a run is given, by key; without it nobody can ask for them. */
   feedbackUrls?: FeedbackUrls | undefined;
   /** Where runs are traced by the graph library instead. */
@@ -124,7 +123,7 @@ export type AgentServer = Omit<Area, "routes"> & {
 
 /** Area C: assistants, threads, runs, state, store and crons, over one registry of graphs. */
 export function createAgentServer(options: AgentServerOptions): AgentServer {
-  const { database, logger, graphs, clock = systemClock, project = defaultProject } = options;
+  const { database, logger, clock = systemClock, project = defaultProject } = options;
   const { guard, threadTtl: defaultTtl = null } = project;
   const processId = newId();
   const feed = new ThreadFeed(database, {
@@ -134,8 +133,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   });
   const events = new EventLog(database, feed);
   const checkpoints = new CheckpointStore(database);
-  const savers = new SaverFactory(checkpoints);
-  const defaults = new DefaultAssistants(database, graphs.allIds, project.defaultConfigs);
+  const defaults = new DefaultAssistants(database, options.graphs.allIds, project.defaultConfigs);
   const webhooks = new RunWebhooks({
     database,
     clock,
@@ -152,6 +150,12 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...(project.storeIndex ? { index: project.storeIndex } : {}),
     ...(project.storeTtl ? { ttl: project.storeTtl } : {}),
   });
+  const graphs = GraphRegistry.bind(options.graphs, {
+    checkpoints,
+    items: store.items,
+    trace: options.trace,
+    libraryTraces: options.libraryTracing !== undefined,
+  });
   const processes = new ServerProcesses({
     database,
     logger,
@@ -160,13 +164,9 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
   });
   const executor = new RunExecutor({
     graphs,
-    savers,
-    stores: createStoreFactory(store.items),
     events,
     feed,
     logger,
-    trace: options.trace,
-    libraryTraces: options.libraryTracing !== undefined,
     feedbackUrls: options.feedbackUrls,
     serverMetadata: {
       langgraph_host: "self-hosted",
@@ -214,8 +214,8 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     givesFeedback: options.feedbackUrls !== undefined,
     drainCheckpoints: () => checkpoints.drain(),
     hasCheckpoint: async (threadId, checkpointNs, checkpointId) =>
-      isUuid(checkpointId) && (await savers.find({ threadId, checkpointNs, checkpointId })) !== undefined,
-    forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, savers, graphs }, run),
+      isUuid(checkpointId) && (await checkpoints.get({ threadId, checkpointNs, checkpointId })) !== undefined,
+    forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, graphs }, run),
   });
   const answers = {
     logger,
@@ -234,7 +234,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     defaultTtl,
     stopRuns: (workspaceId, threadId) => service.stopThread(workspaceId, threadId),
   });
-  const states = new StateService({ database, graphs, savers });
+  const states = new StateService({ database, graphs, checkpoints });
   const assistants = createAssistants({
     database,
     logger,

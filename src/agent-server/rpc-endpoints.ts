@@ -5,7 +5,7 @@ import { A2aService } from "./a2a/a2a-service.ts";
 import type { AssistantService } from "./assistants/assistant-service.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
 import type { AgentRoute } from "./auth/agent-route.ts";
-import type { GraphRegistry } from "./graphs/graph-registry.ts";
+import type { RunnableGraphs } from "./graphs/graph-registry.ts";
 import { RpcPermits } from "./json-rpc/rpc-permits.ts";
 import { mcpRoutes } from "./mcp/mcp-routes.ts";
 import { McpService } from "./mcp/mcp-service.ts";
@@ -16,7 +16,7 @@ import type { ThreadService } from "./threads/thread-service.ts";
 export type RpcEndpointsOptions = {
   database: Database;
   logger: Logger;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   assistants: AssistantService;
   guard: AgentGuard | undefined;
   answers: RunAnswers;

@@ -6,7 +6,7 @@ import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Assistant } from "../assistants/assistant.ts";
 import type { AssistantService } from "../assistants/assistant-service.ts";
 import type { StreamMode } from "../graphs/graph-call.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
 import { isActive, type Run } from "../runs/run.ts";
 import type { CreatedRun } from "../runs/run-create-service.ts";
@@ -28,7 +28,7 @@ import { toAgentCard } from "./agent-card.ts";
 
 export type A2aServiceOptions = {
   database: Database;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   assistants: AssistantService;
   permits: RpcPermits;
   runs: Pick<RunService, "create" | "find" | "head" | "cancel" | "waitForEnd">;

@@ -2,10 +2,9 @@ import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { type DrawnGraph, drawGraph, readSubgraphSchemas } from "../graphs/javascript/graph-drawing.ts";
-import type { GraphSchemas } from "../graphs/javascript/graph-schemas.ts";
-import type { CompiledGraph, LoadedGraph } from "../graphs/javascript/loaded-graph.ts";
+import type { DrawnGraph, GraphSchemas } from "../graphs/graph-description.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
+import type { RunnableGraph } from "../graphs/graph-runtime.ts";
 import type { CatalogSchemas, SchemaCatalog } from "../graphs/schema-catalog.ts";
 import {
   type Assistant,
@@ -34,7 +33,7 @@ import {
 
 export type AssistantServiceOptions = {
   database: Database;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   schemas: Pick<SchemaCatalog, "get" | "atRunTime">;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
@@ -167,8 +166,8 @@ export class AssistantService {
   }
 
   async draw(workspaceId: string, id: string, xray: boolean | number): Promise<DrawnGraph> {
-    const { graph } = await this.#graphOf(workspaceId, id);
-    return drawGraph(graph, xray);
+    const { graph, assistant } = await this.#graphOf(workspaceId, id);
+    return graph.draw(assistant.config, xray);
   }
 
   /** From the catalogue, which works a graph's schemas out once; with the types of its source. */
@@ -195,14 +194,13 @@ export class AssistantService {
     id: string,
     options: { namespace?: string; recurse?: boolean },
   ): Promise<Record<string, GraphSchemas>> {
-    const { graph, loaded } = await this.#graphOf(workspaceId, id);
-    return readSubgraphSchemas(graph, loaded.kit, options);
+    const { graph, assistant } = await this.#graphOf(workspaceId, id);
+    return graph.subgraphs(assistant.config, options);
   }
 
-  async #graphOf(workspaceId: string, id: string): Promise<{ graph: CompiledGraph; loaded: LoadedGraph }> {
+  async #graphOf(workspaceId: string, id: string): Promise<{ graph: RunnableGraph; assistant: Assistant }> {
     const assistant = await this.get(workspaceId, id);
-    const loaded = this.#options.graphs.get(assistant.graph_id);
-    return { loaded, graph: await loaded.resolve(assistant.config, "assistants.read") };
+    return { graph: this.#options.graphs.get(assistant.graph_id), assistant };
   }
 
   /** A graph that could not be loaded may have assistants all the same. */

@@ -6,32 +6,15 @@ import type { EventLog } from "../delivery/event-log.ts";
 import { toProtocolRow } from "../delivery/protocol-event.ts";
 import { lifecycleOf, speaksProtocol, terminalRow } from "../delivery/terminal-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { CheckpointWrites } from "../graphs/javascript/checkpoint-writes.ts";
-import type { GraphKit } from "../graphs/javascript/graph-kit.ts";
-import { readThreadState, type StateReader } from "../graphs/javascript/graph-state.ts";
-import type { StoreFactory } from "../graphs/javascript/graph-store.ts";
-import {
-  forStreamModes,
-  type GraphChunk,
-  type GraphRun,
-  streamGraph,
-} from "../graphs/javascript/graph-stream.ts";
-import type { CompiledGraph, LoadedGraph } from "../graphs/javascript/loaded-graph.ts";
-import { RunEventMapper } from "../graphs/javascript/run-events.ts";
-import { RunTracer, type SpanSink } from "../graphs/javascript/run-tracer.ts";
-import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
-import { tracesSent } from "../graphs/library-tracing.ts";
-import { type ClaimedRun, describeRunError, type RunKwargs, type RunOutcome } from "../runs/run.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
+import type { GraphExecution } from "../graphs/graph-runtime.ts";
+import { hasInterrupt, interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
+import { type ClaimedRun, describeRunError, type RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
-import { interruptsByTask } from "../threads/thread-state.ts";
 import { ProtocolEventMapper } from "./protocol/protocol-events.ts";
 import type { StopReason } from "./run-hand-back.ts";
 import type { RunLease } from "./run-leases.ts";
 import { RunWriter } from "./run-writer.ts";
-
-export type TracePlace = { workspaceId: string; project: string };
-export type TracedSpan = Parameters<SpanSink>[0];
 
 export type FeedbackUrls = (
   workspaceId: string,
@@ -40,23 +23,15 @@ export type FeedbackUrls = (
 ) => Promise<Record<string, string>>;
 
 export type RunExecutorOptions = {
-  graphs: GraphRegistry;
-  savers: SaverFactory;
-  stores: StoreFactory;
+  graphs: RunnableGraphs;
   events: EventLog;
   feed: ThreadFeed;
   logger: Logger;
-  /** Where the steps of a run are traced; undefined traces nothing. */
-  trace?: ((place: TracePlace, span: TracedSpan) => void) | undefined;
-  /** Whether the graph library itself traces runs, as its environment configures. */
-  libraryTraces: boolean;
   /** Links with which feedback on a run is given, by key. */
   feedbackUrls?: FeedbackUrls | undefined;
   /** Metadata about the server for the checkpoints and the trace of every run. */
   serverMetadata: Record<string, unknown>;
 };
-
-const interruptKey = "__interrupt__";
 
 /** Runs one claimed run to its end. Knows graphs and events, but neither leases nor queues. */
 export class RunExecutor {
@@ -110,23 +85,18 @@ export class RunExecutor {
     writer.write("run", "metadata", "", JSON.stringify({ run_id: run.run_id, attempt: run.attempt }));
     const { protocol } = progress;
     if (protocol) writer.writeRow("protocol", toProtocolRow(protocol.start()));
-    const loaded = this.#options.graphs.get(run.graph_id);
-    const graphRun = await this.#prepare(run, loaded, held, progress);
-    progress.graphRun = graphRun;
-    protocol?.attach((graphRun.graph.streamTransformers ?? []) as never);
-    if (run.attempt > 1) await this.#snapshot(run, graphRun, writer, progress);
-    const mapper = new RunEventMapper(run.kwargs.stream_mode);
-    for await (const chunk of streamGraph(graphRun)) {
+    const execution = await this.#start(run, held, progress);
+    progress.execution = execution;
+    protocol?.attach(execution.transformers as never);
+    if (run.attempt > 1) await this.#snapshot(execution, writer, progress);
+    for await (const { events, invites, chunk } of execution.parts()) {
       if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) {
         progress.values = chunk.payload;
         progress.interrupted ||= hasInterrupt(chunk.payload);
       }
-      const asked = forStreamModes(chunk, run.kwargs);
-      const invites = asksForAnswer(chunk);
-      for (const event of asked ? mapper.map(asked) : []) {
-        const row = { name: event.name, namespace: event.namespace, data: JSON.stringify(event.data) };
-        if (invites && !event.name.startsWith("messages")) writer.hold("run", row);
-        else writer.writeRow("run", row);
+      for (const event of events) {
+        if (invites && !event.name.startsWith("messages")) writer.hold("run", event);
+        else writer.writeRow("run", event);
       }
       for (const event of protocol?.map(chunk) ?? []) {
         if (event.method === "input.requested") writer.hold("protocol", toProtocolRow(event));
@@ -135,18 +105,18 @@ export class RunExecutor {
       await writer.room();
     }
     held.signal.throwIfAborted();
-    await this.#offerFeedback(run, writer, graphRun.tracer);
-    return this.#succeeded(run, graphRun, progress);
+    await this.#offerFeedback(run, writer, execution);
+    return this.#succeeded(execution, progress);
   }
 
   /** The last event of a run. A tracing service that is away must not fail what the graph has done. */
-  async #offerFeedback(run: ClaimedRun, writer: RunWriter, tracer: GraphRun["tracer"]): Promise<void> {
+  async #offerFeedback(run: ClaimedRun, writer: RunWriter, execution: GraphExecution): Promise<void> {
     const { feedback_keys: keys } = run.kwargs;
     const { feedbackUrls, logger } = this.#options;
     if (!keys?.length || !feedbackUrls) return;
     try {
       // A key that may write to one project alone is given links for runs that are there, and in that project.
-      if (tracer && this.#options.libraryTraces) await tracesSent(tracer);
+      await execution.tracesSent();
       const urls = await feedbackUrls(run.workspace_id, run.run_id, keys);
       const row = { name: "feedback", namespace: "", data: JSON.stringify(urls) };
       if (writer.held.length > 0) writer.hold("run", row);
@@ -157,71 +127,37 @@ export class RunExecutor {
     }
   }
 
-  async #prepare(
-    run: ClaimedRun,
-    loaded: LoadedGraph,
-    { signal, lease }: Held,
-    progress: Progress,
-  ): Promise<GraphRun> {
-    const { kit } = loaded;
-    const graph: CompiledGraph = await loaded.resolve(
-      run.kwargs.config,
-      "threads.create_run",
-      run.kwargs.context,
-    );
-    // Not in the config: the graph library would carry them along and copy them at every step.
-    const { serverMetadata } = this.#options;
-    const facts = { ...run.metadata, ...serverMetadata, run_attempt: run.attempt };
-    const metadata = { ...run.kwargs.config.configurable, ...facts };
-    const saver = this.#options.savers.forRun(kit, run, metadata, lease.require);
-    progress.writes = new CheckpointWrites(saver, progress.onFailure);
-    const kwargs = await addressAnswer(run.kwargs, { graph, saver }, run.thread_id);
-    return {
-      graph,
-      kit,
-      kwargs,
-      runId: run.run_id,
-      metadata: run.metadata,
-      saver,
-      store: this.#options.stores.forWorkspace(kit, run.workspace_id),
+  #start(run: ClaimedRun, { signal, lease }: Held, progress: Progress): Promise<GraphExecution> {
+    const { kwargs } = run;
+    return this.#options.graphs.get(run.graph_id).start({
+      run,
+      call: kwargs,
+      metadata: { ...run.metadata, ...this.#options.serverMetadata, run_attempt: run.attempt },
+      tracing: {
+        project: kwargs.tracing_project,
+        example: kwargs.tracing_example,
+        offersFeedback: Boolean(kwargs.feedback_keys?.length),
+      },
+      protocol: progress.protocol !== undefined,
       signal,
-      tracer: this.#tracer(run, kit, facts),
-      protocol: speaksProtocol(run),
-      resume: run.attempt > 1 && (await this.#options.savers.hasCheckpointOf(run.thread_id, run.run_id)),
-    };
-  }
-
-  #tracer(run: ClaimedRun, kit: GraphKit, metadata: Record<string, unknown>): GraphRun["tracer"] {
-    const { trace, libraryTraces } = this.#options;
-    const { tracing_project: projectName, tracing_example: exampleId, feedback_keys: keys } = run.kwargs;
-    const offersFeedback = libraryTraces && Boolean(keys?.length);
-    // The library takes it for its own, and makes no other beside it.
-    if (!trace && (projectName || exampleId || offersFeedback))
-      return new kit.LangChainTracer({
-        ...(projectName && { projectName }),
-        ...(exampleId && { exampleId }),
-        // The trace of the run is then on its way to the tracing service when the run ends, and can be waited for.
-        ...(offersFeedback && { _awaitHandler: true }),
-      });
-    if (!trace) return undefined;
-    const place = { workspaceId: run.workspace_id, project: projectName ?? run.graph_id };
-    const root = { id: run.run_id, name: run.graph_id, metadata, exampleId };
-    return new RunTracer(root, (span) => trace(place, span));
+      requireHeld: lease.require,
+      onWriteFailed: progress.onFailure,
+    });
   }
 
   /** After a retry the log holds the events of the dead attempt; a snapshot lets clients correct themselves. */
-  async #snapshot(run: ClaimedRun, graphRun: GraphRun, writer: RunWriter, progress: Progress): Promise<void> {
-    const state = await readThreadState(graphRun, run.thread_id);
+  async #snapshot(execution: GraphExecution, writer: RunWriter, progress: Progress): Promise<void> {
+    const state = await execution.state();
     progress.values = state.values;
     writer.write("run", "values", "", JSON.stringify(toWire(state.values)));
     for (const event of progress.protocol?.snapshot(state.values) ?? [])
       writer.writeRow("protocol", toProtocolRow(event));
   }
 
-  async #succeeded(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
+  async #succeeded(execution: GraphExecution, progress: Progress): Promise<RunOutcome> {
     // A task beside the one that waits may have written the last values.
     if (progress.values === undefined || progress.interrupted) {
-      return this.#fromState(run, graphRun, progress);
+      return this.#fromState(execution, progress);
     }
     progress.valuesJson = JSON.stringify(toWire(progress.values));
     return {
@@ -234,8 +170,8 @@ export class RunExecutor {
   }
 
   /** The checkpoint knows what the stream does not carry: which tasks wait, and the values beneath an interrupt. */
-  async #fromState(run: ClaimedRun, graphRun: GraphRun, progress: Progress): Promise<RunOutcome> {
-    const state = await readThreadState(graphRun, run.thread_id);
+  async #fromState(execution: GraphExecution, progress: Progress): Promise<RunOutcome> {
+    const state = await execution.state();
     const values = toWire(state.values) as Record<string, unknown>;
     const interrupts = interruptsByTask(state);
     const list = Object.values(interrupts).flat();
@@ -258,17 +194,15 @@ export class RunExecutor {
     progress: Progress,
     error: unknown,
   ): Promise<RunOutcome> {
-    await progress.writes?.settled();
+    await progress.execution?.settled();
     const reason = signal.aborted ? (signal.reason as StopReason) : undefined;
-    const failure = progress.writes?.failure?.error;
+    const failure = progress.execution?.failure?.error;
     if (reason && leavesRun.has(reason)) throw error;
     // Ours, whatever the graph made of it: it is resumed where it stood when the database is back.
     const trouble = databaseTrouble(failure) ?? databaseTrouble(error);
     if (trouble) throw trouble;
     if (reason === "interrupt" || reason === "rollback") {
-      const outcome = progress.graphRun
-        ? await this.#fromState(run, progress.graphRun, progress)
-        : nothingDone;
+      const outcome = progress.execution ? await this.#fromState(progress.execution, progress) : nothingDone;
       return { ...outcome, status: "interrupted" };
     }
     const described =
@@ -286,19 +220,6 @@ export class RunExecutor {
       interruptsJson: "{}",
     };
   }
-}
-
-/**
- * The graph library takes `false`, `0` and `""` for no answer at all. Named by the interrupt they answer,
- * they arrive.
- */
-async function addressAnswer(kwargs: RunKwargs, reader: StateReader, threadId: string): Promise<RunKwargs> {
-  const answer = kwargs.command?.resume;
-  if (answer === undefined || answer === null || answer) return kwargs;
-  const state = await readThreadState(reader, threadId);
-  const pending = Object.values(interruptsByTask(state)).flat() as { id?: string }[];
-  const id = pending[0]?.id;
-  return id === undefined ? kwargs : { ...kwargs, command: { ...kwargs.command, resume: { [id]: answer } } };
 }
 
 /** Reasons to stop without writing the run's end: another attempt goes on. */
@@ -321,8 +242,7 @@ type Progress = {
   valuesJson: string | null;
   resultJson?: string;
   interrupted: boolean;
-  graphRun?: GraphRun;
-  writes?: CheckpointWrites;
+  execution?: GraphExecution;
   /** Present while clients of the streaming protocol listen. */
   protocol: ProtocolEventMapper | undefined;
 };
@@ -334,16 +254,3 @@ const nothingDone: RunOutcome = {
   valuesJson: null,
   interruptsJson: "{}",
 };
-
-/** A client may answer as soon as it gets it. */
-function asksForAnswer(chunk: GraphChunk): boolean {
-  return (
-    chunk.kind === "chunk" &&
-    (chunk.mode === "values" || chunk.mode === "updates") &&
-    hasInterrupt(chunk.payload)
-  );
-}
-
-function hasInterrupt(values: unknown): boolean {
-  return typeof values === "object" && values !== null && interruptKey in values;
-}

@@ -1,14 +1,23 @@
 import { AppError } from "../../platform/errors.ts";
-import type { LoadedGraph } from "./javascript/loaded-graph.ts";
+import type { RunnableGraph, RuntimeGround, ServedGraph } from "./graph-runtime.ts";
+
+/** The graphs of a server that can be run. */
+export type RunnableGraphs = GraphRegistry<RunnableGraph>;
 
 /** The graphs this server runs, and why the others do not. */
-export class GraphRegistry {
-  readonly #graphs: ReadonlyMap<string, LoadedGraph>;
+export class GraphRegistry<Graph = ServedGraph> {
+  readonly #graphs: ReadonlyMap<string, Graph>;
   readonly #broken: ReadonlyMap<string, AppError>;
 
-  constructor(graphs: ReadonlyMap<string, LoadedGraph>, broken: ReadonlyMap<string, AppError> = new Map()) {
+  constructor(graphs: ReadonlyMap<string, Graph>, broken: ReadonlyMap<string, AppError> = new Map()) {
     this.#graphs = graphs;
     this.#broken = broken;
+  }
+
+  /** The same graphs, able to run on what a server gives them. */
+  static bind(served: GraphRegistry, ground: RuntimeGround): RunnableGraphs {
+    const graphs = [...served.#graphs].map(([id, graph]) => [id, graph.bind(ground)] as const);
+    return new GraphRegistry(new Map(graphs), served.#broken);
   }
 
   get ids(): string[] {
@@ -29,11 +38,11 @@ export class GraphRegistry {
   }
 
   /** Undefined also for one that could not be loaded. */
-  find(graphId: string): LoadedGraph | undefined {
+  find(graphId: string): Graph | undefined {
     return this.#graphs.get(graphId);
   }
 
-  get(graphId: string): LoadedGraph {
+  get(graphId: string): Graph {
     const graph = this.#graphs.get(graphId);
     if (graph) return graph;
     const broken = this.#broken.get(graphId);

@@ -1,11 +1,13 @@
-import { type GraphSchemas, isFullyTyped, readGraphSchemas } from "./javascript/graph-schemas.ts";
-import type { LoadedGraph } from "./javascript/loaded-graph.ts";
+import { type GraphSchemas, isFullyTyped } from "./graph-description.ts";
+import type { GraphSource, ServedGraph } from "./graph-runtime.ts";
 
 /**
  * Better schemas from the source's types, where the running graph has none; undefined when there are none. Rejects,
  * with the reason, when they could not be read.
  */
-export type TypeSchemas = (graph: LoadedGraph, atRunTime: GraphSchemas) => Promise<GraphSchemas | undefined>;
+export type TypeSchemas = (graph: GraphSource, atRunTime: GraphSchemas) => Promise<GraphSchemas | undefined>;
+
+type DescribedGraph = Pick<ServedGraph, keyof GraphSource | "schemas">;
 
 /** `problem`: why the types are missing in them. */
 export type CatalogSchemas = GraphSchemas & { problem?: string };
@@ -20,7 +22,7 @@ export type SchemaCatalog = {
 };
 
 export type SchemaCatalogOptions = {
-  graphs: ReadonlyMap<string, LoadedGraph>;
+  graphs: ReadonlyMap<string, DescribedGraph>;
   typeSchemas?: TypeSchemas;
   /** Called when schemas could not be read; those of the running graph are kept. */
   onProblem(graphId: string, error: unknown): void;
@@ -42,16 +44,16 @@ export function createSchemaCatalog(options: SchemaCatalogOptions): SchemaCatalo
   const running = new Map<string, Promise<GraphSchemas>>();
   const typed = new Map<string, Promise<CatalogSchemas>>();
 
-  async function readRunning(graph: LoadedGraph): Promise<GraphSchemas> {
+  async function readRunning(graph: DescribedGraph): Promise<GraphSchemas> {
     try {
-      return readGraphSchemas(await graph.resolve({}, "assistants.read"), graph.kit);
+      return await graph.schemas();
     } catch (error) {
       onProblem(graph.graphId, error);
       return unknownSchemas;
     }
   }
 
-  async function readTyped(graph: LoadedGraph): Promise<CatalogSchemas> {
+  async function readTyped(graph: DescribedGraph): Promise<CatalogSchemas> {
     const known = await once(running, graph, readRunning);
     if (typeSchemas === undefined || isFullyTyped(known)) return known;
     try {
@@ -80,8 +82,8 @@ export function createSchemaCatalog(options: SchemaCatalogOptions): SchemaCatalo
 
 function once<T>(
   begun: Map<string, Promise<T>>,
-  graph: LoadedGraph,
-  read: (graph: LoadedGraph) => Promise<T>,
+  graph: DescribedGraph,
+  read: (graph: DescribedGraph) => Promise<T>,
 ): Promise<T> {
   let reading = begun.get(graph.graphId);
   if (!reading) {

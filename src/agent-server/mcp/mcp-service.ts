@@ -6,7 +6,7 @@ import type { Logger } from "../../platform/logger.ts";
 import { defaultAssistantId } from "../assistants/assistant.ts";
 import type { AssistantService } from "../assistants/assistant-service.ts";
 import { type AssistantName, listAssistantNames } from "../assistants/assistant-store.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import { invalidParams, methodNotFound, type RpcRequest, readParams } from "../json-rpc/json-rpc.ts";
 import type { RpcPermits } from "../json-rpc/rpc-permits.ts";
 import type { CreatedRun } from "../runs/run-create-service.ts";
@@ -24,7 +24,7 @@ const pageSize = 100;
 export type McpServiceOptions = {
   database: Database;
   logger: Logger;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   assistants: AssistantService;
   permits: RpcPermits;
   runs: Pick<RunService, "create" | "waitForEnd">;

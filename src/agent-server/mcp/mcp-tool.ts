@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../graphs/javascript/channel-schemas.ts";
+import type { JsonSchema } from "../graphs/graph-description.ts";
 
 export type NamedAssistant = {
   assistant_id: string;

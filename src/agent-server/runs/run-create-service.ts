@@ -6,7 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import { type ThreadTtl, threadNotFound } from "../threads/thread.ts";
 import type { CancelAction, Run, RunKwargs } from "./run.ts";
 import type { RunAnnouncer } from "./run-announcer.ts";
@@ -25,7 +25,7 @@ import {
 
 export type RunCreateOptions = RunPreconditions & {
   database: Database;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   worker: Pick<RunHolder, "leaseSeconds" | "reserve" | "release" | "begin" | "wakeAll">;
   processId: string;
   /** Makes sure the default assistants of a workspace exist. */

@@ -4,16 +4,13 @@ import { deleteRunCheckpoints } from "../checkpoints/checkpoint-maintenance-stor
 import { readCheckpointValues } from "../checkpoints/checkpoint-reader.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import { readThreadState } from "../graphs/javascript/graph-state.ts";
-import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
-import { interruptsByTask } from "./thread-state.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
+import { interruptsByTask } from "../graphs/state-snapshot.ts";
 
 export type ForgetRunOptions = {
   database: Database;
   checkpoints: CheckpointStore;
-  savers: SaverFactory;
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
 };
 
 /** Removes what a run checkpointed and brings the thread back to how the run before it left it. */
@@ -21,7 +18,7 @@ export async function forgetRunCheckpoints(
   options: ForgetRunOptions,
   run: { run_id: string; thread_id: string; graph_id: string },
 ): Promise<void> {
-  const { database, checkpoints, savers, graphs } = options;
+  const { database, checkpoints, graphs } = options;
   const threadId = run.thread_id;
   await database.transaction((tx) => deleteRunCheckpoints(tx, { threadId, runId: run.run_id }));
   const latest = await readCheckpointValues(checkpoints, { threadId, checkpointNs: "" });
@@ -29,9 +26,9 @@ export async function forgetRunCheckpoints(
     string,
     string | undefined
   >;
-  const loaded = graphs.find(graph_id) ?? graphs.get(run.graph_id);
-  const graph = await loaded.resolve({}, "threads.read");
-  const state = await readThreadState({ graph, saver: savers.forKit(loaded.kit) }, threadId);
+  const graph = graphs.find(graph_id) ?? graphs.get(run.graph_id);
+  const opened = await graph.open({ config: {}, access: "threads.read", writes: true });
+  const state = await opened.state(threadId);
   const metadata = latest ? { graph_id, ...(assistant_id ? { assistant_id } : {}) } : {};
   await raw`update threads set values_json = ${JSON.stringify(toWire(state.values ?? {}))},
       interrupts_json = ${JSON.stringify(interruptsByTask(state))},

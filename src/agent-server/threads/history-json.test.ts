@@ -13,13 +13,16 @@ import {
 } from "@langchain/langgraph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
+import { createLogger } from "../../platform/logger.ts";
 import { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
 import { type GraphKit, loadServerKit } from "../graphs/javascript/graph-kit.ts";
 import { carriedChannels, checkpointerKey } from "../graphs/javascript/graph-state.ts";
 import { type CompiledGraph, fixedGraph } from "../graphs/javascript/loaded-graph.ts";
 import { SaverFactory } from "../graphs/javascript/saver-factory.ts";
+import { createStore } from "../store/store.ts";
 import { StateService } from "./state-service.ts";
 
 const workspaceId = randomUUID();
@@ -74,15 +77,22 @@ let states: StateService;
 beforeAll(async () => {
   database = await createTestDatabase();
   kit = await loadServerKit();
-  savers = new SaverFactory(new CheckpointStore(database.database));
+  const checkpoints = new CheckpointStore(database.database);
+  savers = new SaverFactory(checkpoints);
   const loaded = Object.entries(graphs).map(([graphId, graph]) => {
     const source = { graphId, description: undefined, file: undefined, exportName: graphId };
     return [graphId, fixedGraph(source, graph, kit)] as const;
   });
+  const { items } = createStore({
+    database: database.database,
+    clock: systemClock,
+    logger: createLogger({ level: "silent" }),
+  });
+  const ground = { checkpoints, items, libraryTraces: false };
   states = new StateService({
     database: database.database,
-    graphs: new GraphRegistry(new Map(loaded)),
-    savers,
+    graphs: GraphRegistry.bind(new GraphRegistry(new Map(loaded)), ground),
+    checkpoints,
   });
 });
 afterAll(() => database.drop());

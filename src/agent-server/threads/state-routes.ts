@@ -4,7 +4,7 @@ import { json, jsonText } from "../../platform/http/route.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, threadInPath } from "../auth/route-rules.ts";
 import { checkpointRef } from "../graphs/graph-call-schemas.ts";
-import type { StateAddress } from "../graphs/javascript/graph-state.ts";
+import type { StateAddress } from "../graphs/state-snapshot.ts";
 import { addressOf, type StateService } from "./state-service.ts";
 import { toThreadView } from "./thread.ts";
 import { historyBody, stateUpdateBody, stateUpdated, threadState, threadView } from "./thread-schemas.ts";

@@ -3,42 +3,27 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
+import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import type { CheckpointSaver } from "../graphs/javascript/checkpoint-saver.ts";
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
+import type { AccessContext, HistoryQuery, OpenedGraph, StateUpdate } from "../graphs/graph-runtime.ts";
 import {
-  bulkUpdateState,
-  carriedChannels,
-  graphAt,
-  readThreadHistory,
-  readThreadState,
+  interruptsByTask,
   type StateAddress,
+  type StateSnapshot,
   type Superstep,
-  updateThreadState,
-} from "../graphs/javascript/graph-state.ts";
-import type { AccessContext, CompiledGraph } from "../graphs/javascript/loaded-graph.ts";
-import type { SaverFactory } from "../graphs/javascript/saver-factory.ts";
-import type { StateSnapshot } from "../graphs/state-snapshot.ts";
+} from "../graphs/state-snapshot.ts";
 import type { ThreadRow } from "./thread.ts";
 import { threadNotFound } from "./thread.ts";
-import { type ThreadGraph, ThreadGraphs } from "./thread-graphs.ts";
-import {
-  emptyThreadState,
-  interruptsByTask,
-  type ThreadState,
-  toThreadState,
-  toThreadStateJson,
-} from "./thread-state.ts";
+import { ThreadGraphs } from "./thread-graphs.ts";
+import { emptyThreadState, type ThreadState, toThreadState, toThreadStateJson } from "./thread-state.ts";
 import { findLastConfig, findThreadById, hasActiveRun, saveThreadState } from "./thread-store.ts";
 
-export type HistoryQuery = {
-  limit: number;
-  before?: StateAddress;
-  address?: StateAddress;
-  filter?: Record<string, unknown>;
+export type StateServiceOptions = {
+  database: Database;
+  graphs: RunnableGraphs;
+  checkpoints: CheckpointStore;
 };
-
-export type StateServiceOptions = { database: Database; graphs: GraphRegistry; savers: SaverFactory };
 
 /** The checkpointed state of threads: read, look back, change. */
 export class StateService {
@@ -54,19 +39,17 @@ export class StateService {
     threadId: string,
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<ThreadState> {
-    const { savers } = this.#options;
     const { address } = options;
     const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
     if (!graphs) return emptyThreadState;
-    const stored = await savers.find(placeAt(threadId, address));
+    const stored = await this.#options.checkpoints.get(placeAt(threadId, address));
     if (!stored && address?.checkpoint_id) throw checkpointNotFound(address.checkpoint_id, threadId);
-    const { graph, kit } = await (stored ? graphs.of(stored) : graphs.last());
-    const saver = stored ? savers.forReading(kit).with({ read: [[stored]] }) : savers.forReading(kit);
-    return toThreadState(await readThreadState({ graph, saver }, threadId, options));
+    const graph = await (stored ? graphs.of(stored) : graphs.last());
+    return toThreadState(await graph.state(threadId, { ...options, stored }));
   }
 
   async history(workspaceId: string, threadId: string, query: HistoryQuery): Promise<ThreadState[]> {
-    const snapshots = await this.#history(workspaceId, threadId, query, () => undefined);
+    const snapshots = await this.#history(workspaceId, threadId, query, false);
     return snapshots.map(toThreadState);
   }
 
@@ -76,7 +59,7 @@ export class StateService {
     threadId: string,
     query: HistoryQuery,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const states = await this.#history(workspaceId, threadId, query, carriedChannels);
+    const states = await this.#history(workspaceId, threadId, query, true);
     const pieces = states.flatMap((state, index) => [index === 0 ? "" : ",", ...toThreadStateJson(state)]);
     return Buffer.concat(
       ["[", ...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
@@ -88,19 +71,19 @@ export class StateService {
     workspaceId: string,
     threadId: string,
     query: HistoryQuery,
-    textsOf: (graph: CompiledGraph) => ReadonlySet<string> | undefined,
+    asText: boolean,
   ): Promise<StateSnapshot[]> {
-    const { savers } = this.#options;
     const { limit, filter, address } = query;
     const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
     if (!graphs) return [];
     const before = query.before?.checkpoint_id || undefined;
-    const pages = await savers.list({ ...placeAt(threadId, address), before, limit, filter });
+    const pages: StoredCheckpoint[][] = [];
+    const place = placeAt(threadId, address);
+    for await (const page of this.#options.checkpoints.list({ ...place, before, limit, filter }))
+      pages.push(page);
     const computed = new Map<StoredCheckpoint, StateSnapshot>();
-    for (const [{ graph, kit }, read] of await pagesByGraph(pages, graphs)) {
-      const texts = textsOf(graph);
-      const saver = savers.forReading(kit).with(texts ? { texts, read } : { read });
-      const snapshots = await readThreadHistory({ graph, saver }, threadId, query);
+    for (const [graph, read] of await pagesByGraph(pages, graphs)) {
+      const snapshots = await graph.history(threadId, { ...query, read, asText });
       for (const [index, stored] of read.flat().entries()) computed.set(stored, snapshots[index]!);
     }
     return pages.flat().map((stored) => computed.get(stored)!);
@@ -109,7 +92,7 @@ export class StateService {
   async update(
     workspaceId: string,
     threadId: string,
-    update: { values: unknown; asNode?: string; address?: StateAddress },
+    update: StateUpdate,
   ): Promise<{ checkpoint: Record<string, unknown> }> {
     // Two updates at once would both start from the same checkpoint and one would be lost. Not a row lock:
     // the checkpoint is written through other connections, and holding one while waiting for another can stall.
@@ -117,8 +100,7 @@ export class StateService {
       const thread = await this.#thread(workspaceId, threadId);
       if (await hasActiveRun(this.#options.database.sql, threadId)) throw threadBusy(threadId);
       const writer = await this.#writer(thread, update.address);
-      const graph = await graphAt(writer.graph, update.address);
-      const config = await changing(() => updateThreadState({ ...writer, graph }, threadId, update));
+      const config = await changing(() => writer.update(threadId, update));
       await this.#save(thread, writer);
       const { checkpoint_id, checkpoint_ns } = config.configurable ?? {};
       return {
@@ -135,12 +117,12 @@ export class StateService {
   /** Fills a new thread from steps taken elsewhere. */
   async fill(thread: ThreadRow, supersteps: readonly Superstep[]): Promise<void> {
     const writer = await this.#writer(thread);
-    await changing(() => bulkUpdateState(writer, thread.thread_id, supersteps));
+    await changing(() => writer.fill(thread.thread_id, supersteps));
     await this.#save(thread, writer);
   }
 
-  async #save(thread: ThreadRow, writer: Writer): Promise<void> {
-    const state = await readThreadState(writer, thread.thread_id);
+  async #save(thread: ThreadRow, writer: OpenedGraph): Promise<void> {
+    const state = await writer.state(thread.thread_id);
     await saveThreadState(this.#options.database.sql, thread.thread_id, {
       valuesJson: JSON.stringify(toWire(state.values ?? {})),
       interruptsJson: JSON.stringify(interruptsByTask(state)),
@@ -162,21 +144,20 @@ export class StateService {
     const { graphs, database } = this.#options;
     const { thread_id: threadId } = thread;
     const configOf = (graphId: string) => findLastConfig(database.sql, threadId, graphId);
-    return new ThreadGraphs({ graphs, threadId, lastGraphId, access, address, configOf });
+    const writes = access === "threads.update";
+    return new ThreadGraphs({ graphs, threadId, lastGraphId, access, writes, address, configOf });
   }
 
   /** A change at an older checkpoint is made by the graph that wrote it, any other by the last graph. */
-  async #writer(thread: ThreadRow, address?: StateAddress): Promise<Writer> {
-    const { savers } = this.#options;
+  async #writer(thread: ThreadRow, address?: StateAddress): Promise<OpenedGraph> {
     const graphs = this.#graphs(thread, "threads.update");
     if (!graphs) throw threadWithoutGraph(thread.thread_id);
-    const stored = address?.checkpoint_id ? await savers.find(placeAt(thread.thread_id, address)) : undefined;
-    const writer = await (stored ? graphs.of(stored) : graphs.last());
-    return { ...writer, saver: savers.forKit(writer.kit).with({ metadata: { graph_id: writer.graphId } }) };
+    const stored = address?.checkpoint_id
+      ? await this.#options.checkpoints.get(placeAt(thread.thread_id, address))
+      : undefined;
+    return stored ? graphs.of(stored) : graphs.last();
   }
 }
-
-type Writer = ThreadGraph & { saver: CheckpointSaver };
 
 function placeAt(threadId: string, address: StateAddress = {}) {
   const { checkpoint_ns, checkpoint_id } = address;
@@ -187,8 +168,8 @@ function placeAt(threadId: string, address: StateAddress = {}) {
 async function pagesByGraph(
   pages: readonly StoredCheckpoint[][],
   graphs: ThreadGraphs,
-): Promise<Map<ThreadGraph, StoredCheckpoint[][]>> {
-  const byGraph = new Map<ThreadGraph, StoredCheckpoint[][]>();
+): Promise<Map<OpenedGraph, StoredCheckpoint[][]>> {
+  const byGraph = new Map<OpenedGraph, StoredCheckpoint[][]>();
   for (const [index, page] of pages.entries()) {
     for (const stored of page) {
       const graph = await graphs.of(stored);

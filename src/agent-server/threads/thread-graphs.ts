@@ -1,22 +1,16 @@
 import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
-import type { GraphRegistry } from "../graphs/graph-registry.ts";
-import type { GraphKit } from "../graphs/javascript/graph-kit.ts";
-import { graphAt, type StateAddress } from "../graphs/javascript/graph-state.ts";
-import type {
-  AccessContext,
-  CompiledGraph,
-  GraphConfig,
-  LoadedGraph,
-} from "../graphs/javascript/loaded-graph.ts";
-
-export type ThreadGraph = { graphId: string; graph: CompiledGraph; kit: GraphKit };
+import type { RunnableGraphs } from "../graphs/graph-registry.ts";
+import type { AccessContext, GraphConfig, OpenedGraph, RunnableGraph } from "../graphs/graph-runtime.ts";
+import type { StateAddress } from "../graphs/state-snapshot.ts";
 
 export type ThreadGraphsOptions = {
-  graphs: GraphRegistry;
+  graphs: RunnableGraphs;
   threadId: string;
   /** The graph that last ran on the thread. */
   lastGraphId: string;
   access: AccessContext;
+  /** For changes of the state. */
+  writes?: boolean;
   /** The config of the graph's last run on the thread, for graphs that are made from it. */
   configOf(graphId: string): Promise<GraphConfig>;
   /** Within the graphs: their subgraph, where the address names one. */
@@ -29,19 +23,19 @@ export type ThreadGraphsOptions = {
  */
 export class ThreadGraphs {
   readonly #options: ThreadGraphsOptions;
-  readonly #made = new Map<string, Promise<ThreadGraph>>();
+  readonly #made = new Map<string, Promise<OpenedGraph>>();
 
   constructor(options: ThreadGraphsOptions) {
     this.#options = options;
   }
 
-  last(): Promise<ThreadGraph> {
+  last(): Promise<OpenedGraph> {
     const { graphs, lastGraphId } = this.#options;
     return this.#once(lastGraphId, async () => this.#make(graphs.get(lastGraphId)));
   }
 
   /** The one that wrote the checkpoint; the last where this server does not have that one. */
-  of(checkpoint: StoredCheckpoint): Promise<ThreadGraph> {
+  of(checkpoint: StoredCheckpoint): Promise<OpenedGraph> {
     const { graphs, lastGraphId } = this.#options;
     const graphId = graphIdOf(checkpoint);
     const loaded = graphId === undefined || graphId === lastGraphId ? undefined : graphs.find(graphId);
@@ -50,19 +44,18 @@ export class ThreadGraphs {
     return this.#once(loaded.graphId, () => this.#make(loaded).catch(() => this.last()));
   }
 
-  #once(graphId: string, make: () => Promise<ThreadGraph>): Promise<ThreadGraph> {
+  #once(graphId: string, make: () => Promise<OpenedGraph>): Promise<OpenedGraph> {
     const made = this.#made.get(graphId) ?? make();
     this.#made.set(graphId, made);
     return made;
   }
 
-  async #make(loaded: LoadedGraph): Promise<ThreadGraph> {
-    const { threadId, access, address, configOf } = this.#options;
-    const { graphId, kit } = loaded;
-    const config = loaded.isFactory ? await configOf(graphId) : {};
+  async #make(graph: RunnableGraph): Promise<OpenedGraph> {
+    const { threadId, access, address, writes = false, configOf } = this.#options;
+    const { graphId } = graph;
+    const config = graph.isFactory ? await configOf(graphId) : {};
     const configurable = { ...config.configurable, thread_id: threadId, graph_id: graphId };
-    const graph = await loaded.resolve({ ...config, configurable }, access);
-    return { graphId, graph: await graphAt(graph, address), kit };
+    return graph.open({ config: { ...config, configurable }, access, address, writes });
   }
 }
 

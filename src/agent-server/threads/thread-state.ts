@@ -93,17 +93,3 @@ function nestedState(snapshot: StateSnapshot): Omit<ThreadState, "interrupts"> {
   const { interrupts: _interrupts, ...state } = toThreadState(snapshot);
   return state;
 }
-
-/** Task id to its interrupts, as a thread carries them; a task that has its result was answered. */
-export function interruptsByTask(snapshot: StateSnapshot): Record<string, unknown[]> {
-  const map: Record<string, unknown[]> = {};
-  for (const task of snapshot.tasks) {
-    if (task.interrupts?.length && isUnanswered(task))
-      map[task.id] = task.interrupts.map((interrupt) => toWire(interrupt));
-  }
-  return map;
-}
-
-function isUnanswered({ result }: SnapshotTask): boolean {
-  return result === undefined || result === null;
-}

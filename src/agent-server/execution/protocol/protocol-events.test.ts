@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { GraphChunk } from "../../graphs/javascript/graph-stream.ts";
+import type { GraphChunk } from "../../graphs/graph-runtime.ts";
 import { ProtocolEventMapper } from "./protocol-events.ts";
 
 type Mode = Extract<GraphChunk, { kind: "chunk" }>["mode"];

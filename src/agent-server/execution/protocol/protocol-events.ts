@@ -9,7 +9,7 @@ import type {
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { ProtocolEvent } from "../../delivery/protocol-event.ts";
 import { rootLifecycle } from "../../delivery/terminal-event.ts";
-import type { GraphChunk } from "../../graphs/javascript/graph-stream.ts";
+import type { GraphChunk } from "../../graphs/graph-runtime.ts";
 import { MessageEvents } from "./message-events.ts";
 import { NamespaceLifecycle } from "./namespace-lifecycle.ts";
 import { StreamTransformers, type TransformerFactory } from "./stream-transformers.ts";

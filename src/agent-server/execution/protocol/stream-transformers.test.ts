@@ -1,6 +1,6 @@
 import { StreamChannel } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import type { GraphChunk } from "../../graphs/javascript/graph-stream.ts";
+import type { GraphChunk } from "../../graphs/graph-runtime.ts";
 import { ProtocolEventMapper } from "./protocol-events.ts";
 import type { TransformerFactory } from "./stream-transformers.ts";
 

@@ -1,6 +1,6 @@
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { ProtocolEvent } from "../../delivery/protocol-event.ts";
-import type { GraphChunk } from "../../graphs/javascript/graph-stream.ts";
+import type { GraphChunk } from "../../graphs/graph-runtime.ts";
 
 /** An event as the graph library shows it to transformers: with living objects, not JSON. */
 type LiveEvent = {

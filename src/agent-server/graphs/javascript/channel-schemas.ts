@@ -1,6 +1,5 @@
+import type { JsonSchema } from "../graph-description.ts";
 import type { GraphKit } from "./graph-kit.ts";
-
-export type JsonSchema = { [key: string]: unknown };
 
 /** One message as the API takes it; the reducer turns it into the graph's own class. */
 export const messageSchema: JsonSchema = {

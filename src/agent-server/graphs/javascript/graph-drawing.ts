@@ -1,10 +1,7 @@
+import type { DrawnEdge, DrawnGraph, DrawnNode, GraphSchemas } from "../graph-description.ts";
 import type { GraphKit } from "./graph-kit.ts";
-import { type GraphSchemas, readGraphSchemas } from "./graph-schemas.ts";
+import { readGraphSchemas } from "./graph-schemas.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
-
-export type DrawnNode = { id: string; type: string; data: unknown; metadata?: unknown };
-export type DrawnEdge = { source: string; target: string; conditional: boolean; data?: string };
-export type DrawnGraph = { nodes: DrawnNode[]; edges: DrawnEdge[] };
 
 /** The nodes and edges of a graph; `xray` also opens its subgraphs, all of them or that many levels. */
 export async function drawGraph(graph: CompiledGraph, xray: boolean | number = false): Promise<DrawnGraph> {

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import type { LoadedAuth } from "../../auth/project-auth.ts";
 import { environmentAdditions, parseEnvFile, requestedEnvironment } from "../env-file.ts";
+import type { GraphSource } from "../graph-runtime.ts";
 import type { HttpApp } from "../project-app.ts";
 import {
   type GraphReference,
@@ -17,7 +18,6 @@ import {
   describeValue,
   factoryGraph,
   fixedGraph,
-  type GraphSource,
   graphError,
   type LoadedGraph,
 } from "./loaded-graph.ts";

@@ -1,15 +1,7 @@
-import { type JsonSchema, messagesSchema, schemaOfChannels } from "./channel-schemas.ts";
+import type { GraphSchemas, JsonSchema } from "../graph-description.ts";
+import { messagesSchema, schemaOfChannels } from "./channel-schemas.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
-
-/** As `GET /assistants/{id}/schemas` answers, without the graph's name; null where the graph declares none. */
-export type GraphSchemas = {
-  input_schema: JsonSchema | null;
-  output_schema: JsonSchema | null;
-  state_schema: JsonSchema | null;
-  config_schema: JsonSchema | null;
-  context_schema: JsonSchema | null;
-};
 
 /** The builder a compiled state graph keeps; graphs of the functional API have none. */
 type Builder = {
@@ -113,22 +105,6 @@ function readField(
 function isZodObject(value: unknown): value is ZodObjectLike {
   if (value === null || typeof value !== "object") return false;
   return "shape" in value && "pick" in value && typeof value.pick === "function";
-}
-
-/**
- * Whether the running graph knows all its types: one for every field of the state, and a config. A config
- * declared with annotations leaves no trace in it.
- */
-export function isFullyTyped(schemas: GraphSchemas): boolean {
-  const properties = schemas.state_schema?.properties as Record<string, JsonSchema> | undefined;
-  return schemas.config_schema !== null && !Object.values(properties ?? {}).some(isUntyped);
-}
-
-function isUntyped(field: JsonSchema): boolean {
-  if (field.type === "array") return field.items === undefined;
-  if (field.type === "object")
-    return field.properties === undefined && field.additionalProperties === undefined;
-  return Object.keys(field).length === 0;
 }
 
 const draft07 = "http://json-schema.org/draft-07/schema#";

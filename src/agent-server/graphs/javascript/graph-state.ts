@@ -1,6 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { RunCommand } from "../graph-call.ts";
-import type { StateSnapshot } from "../state-snapshot.ts";
+import type { StateAddress, StateSnapshot, Superstep } from "../state-snapshot.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
@@ -9,12 +8,6 @@ import type { CompiledGraph } from "./loaded-graph.ts";
 export const checkpointerKey = "__pregel_checkpointer";
 
 export type StateReader = { graph: CompiledGraph; saver: BaseCheckpointSaver | undefined };
-
-export type StateAddress = {
-  checkpoint_id?: string | null;
-  checkpoint_ns?: string | null;
-  checkpoint_map?: Record<string, unknown> | null;
-};
 
 function stateConfig(saver: StateReader["saver"], threadId: string, address: StateAddress = {}) {
   return {
@@ -117,10 +110,6 @@ export async function updateThreadState(
     update.asNode,
   )) as Configurable;
 }
-
-export type Superstep = {
-  updates: { values?: unknown; command?: RunCommand | null | undefined; as_node: string }[];
-};
 
 /** Builds a thread's state step by step, as a copy of a thread elsewhere does. */
 export async function bulkUpdateState(

@@ -1,18 +1,11 @@
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import type { GraphCall } from "../graph-call.ts";
+import type { GraphChunk, GraphMode } from "../graph-runtime.ts";
 import { toCommand } from "./graph-command.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import { checkpointerKey } from "./graph-state.ts";
 import type { CompiledGraph } from "./loaded-graph.ts";
 import type { RunTracer } from "./run-tracer.ts";
-
-/** Modes of the graph library. `values` is always on: it carries the final state. */
-type GraphMode = "values" | "updates" | "messages" | "custom" | "tasks" | "checkpoints" | "debug" | "tools";
-
-export type GraphChunk =
-  | { kind: "chunk"; namespace: readonly string[]; mode: GraphMode; payload: unknown }
-  /** A callback event, only with the stream mode `events`. */
-  | { kind: "event"; event: unknown };
 
 export type GraphRun = {
   graph: CompiledGraph;
@@ -30,8 +23,11 @@ export type GraphRun = {
   tracer?: RunTracer | InstanceType<GraphKit["LangChainTracer"]> | undefined;
 };
 
-/** Runs the graph and yields its chunks, in order. */
-export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
+/** Runs the graph and yields its chunks, in order and as `toItem` has them. */
+export async function* streamGraph<Item>(
+  run: GraphRun,
+  toItem: (chunk: GraphChunk) => Item,
+): AsyncGenerator<Item> {
   const { graph, kwargs } = run;
   const input = run.resume ? null : graphInput(run.kit, kwargs);
   const subgraphs = kwargs.subgraphs || run.protocol;
@@ -41,9 +37,9 @@ export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
     for await (const event of events as unknown as AsyncIterable<CallbackEvent>) {
       if (event.event === "on_chain_stream" && event.run_id === run.runId) {
         const chunk = toChunk(event.data?.chunk, subgraphs);
-        if (chunk) yield chunk;
+        if (chunk) yield toItem(chunk);
       } else if (!event.tags?.includes("langsmith:hidden")) {
-        yield { kind: "event", event };
+        yield toItem({ kind: "event", event });
       }
     }
     return;
@@ -54,7 +50,7 @@ export async function* streamGraph(run: GraphRun): AsyncGenerator<GraphChunk> {
   const stream = await graph.stream(input as never, { ...options, ...version } as never);
   for await (const part of stream as AsyncIterable<unknown>) {
     const chunk = toChunk(part, subgraphs);
-    if (chunk) yield chunk;
+    if (chunk) yield toItem(chunk);
   }
 }
 

@@ -1,28 +1,17 @@
 import type { Pregel } from "@langchain/langgraph/pregel";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
+import type { AccessContext, GraphConfig, GraphSource, ServedGraph } from "../graph-runtime.ts";
 import type { GraphKit } from "./graph-kit.ts";
+import { bindGraph, readRunningSchemas } from "./javascript-runtime.ts";
 
 /** Any compiled graph; its channels and nodes are the user's business. */
 // biome-ignore lint/suspicious/noExplicitAny: Pregel's parameters are invariant, no narrower type accepts every graph.
 export type CompiledGraph = Pregel<any, any, Record<string, unknown>, any, any>;
 
-/** Why a graph is being built; a factory may return another graph for reading than for running. */
-export const accessContexts = [
-  "threads.create_run",
-  "threads.read",
-  "threads.update",
-  "assistants.read",
-] as const;
-export type AccessContext = (typeof accessContexts)[number];
+/** A graph of this process, and how to run it. */
+export type LoadedGraph = ServedGraph & JavascriptGraph;
 
-export type GraphConfig = { configurable?: Record<string, unknown>; [key: string]: unknown };
-
-export type LoadedGraph = {
-  graphId: string;
-  description: string | undefined;
-  /** Absolute path of the source file; undefined for built-in graphs. */
-  file: string | undefined;
-  exportName: string;
+export type JavascriptGraph = GraphSource & {
   isFactory: boolean;
   /** The copy of the graph library this graph was built with. */
   kit: GraphKit;
@@ -33,18 +22,16 @@ export type LoadedGraph = {
   resolve(config: GraphConfig, accessContext: AccessContext, runContext?: unknown): Promise<CompiledGraph>;
 };
 
-export type GraphSource = Pick<LoadedGraph, "graphId" | "description" | "file" | "exportName">;
-
 /** A factory takes the run's config and `{ accessContext, executionRuntime }`, the latter only when it will run. */
 type GraphFactory = (config: GraphConfig, runtime: FactoryRuntime) => unknown;
 type FactoryRuntime = { accessContext: AccessContext; executionRuntime: { context: unknown } | null };
 
 export function fixedGraph(source: GraphSource, graph: CompiledGraph, kit: GraphKit): LoadedGraph {
-  return { ...source, isFactory: false, kit, resolve: async () => graph };
+  return served({ ...source, isFactory: false, kit, resolve: async () => graph });
 }
 
 export function factoryGraph(source: GraphSource, factory: GraphFactory, kit: GraphKit): LoadedGraph {
-  return {
+  return served({
     ...source,
     isFactory: true,
     kit,
@@ -66,7 +53,12 @@ export function factoryGraph(source: GraphSource, factory: GraphFactory, kit: Gr
       }
       return compiled;
     },
-  };
+  });
+}
+
+function served(graph: JavascriptGraph): LoadedGraph {
+  const schemas = () => readRunningSchemas(graph);
+  return { ...graph, schemas, bind: (ground) => bindGraph(graph, ground) };
 }
 
 async function callFactory(

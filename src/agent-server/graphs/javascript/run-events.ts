@@ -1,7 +1,7 @@
 import { checkpointOf, publicConfigurable } from "../../checkpoints/checkpoint-view.ts";
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { StreamMode } from "../graph-call.ts";
-import type { GraphChunk } from "./graph-stream.ts";
+import type { GraphChunk } from "../graph-runtime.ts";
 
 /** An event of a run's stream, named as on the wire. */
 export type RunEvent = { name: string; namespace: string; data: unknown };

@@ -1,9 +1,10 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { LLMResult } from "@langchain/core/outputs";
 import { toWire } from "../../checkpoints/message-wire.ts";
+import type { TracedSpan } from "../graph-runtime.ts";
 
 /** Takes finished spans, by the names of the tracing wire. Never waits and never throws. */
-export type SpanSink = (span: Record<string, unknown> & { id: string }) => void;
+export type SpanSink = (span: TracedSpan) => void;
 
 /** The run itself, as the root of its trace. */
 export type TraceRoot = {

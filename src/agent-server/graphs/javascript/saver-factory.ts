@@ -1,4 +1,3 @@
-import type { CheckpointQuery, CheckpointRequest, StoredCheckpoint } from "../../checkpoints/checkpoint.ts";
 import type { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { publicConfigurable } from "../../checkpoints/checkpoint-view.ts";
 import { type CheckpointSaver, createCheckpointSaver } from "./checkpoint-saver.ts";
@@ -34,18 +33,6 @@ export class SaverFactory {
       this.#readersByKit.set(kit, saver);
     }
     return saver;
-  }
-
-  /** One checkpoint, by itself: its metadata names the graph that can read it. */
-  find(request: CheckpointRequest): Promise<StoredCheckpoint | undefined> {
-    return this.#store.get(request);
-  }
-
-  /** Newest first, in the pages they are stored in. */
-  async list(query: CheckpointQuery): Promise<StoredCheckpoint[][]> {
-    const pages: StoredCheckpoint[][] = [];
-    for await (const page of this.#store.list(query)) pages.push(page);
-    return pages;
   }
 
   /** Refused once another attempt holds the run. Every checkpoint carries the run's config and metadata. */

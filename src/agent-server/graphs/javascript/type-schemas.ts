@@ -5,10 +5,10 @@ import type * as Compiler from "typescript/unstable/async";
 import { findInstalledPackage, importUrl } from "../../../platform/installed-package.ts";
 import { KeyedLock } from "../../../platform/keyed-lock.ts";
 import { importModule } from "../../../platform/native-import.ts";
+import type { GraphSchemas, JsonSchema } from "../graph-description.ts";
 import type { TypeSchemas } from "../schema-catalog.ts";
-import type { JsonSchema } from "./channel-schemas.ts";
 import { withCompiler } from "./compiler-process.ts";
-import { type GraphSchemas, tidySchema } from "./graph-schemas.ts";
+import { tidySchema } from "./graph-schemas.ts";
 import { type TypeReader, typeToSchema } from "./type-to-schema.ts";
 import { findTsconfig } from "./user-module.ts";
 

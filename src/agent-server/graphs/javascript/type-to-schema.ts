@@ -1,5 +1,6 @@
 import type { Checker, Type } from "typescript/unstable/async";
-import { type JsonSchema, messagesSchema } from "./channel-schemas.ts";
+import type { JsonSchema } from "../graph-description.ts";
+import { messagesSchema } from "./channel-schemas.ts";
 
 const messageClass = /^(Base|AI|Human|System|Tool|Function|Chat|Remove)Message(Chunk)?$/;
 const deepest = 6;

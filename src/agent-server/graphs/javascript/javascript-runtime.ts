@@ -1,0 +1,68 @@
+import type { GraphSchemas } from "../graph-description.ts";
+import type { OpenedGraph, OpenOptions, RunnableGraph, RuntimeGround } from "../graph-runtime.ts";
+import { drawGraph, readSubgraphSchemas } from "./graph-drawing.ts";
+import { startGraph } from "./graph-execution.ts";
+import { readGraphSchemas } from "./graph-schemas.ts";
+import {
+  bulkUpdateState,
+  carriedChannels,
+  graphAt,
+  readThreadHistory,
+  readThreadState,
+  updateThreadState,
+} from "./graph-state.ts";
+import { createStoreFactory } from "./graph-store.ts";
+import type { JavascriptGraph } from "./loaded-graph.ts";
+import { SaverFactory } from "./saver-factory.ts";
+
+/** Graphs of this process, run by the copy of the graph library they were built with. */
+export function bindGraph(loaded: JavascriptGraph, ground: RuntimeGround): RunnableGraph {
+  const { graphId, description, file, exportName, isFactory, kit } = loaded;
+  const savers = new SaverFactory(ground.checkpoints);
+  const stores = createStoreFactory(ground.items);
+  return {
+    graphId,
+    description,
+    file,
+    exportName,
+    isFactory,
+    schemas: () => readRunningSchemas(loaded),
+    draw: async (config, xray) => drawGraph(await loaded.resolve(config, "assistants.read"), xray),
+    subgraphs: async (config, options) =>
+      readSubgraphSchemas(await loaded.resolve(config, "assistants.read"), kit, options),
+    open: (options) => openGraph(loaded, savers, options),
+    start: (attempt) => startGraph({ loaded, savers, stores, ground }, attempt),
+  };
+}
+
+export async function readRunningSchemas({ kit, resolve }: JavascriptGraph): Promise<GraphSchemas> {
+  return readGraphSchemas(await resolve({}, "assistants.read"), kit);
+}
+
+async function openGraph(
+  loaded: JavascriptGraph,
+  savers: SaverFactory,
+  options: OpenOptions,
+): Promise<OpenedGraph> {
+  const { graphId, kit } = loaded;
+  const graph = await graphAt(await loaded.resolve(options.config, options.access), options.address);
+  const saver = options.writes
+    ? savers.forKit(kit).with({ metadata: { graph_id: graphId } })
+    : savers.forReading(kit);
+  return {
+    graphId,
+    state: (threadId, { stored, ...how } = {}) =>
+      readThreadState({ graph, saver: stored ? saver.with({ read: [[stored]] }) : saver }, threadId, how),
+    history: (threadId, { read, asText, ...query }) => {
+      const texts = asText ? carriedChannels(graph) : undefined;
+      return readThreadHistory(
+        { graph, saver: saver.with(texts ? { texts, read } : { read }) },
+        threadId,
+        query,
+      );
+    },
+    update: async (threadId, update) =>
+      updateThreadState({ graph: await graphAt(graph, update.address), saver }, threadId, update),
+    fill: (threadId, supersteps) => bulkUpdateState({ graph, kit, saver }, threadId, supersteps),
+  };
+}
