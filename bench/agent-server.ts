@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { measureInput } from "./agent-server-input.ts";
 import { compareThreads, measureSchemas } from "./agent-server-sizes.ts";
 import { compareTracing } from "./agent-server-tracing.ts";
 import { echo } from "./fixtures/agents/graphs.mjs";
@@ -14,6 +15,7 @@ import { freePort, memoryOf, ours, peer, type Subject, stop, untilHealthy } from
  *   node bench/agent-server.ts --tracing    the whole platform on its own echo graph, tracing off, on, on, off
  *   node bench/agent-server.ts --threads    ours, when it holds 2,000 threads and when it holds 50,000
  *   node bench/agent-server.ts --schemas    ours, the schemas of an assistant that were asked for before
+ *   node bench/agent-server.ts --input      ours, what a run costs that is given a megabyte
  * BENCH_SECONDS is the time per point, BENCH_THREADS the two numbers of threads ("2000,50000").
  */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4);
@@ -116,6 +118,7 @@ async function measureState(http: HttpClient): Promise<Figures> {
 if (process.argv.includes("--tracing")) await compareTracing(seconds);
 else if (process.argv.includes("--threads")) await compareThreads(seconds);
 else if (process.argv.includes("--schemas")) await measureSchemas(seconds);
+else if (process.argv.includes("--input")) await measureInput();
 else await compareSubjects(process.argv.includes("--ours") ? [ours, ours] : [ours, peer, peer, ours]);
 
 /** How fast the machine is just now: the graph library alone, without a server, a checkpoint or a database. */

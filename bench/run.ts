@@ -10,6 +10,7 @@ const parts = new Set([
   "http-client",
   "subjects",
   "runs",
+  "agent-server-input",
   "agent-server-sizes",
   "agent-server-tracing",
   "bulk-export-fill",
