@@ -37,6 +37,8 @@ const caller: Caller = {
 export async function startTestAgentServer(
   databaseUrl: string,
   overrides: Partial<AgentServerOptions> = {},
+  /** Without them it serves, and executes nothing. */
+  { workers = true }: { workers?: boolean } = {},
 ): Promise<TestAgentServer> {
   const logger = createLogger({ level: "silent" });
   const database = openDatabase({ url: databaseUrl, poolSize: 8, logger });
@@ -51,7 +53,7 @@ export async function startTestAgentServer(
     publicUrl: () => "http://127.0.0.1",
     ...overrides,
   });
-  await startArea(server);
+  await (workers ? startArea(server) : server.start());
   const http = createHttpApp({
     routes: server.routes,
     authenticator: { authenticate: async () => null, loopbackCaller: async () => caller },

@@ -8,6 +8,7 @@ import {
 import { createTestClock, type TestClock } from "../../../tests/support/workspaces-app.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { insertDestination } from "../destinations/destination-store.ts";
+import { findNextDue } from "./schedule-store.ts";
 
 const hour = 3_600_000;
 const minute = 60_000;
@@ -218,4 +219,34 @@ test("over the hourly cap a window waits, and is not lost", async () => {
     "2026-02-28T00:00:00.000Z",
     "2026-02-28T01:00:00.000Z",
   ]);
+});
+
+test("an export that another process created is started as soon as it is announced, not at the next heartbeat", async () => {
+  const other = app.another({ heartbeatMs: hour });
+  await other.workers.find(({ name }) => name === "bulk-export.schedules")!.start();
+  const { id } = await schedule({ interval_hours: undefined, end_time: "2026-03-02T00:00:00Z" });
+  await expect
+    .poll(async () => (await app.getExport(id)).status, { timeout: 20_000, interval: 20 })
+    .toBe("RUNNING");
+});
+
+describe("when time decides next", () => {
+  const nextDue = () => findNextDue(app.database.sql, clock.now(), 72 * hour);
+
+  test("never, while there is nothing", async () => {
+    expect(await nextDue()).toBeNull();
+  });
+
+  test("ten minutes after the end of a window; one that waits for something else does not count", async () => {
+    await schedule();
+    expect(await nextDue()).toEqual(new Date("2026-03-01T01:10:00Z"));
+    clock.advance(hour + 10 * minute);
+    expect(await nextDue()).toBeNull();
+  });
+
+  test("when an export has taken too long", async () => {
+    await schedule({ interval_hours: undefined, end_time: "2026-03-02T00:00:00Z" });
+    await app.area.tick();
+    expect(await nextDue()).toEqual(new Date("2026-03-04T00:00:00Z"));
+  });
 });
