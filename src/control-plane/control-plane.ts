@@ -20,9 +20,8 @@ import type { ProjectCheck } from "./builds/project-files.ts";
 import { prepareDeploymentFolders } from "./data-folders.ts";
 import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import type { Deployment } from "./deployments/deployment.ts";
-import { deploymentRoutes } from "./deployments/deployment-routes.ts";
-import { createDeploymentService } from "./deployments/deployment-service.ts";
 import { deploymentTokenRoutes, type TokenIssuer } from "./deployments/deployment-token-routes.ts";
+import { createDeployments } from "./deployments/deployments.ts";
 import { createDeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
@@ -151,7 +150,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const revisions = createRevisionMaker({ clock, secretBox });
   const tracing = createDeploymentTracing({ ...ground, port: options.tracing });
-  const deployments = createDeploymentService({
+  const site = createDeployments({
     ...ground,
     revisions,
     urlOf,
@@ -166,6 +165,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     refusal: async () => (await runtime.isolation()).refusal,
     purgeAfterMs: settings.purgeAfterMs,
   });
+  const { service: deployments, removal } = site;
   const revisionService = createRevisionService({ ...ground, deployments, revisions });
   const logs = createLogService({ database, deployments, revisions: revisionService });
   const uploads = createUploadService({ ...ground, deployments, folder, publicUrl });
@@ -313,7 +313,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   return {
     routes: [
-      ...deploymentRoutes(deployments),
+      ...site.routes,
       ...(options.tokens ? deploymentTokenRoutes(deployments, options.tokens) : []),
       ...(passes ? pageCodeRoutes({ passes, states, find: targets.find, originOf: origins.originOf }) : []),
       ...uploadRoutes(uploads),
@@ -353,7 +353,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       }),
     ],
     isDeploymentOrigin: origins.isDeploymentOrigin,
-    beforeWorkspaceDelete: deployments.refuseWhileAny,
+    beforeWorkspaceDelete: (workspaceId) => removal.refuseWhileAny(workspaceId),
     isolation: runtime.isolation,
     workers: [
       {

@@ -3,6 +3,7 @@ import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire.ts";
 import { type DeploymentPatch, deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+import type { DeploymentRemoval } from "./deployment-removal-service.ts";
 import { refused } from "./deployment-rules.ts";
 import * as schemas from "./deployment-schemas.ts";
 import type { DeploymentService } from "./deployment-service.ts";
@@ -39,7 +40,7 @@ const listQuery = pageQuery.extend({
 
 const bulkAnswer = z.object({ deleted: z.array(id), not_found: z.array(id) });
 
-export function deploymentRoutes(service: DeploymentService): Route[] {
+export function deploymentRoutes(service: DeploymentService, removal: DeploymentRemoval): Route[] {
   return [
     route(
       {
@@ -109,7 +110,7 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         errors: [404],
       },
       async ({ caller, query }) => {
-        const result = await service.removeAll(caller, query.deployment_ids);
+        const result = await removal.removeAll(caller, query.deployment_ids);
         if (result.deleted.length === 0) await service.load(caller, result.not_found[0]!);
         return json(result.not_found.length === 0 ? 200 : 207, result);
       },
@@ -190,7 +191,7 @@ export function deploymentRoutes(service: DeploymentService): Route[] {
         errors: [400, 404],
       },
       async ({ caller, params, query }) => {
-        await service.remove(caller, params.deployment_id, {
+        await removal.remove(caller, params.deployment_id, {
           force: query.force,
           deleteTracingProject: query.delete_tracing_project,
         });

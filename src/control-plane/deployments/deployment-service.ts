@@ -4,16 +4,12 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
-import { findIntegration } from "../integrations/integration-store.ts";
-import { findListener } from "../listeners/listener-store.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
-import { announceDeployment, readRevision, readRevisions } from "../revisions/revision-store.ts";
-import { readExits } from "../runtimes/exit-store.ts";
+import { readRevision } from "../revisions/revision-store.ts";
 import { isolationMissing } from "../sandbox/isolation.ts";
-import { deploymentDatabaseContext, deploymentSecretsContext } from "../sealed-columns.ts";
+import { deploymentDatabaseContext } from "../sealed-columns.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
-import { findUpload } from "../uploads/upload-store.ts";
 import {
   asksForSource,
   type Deployment,
@@ -29,8 +25,8 @@ import {
   type SourceConfig,
   slugOf,
 } from "./deployment.ts";
+import { checkReferences } from "./deployment-references.ts";
 import {
-  checkIntegrationHost,
   checkNewSource,
   checkSecretReferences,
   checkSecrets,
@@ -42,28 +38,25 @@ import {
   refuseImmutable,
   refuseRenaming,
 } from "./deployment-rules.ts";
+import type { DeploymentSecrets } from "./deployment-secrets.ts";
 import * as store from "./deployment-store.ts";
+import type { DeploymentViews } from "./deployment-views.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
-import { healthOf } from "./health.ts";
-import { readHealth } from "./health-store.ts";
-import { keepMasked, type Secret, secretMask } from "./secret-rules.ts";
+import { type Secret, secretMask } from "./secret-rules.ts";
 
 export type DeploymentServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
+  secrets: DeploymentSecrets;
+  views: DeploymentViews;
   revisions: RevisionMaker;
   rules: RuleSettings;
-  urlOf(deployment: Pick<Deployment, "slug">): string;
-  /** At an origin of its own; null where deployments have none. */
-  pageUrlOf(deployment: Pick<Deployment, "slug">): string | null;
   /** Throws when a repository's address may not be used from here. */
   checkAddress(repoUrl: string): Promise<void>;
   /** Why nothing may be deployed on this machine; null when it may. */
   refusal(): Promise<string | null>;
-  tracing: Pick<DeploymentTracing, "ensureProject" | "removeProject">;
-  /** How long the data of a deleted deployment is kept. */
-  purgeAfterMs: number;
+  tracing: Pick<DeploymentTracing, "ensureProject">;
 };
 
 export type NewDeployment = {
@@ -90,78 +83,35 @@ const emptySourceConfig: SourceConfig = {
   build_command: null,
 };
 
-export function createDeploymentService(options: DeploymentServiceOptions) {
-  const { database, clock, secretBox, rules } = options;
+/** Makes, changes and finds deployments. What is to run follows from their revisions. */
+export class DeploymentService {
+  readonly #options: DeploymentServiceOptions;
 
-  const openSecrets = (deployment: Deployment) =>
-    JSON.parse(
-      secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id)),
-    ) as Secret[];
-  const sealSecrets = (id: string, secrets: Secret[]) =>
-    secretBox.seal(JSON.stringify(secrets), deploymentSecretsContext(id));
-
-  async function view(sql: Sql, deployment: Deployment): Promise<DeploymentView> {
-    return (await views(sql, [deployment]))[0]!;
+  constructor(options: DeploymentServiceOptions) {
+    this.#options = options;
   }
 
-  async function views(sql: Sql, deployments: Deployment[]): Promise<DeploymentView[]> {
-    const ids = deployments.map((row) => row.latest_revision_id).filter((id) => id !== null);
-    const latest = new Map((await readRevisions(sql, ids)).map((revision) => [revision.id, revision]));
-    const rows = await readHealth(
-      sql,
-      deployments.map((row) => row.id),
-    );
-    const active = deployments.map((row) => row.active_revision_id).filter((id) => id !== null);
-    const exits = await readExits(sql, active, clock.now());
-    const activeOf = new Map(deployments.map((row) => [row.id, row.active_revision_id ?? ""]));
-    const health = new Map(
-      rows.map((row) => [row.deployment_id, healthOf(row, exits.get(activeOf.get(row.deployment_id) ?? ""))]),
-    );
-    return deployments.map((deployment) => ({
-      deployment,
-      latest: latest.get(deployment.latest_revision_id ?? ""),
-      secrets: openSecrets(deployment),
-      url: options.urlOf(deployment),
-      pageUrl: options.pageUrlOf(deployment),
-      health: health.get(deployment.id) ?? healthOf(undefined),
-    }));
+  async get(caller: Caller, id: string): Promise<DeploymentView> {
+    const { sql } = this.#options.database;
+    return this.#options.views.one(sql, await this.#load(sql, caller, id));
   }
 
-  async function load(sql: Sql, caller: Caller, id: string): Promise<Deployment> {
-    const found = await store.findDeployment(sql, caller.workspaceId, id);
-    if (!found) throw deploymentNotFound(id);
-    return found;
+  async list(caller: Caller, filter: store.DeploymentFilter): Promise<DeploymentView[]> {
+    const { sql } = this.#options.database;
+    return this.#options.views.many(sql, await store.listDeployments(sql, caller.workspaceId, filter));
   }
 
-  async function checkReferences(
-    sql: Sql,
-    caller: Caller,
-    deploymentId: string,
-    config: SourceConfig,
-    revision: SourceRevisionConfig,
-  ) {
-    if (config.integration_id) {
-      const integration = await findIntegration(sql, caller.workspaceId, config.integration_id);
-      if (!integration) {
-        throw refused(
-          `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
-        );
-      }
-      checkIntegrationHost(integration, config.repo_url);
-    }
-    if (config.listener_id && !(await findListener(sql, caller.workspaceId, config.listener_id))) {
-      throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);
-    }
-    const { source_tarball_path: path } = revision;
-    if (path && !(await findUpload(sql, deploymentId, path))) {
-      throw refused(
-        "source_tarball_path must be an object_path this deployment got from POST …/upload-url, uploaded already.",
-      );
-    }
+  load(caller: Caller, id: string): Promise<Deployment> {
+    return this.#load(this.#options.database.sql, caller, id);
   }
 
-  async function create(caller: Caller, input: NewDeployment): Promise<DeploymentView> {
-    const refusal = await options.refusal();
+  countFree(caller: Caller): Promise<number> {
+    return store.countDeployments(this.#options.database.sql, caller.workspaceId);
+  }
+
+  async create(caller: Caller, input: NewDeployment): Promise<DeploymentView> {
+    const { database, clock, secretBox, rules, secrets } = this.#options;
+    const refusal = await this.#options.refusal();
     if (refusal !== null) throw isolationMissing(refusal);
     const id = newId();
     const config = mergeSourceConfig(emptySourceConfig, input.source_config);
@@ -171,7 +121,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
     if (input.source === "github" && !config.repo_url) {
       throw refused("source_config.repo_url is required for the source github.");
     }
-    if (config.repo_url) await options.checkAddress(config.repo_url);
+    if (config.repo_url) await this.#options.checkAddress(config.repo_url);
     checkSecrets(input.secrets, rules);
     checkSecretReferences(input.source, config, input.secret_references);
     const masked = input.secrets.find(({ value }) => value === secretMask);
@@ -189,7 +139,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
         source_config: config,
         source_revision_config: revisionConfig,
         tracked_repo_ref: revisionConfig.repo_ref,
-        secrets_sealed: sealSecrets(id, input.secrets),
+        secrets_sealed: secrets.seal(id, input.secrets),
         secret_references: input.secret_references ?? null,
         shareable: input.shareable,
         route_through_gateway: input.route_through_gateway,
@@ -205,27 +155,31 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
           message: `A deployment named '${input.name}' already exists.`,
         });
       }
-      const deployment = await load(tx, caller, id);
+      const deployment = await this.#load(tx, caller, id);
       if (isBuildable(input.source, revisionConfig)) {
-        await options.revisions.make(tx, deployment, { secrets: input.secrets, createdBy: caller.userId });
+        await this.#options.revisions.make(tx, deployment, {
+          secrets: input.secrets,
+          createdBy: caller.userId,
+        });
       }
     });
-    const projectId = await options.tracing.ensureProject(caller.workspaceId, input.name);
+    const projectId = await this.#options.tracing.ensureProject(caller.workspaceId, input.name);
     if (projectId !== null) await store.saveTracingProject(database.sql, id, projectId);
-    return view(database.sql, await load(database.sql, caller, id));
+    return this.#options.views.one(database.sql, await this.#load(database.sql, caller, id));
   }
 
   /** Changes the deployment; `always` makes a revision even where nothing that runs has changed. */
-  async function change(
+  async change(
     caller: Caller,
     id: string,
     patch: DeploymentPatch,
     always = false,
   ): Promise<DeploymentView & { revisionId: string | null }> {
+    const { database, clock, rules } = this.#options;
     const { repo_url: repoUrl } = patch.source_config ?? {};
     // Names are looked up, which must not hold up others who change the deployment.
-    if (repoUrl && repoUrl !== (await load(database.sql, caller, id)).source_config.repo_url) {
-      await options.checkAddress(repoUrl);
+    if (repoUrl && repoUrl !== (await this.#load(database.sql, caller, id)).source_config.repo_url) {
+      await this.#options.checkAddress(repoUrl);
     }
     return database.transaction(async (tx) => {
       const current = await store.lockDeployment(tx, caller.workspaceId, id);
@@ -246,7 +200,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       if (source !== before) checkNewSource(source, config, revisionConfig);
       checkSecretReferences(source, config, patch.secret_references);
       await checkReferences(tx, caller, id, config, revisionConfig);
-      const secrets = nextSecrets(current, patch.secrets);
+      const secrets = this.#options.secrets.next(current, patch.secrets);
       await store.saveDeployment(
         tx,
         {
@@ -256,7 +210,7 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
           source_revision_config: revisionConfig,
           tracked_repo_ref:
             patch.tracked_repo_ref ?? patch.source_revision_config?.repo_ref ?? current.tracked_repo_ref,
-          secrets_sealed: patch.secrets ? sealSecrets(id, secrets) : current.secrets_sealed,
+          secrets_sealed: patch.secrets ? this.#options.secrets.seal(id, secrets) : current.secrets_sealed,
           secret_references: patch.secret_references ?? current.secret_references,
           route_through_gateway: patch.route_through_gateway ?? current.route_through_gateway,
           deployment_tier: patch.deployment_tier ?? current.deployment_tier,
@@ -267,106 +221,37 @@ export function createDeploymentService(options: DeploymentServiceOptions) {
       );
       let revisionId: string | null = null;
       if ((always || source !== before || needsRevision(patch)) && isBuildable(source, revisionConfig)) {
-        const next = await load(tx, caller, id);
+        const next = await this.#load(tx, caller, id);
         const kept = always || source !== before || asksForSource(patch) ? null : await commitOf(tx, current);
-        revisionId = await options.revisions.make(tx, next, {
+        revisionId = await this.#options.revisions.make(tx, next, {
           ...{ source, secrets, createdBy: caller.userId },
           ...(kept === null ? {} : { commitSha: kept, because: keptText(kept) }),
         });
       } else if (always)
         throw refused("There is nothing to build yet: upload a source or name an image first.");
-      return { ...(await view(tx, await load(tx, caller, id))), revisionId };
+      return { ...(await this.#options.views.one(tx, await this.#load(tx, caller, id))), revisionId };
     });
   }
 
-  /** What was built last, so that a change of secrets ships nothing else. */
-  async function commitOf(sql: Sql, { latest_revision_id }: Deployment): Promise<string | null> {
-    if (latest_revision_id === null) return null;
-    return (await readRevision(sql, latest_revision_id))?.repo_commit_sha ?? null;
+  async #load(sql: Sql, caller: Caller, id: string): Promise<Deployment> {
+    const found = await store.findDeployment(sql, caller.workspaceId, id);
+    if (!found) throw deploymentNotFound(id);
+    return found;
   }
+}
 
-  /** Where the latest revision came from: other changes keep what is deployed. */
-  async function sourceOf(sql: Sql, { source, latest_revision_id }: Deployment): Promise<Source> {
-    if (latest_revision_id === null) return source;
-    return (await readRevision(sql, latest_revision_id))?.source ?? source;
-  }
+/** What was built last, so that a change of secrets ships nothing else. */
+async function commitOf(sql: Sql, { latest_revision_id }: Deployment): Promise<string | null> {
+  if (latest_revision_id === null) return null;
+  return (await readRevision(sql, latest_revision_id))?.repo_commit_sha ?? null;
+}
 
-  function nextSecrets(current: Deployment, given: Secret[] | undefined): Secret[] {
-    const before = openSecrets(current);
-    if (given === undefined) return before;
-    checkSecrets(given, rules);
-    const merged = keepMasked(given, before);
-    if (Array.isArray(merged)) return merged;
-    throw refused(`The secret ${merged.unknown} has no value to keep. Send its value instead of the mask.`);
-  }
-
-  async function remove(
-    caller: Caller,
-    id: string,
-    { force, deleteTracingProject }: { force: boolean; deleteTracingProject: boolean },
-  ): Promise<void> {
-    const now = clock.now();
-    const name = await database.transaction(async (tx) => {
-      const row = await store.findDeployment(tx, caller.workspaceId, id, { deleted: true });
-      if (!row || (row.deleted_at !== null && !force)) throw deploymentNotFound(id);
-      if (row.deleted_at !== null) {
-        await store.markPurgeable(tx, id, now);
-        await announceDeployment(tx, id);
-        return row.name;
-      }
-      if (force)
-        throw refused("force is for a deployment that was deleted before. Delete it without force first.");
-      const purgeAfter = new Date(now.getTime() + options.purgeAfterMs);
-      await store.markDeleted(tx, caller.workspaceId, id, { now, purgeAfter, deleteTracingProject });
-      await announceDeployment(tx, id);
-      return row.name;
-    });
-    // Gone for the caller now; once more when its servers have stopped, which may still send the last traces.
-    if (deleteTracingProject) await options.tracing.removeProject(caller.workspaceId, name);
-  }
-
-  return {
-    create,
-    change,
-    remove,
-    async get(caller: Caller, id: string) {
-      return view(database.sql, await load(database.sql, caller, id));
-    },
-    async list(caller: Caller, filter: store.DeploymentFilter) {
-      return views(database.sql, await store.listDeployments(database.sql, caller.workspaceId, filter));
-    },
-    load: (caller: Caller, id: string) => load(database.sql, caller, id),
-    /** Reports for each id whether it was there to be deleted. */
-    async removeAll(caller: Caller, ids: string[]): Promise<{ deleted: string[]; not_found: string[] }> {
-      const deleted: string[] = [];
-      const missing: string[] = [];
-      for (const id of new Set(ids)) {
-        const list = await remove(caller, id, { force: false, deleteTracingProject: false }).then(
-          () => deleted,
-          (error: unknown) => {
-            if (error instanceof AppError && error.kind === "not_found") return missing;
-            throw error;
-          },
-        );
-        list.push(id);
-      }
-      return { deleted, not_found: missing };
-    },
-    async refuseWhileAny(workspaceId: string): Promise<void> {
-      const [first] = await store.listDeployments(database.sql, workspaceId, { limit: 1, offset: 0 });
-      if (!first) return;
-      throw new AppError({
-        code: "workspace.has_deployments",
-        kind: "conflict",
-        message: `The workspace still has deployments, for example ${first.name}. Delete them first.`,
-      });
-    },
-    countFree: (caller: Caller) => store.countDeployments(database.sql, caller.workspaceId),
-  };
+/** Where the latest revision came from: other changes keep what is deployed. */
+async function sourceOf(sql: Sql, { source, latest_revision_id }: Deployment): Promise<Source> {
+  if (latest_revision_id === null) return source;
+  return (await readRevision(sql, latest_revision_id))?.source ?? source;
 }
 
 function keptText(commitSha: string): string {
   return `Ships commit ${commitSha} again. For the newest, name repo_ref or POST …/revisions.`;
 }
-
-export type DeploymentService = ReturnType<typeof createDeploymentService>;

@@ -1,0 +1,36 @@
+import type { Sql } from "../../platform/db/database.ts";
+import type { Caller } from "../../platform/http/caller.ts";
+import { findIntegration } from "../integrations/integration-store.ts";
+import { findListener } from "../listeners/listener-store.ts";
+import type { SourceRevisionConfig } from "../revisions/revision.ts";
+import { findUpload } from "../uploads/upload-store.ts";
+import type { SourceConfig } from "./deployment.ts";
+import { checkIntegrationHost, refused } from "./deployment-rules.ts";
+
+/** Refuses what names an integration, a listener or an upload that is not there. */
+export async function checkReferences(
+  sql: Sql,
+  caller: Caller,
+  deploymentId: string,
+  config: SourceConfig,
+  revision: SourceRevisionConfig,
+): Promise<void> {
+  if (config.integration_id) {
+    const integration = await findIntegration(sql, caller.workspaceId, config.integration_id);
+    if (!integration) {
+      throw refused(
+        `Integration ID ${config.integration_id} not found. Create it with POST /v1/integrations/github.`,
+      );
+    }
+    checkIntegrationHost(integration, config.repo_url);
+  }
+  if (config.listener_id && !(await findListener(sql, caller.workspaceId, config.listener_id))) {
+    throw refused(`Listener ID ${config.listener_id} not found. Create it with POST /v2/listeners.`);
+  }
+  const { source_tarball_path: path } = revision;
+  if (path && !(await findUpload(sql, deploymentId, path))) {
+    throw refused(
+      "source_tarball_path must be an object_path this deployment got from POST …/upload-url, uploaded already.",
+    );
+  }
+}

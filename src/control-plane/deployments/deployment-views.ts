@@ -1,0 +1,53 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Sql } from "../../platform/db/database.ts";
+import { readRevisions } from "../revisions/revision-store.ts";
+import { readExits } from "../runtimes/exit-store.ts";
+import type { Deployment } from "./deployment.ts";
+import type { DeploymentSecrets } from "./deployment-secrets.ts";
+import type { DeploymentView } from "./deployment-wire.ts";
+import { healthOf } from "./health.ts";
+import { readHealth } from "./health-store.ts";
+
+export type DeploymentViewsOptions = {
+  clock: Clock;
+  secrets: DeploymentSecrets;
+  urlOf(deployment: Pick<Deployment, "slug">): string;
+  /** At an origin of its own; null where deployments have none. */
+  pageUrlOf(deployment: Pick<Deployment, "slug">): string | null;
+};
+
+/** Deployments with what is known of them elsewhere: the latest revision, their health, their addresses. */
+export class DeploymentViews {
+  readonly #options: DeploymentViewsOptions;
+
+  constructor(options: DeploymentViewsOptions) {
+    this.#options = options;
+  }
+
+  async one(sql: Sql, deployment: Deployment): Promise<DeploymentView> {
+    return (await this.many(sql, [deployment]))[0]!;
+  }
+
+  async many(sql: Sql, deployments: Deployment[]): Promise<DeploymentView[]> {
+    const ids = deployments.map((row) => row.latest_revision_id).filter((id) => id !== null);
+    const latest = new Map((await readRevisions(sql, ids)).map((revision) => [revision.id, revision]));
+    const rows = await readHealth(
+      sql,
+      deployments.map((row) => row.id),
+    );
+    const active = deployments.map((row) => row.active_revision_id).filter((id) => id !== null);
+    const exits = await readExits(sql, active, this.#options.clock.now());
+    const activeOf = new Map(deployments.map((row) => [row.id, row.active_revision_id ?? ""]));
+    const health = new Map(
+      rows.map((row) => [row.deployment_id, healthOf(row, exits.get(activeOf.get(row.deployment_id) ?? ""))]),
+    );
+    return deployments.map((deployment) => ({
+      deployment,
+      latest: latest.get(deployment.latest_revision_id ?? ""),
+      secrets: this.#options.secrets.open(deployment),
+      url: this.#options.urlOf(deployment),
+      pageUrl: this.#options.pageUrlOf(deployment),
+      health: health.get(deployment.id) ?? healthOf(undefined),
+    }));
+  }
+}

@@ -1,0 +1,27 @@
+import type { Route } from "../../platform/http/route.ts";
+import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
+import { DeploymentRemoval, type DeploymentRemovalOptions } from "./deployment-removal-service.ts";
+import { deploymentRoutes } from "./deployment-routes.ts";
+import { DeploymentSecrets } from "./deployment-secrets.ts";
+import { DeploymentService, type DeploymentServiceOptions } from "./deployment-service.ts";
+import { DeploymentViews, type DeploymentViewsOptions } from "./deployment-views.ts";
+
+export type DeploymentsOptions = Omit<DeploymentServiceOptions, "secrets" | "views" | "tracing"> &
+  Pick<DeploymentViewsOptions, "urlOf" | "pageUrlOf"> &
+  Pick<DeploymentRemovalOptions, "purgeAfterMs"> & { tracing: DeploymentTracing };
+
+/** Deployments as their routes and the other parts of the control plane use them. */
+export function createDeployments(options: DeploymentsOptions): {
+  service: DeploymentService;
+  removal: DeploymentRemoval;
+  routes: Route[];
+} {
+  const secrets = new DeploymentSecrets(options.secretBox, options.rules);
+  const service = new DeploymentService({
+    ...options,
+    secrets,
+    views: new DeploymentViews({ ...options, secrets }),
+  });
+  const removal = new DeploymentRemoval(options);
+  return { service, removal, routes: deploymentRoutes(service, removal) };
+}
