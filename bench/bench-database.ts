@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../src/platform/db/database.ts";
-import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
-import { migrate } from "../src/platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 
 /** An empty database with all migrations, in a folder of its own that goes with it. */

@@ -7,7 +7,7 @@ import type { PartitionFile, PartitionTask } from "../src/bulk-export/partitions
 import { createPartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
 import { streamPartition, writePartition } from "../src/bulk-export/partitions/partition-writer.ts";
 import type { BlobStore } from "../src/platform/blob/blob-store.ts";
-import { copyOut } from "../src/platform/db/copy-out.ts";
+import { copyOut } from "../src/platform/db/copy/copy-out.ts";
 
 /** One way of getting rows out, in a process of its own so that its memory is its own. */
 export type MeasureInput = {

@@ -8,9 +8,9 @@ import { columnsOf, constantFields, orderedFields } from "../src/bulk-export/exp
 import { defaultFileLimits, type PartitionTask } from "../src/bulk-export/partitions/partition-task.ts";
 import type { BucketSettings } from "../src/platform/blob/blob-store.ts";
 import type { Database } from "../src/platform/db/database.ts";
-import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
-import { migrate } from "../src/platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createRunExportSource } from "../src/traces/export/run-export-source.ts";
 import { type CephRgw, startCephRgw } from "../tests/support/components/ceph-rgw.ts";

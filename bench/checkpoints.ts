@@ -16,9 +16,9 @@ import { checkpointerKey } from "../src/agent-server/graphs/javascript/graph-sta
 import { createMessageCodec } from "../src/agent-server/graphs/javascript/message-codec.ts";
 import { createEchoGraph } from "../src/builtin-graphs/echo-graph.ts";
 import type { Database } from "../src/platform/db/database.ts";
-import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
-import { migrate } from "../src/platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 
 export type CheckpointResult = { question: string; value: string };

@@ -7,7 +7,7 @@ import { cpus } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
-import { migrate } from "../src/platform/db/migrate.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
 import { createTempFolder } from "../tests/support/components/temp-folder.ts";

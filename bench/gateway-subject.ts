@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 const [folder = "."] = process.argv.slice(2);
 const load = (path: string) => import(pathToFileURL(resolve(join(folder, path))).href);
-const { migrate } = await load("src/platform/db/migrate.ts");
+const { migrate } = await load("src/platform/db/schema/migrate.ts");
 const { createLogger } = await load("src/platform/logger.ts");
 const { startGitServer } = await load("tests/support/components/git-server.ts");
 const { createTempFolder } = await load("tests/support/components/temp-folder.ts");

@@ -6,8 +6,8 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createWalls } from "../src/control-plane/sandbox/walls.ts";
-import { migrate } from "../src/platform/db/migrate.ts";
 import { raw } from "../src/platform/db/raw.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startGitServer } from "../tests/support/components/git-server.ts";
 import { createTempFolder } from "../tests/support/components/temp-folder.ts";

@@ -2,9 +2,9 @@ import { composePlatform } from "../src/app/compose.ts";
 import { readConfig } from "../src/config/index.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
-import { buildOpenApi } from "../src/platform/http/openapi.ts";
+import { createSecretBox } from "../src/platform/encryption/secret-box.ts";
+import { buildOpenApi } from "../src/platform/http/openapi/openapi.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createSecretBox } from "../src/platform/secret-box.ts";
 
 /** The OpenAPI documents, from the routes. Nothing is started and no database is asked. */
 export async function generateOpenApi(): Promise<{ path: string; content: string }[]> {

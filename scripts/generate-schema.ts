@@ -1,7 +1,7 @@
-import { readCatalogue } from "../src/platform/db/catalogue.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
-import { dumpSchema } from "../src/platform/db/schema-dump.ts";
-import { writeTableTypes } from "../src/platform/db/table-types.ts";
+import { readCatalogue } from "../src/platform/db/schema/catalogue.ts";
+import { dumpSchema } from "../src/platform/db/schema/schema-dump.ts";
+import { writeTableTypes } from "../src/platform/db/schema/table-types.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startTestPostgres, withDatabase } from "../tests/support/postgres.ts";
 

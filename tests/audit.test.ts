@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AuditSpec } from "../src/platform/http/audit.ts";
-import { type AuditAction, auditActions } from "../src/platform/http/audit-action.ts";
+import type { AuditSpec } from "../src/platform/http/audit/audit.ts";
+import { type AuditAction, auditActions } from "../src/platform/http/audit/audit-action.ts";
 import type { Route } from "../src/platform/http/route.ts";
 import { createTestApp } from "./support/app.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { migrate } from "../src/platform/db/migrate.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
+import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startDebianPostgres } from "./support/components/debian-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";

@@ -11,7 +11,7 @@ import {
 import type { Stopped } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
-import { listen } from "../platform/http/server.ts";
+import { listen } from "../platform/http/server/server.ts";
 import type { Logger } from "../platform/logger.ts";
 import { composeAgent } from "./compose-agent.ts";
 import { openGround } from "./ground.ts";

@@ -5,7 +5,7 @@ import type { loadServerGraphs } from "../agent-server/graphs/javascript/server-
 import type { AuthService } from "../auth-service/auth-service.ts";
 import { type BuiltinGraph, builtinGraphs } from "../builtin-graphs/builtin-graphs.ts";
 import { providerKeys } from "../config/index.ts";
-import type { NetworkGuard } from "../platform/network-guard.ts";
+import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
 import type { Traces } from "../traces/traces.ts";
 import type { Workspaces } from "../workspaces/workspaces.ts";

@@ -23,11 +23,11 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { createHttpApp } from "../platform/http/http-app.ts";
 import type { ServerEnv } from "../platform/http/pipeline.ts";
-import type { OnUpgrade } from "../platform/http/server.ts";
+import type { OnUpgrade } from "../platform/http/server/server.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createMetrics } from "../platform/metrics.ts";
-import { createNetworkGuard } from "../platform/network-guard.ts";
+import { createNetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
 import { composeJobs } from "./compose-jobs.ts";
 

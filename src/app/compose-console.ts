@@ -7,7 +7,7 @@ import type { Area } from "../platform/area.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import { readTracesMark } from "../traces/query/trace-mark-store.ts";
-import { readSettingsMark } from "../workspaces/settings-mark-store.ts";
+import { readSettingsMark } from "../workspaces/tenants/settings-mark-store.ts";
 
 /** The console, with each area's way to notice its changes. */
 export function composeConsole(ground: {

@@ -16,7 +16,7 @@ import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { ProjectService } from "../traces/projects/project-service.ts";
-import type { PlatformKeys } from "../workspaces/platform-key-service.ts";
+import type { PlatformKeys } from "../workspaces/api-keys/platform-key-service.ts";
 
 /** The command that also started this process; `agent` serves one project. */
 const treadle = fileURLToPath(new URL("../../bin/treadle.js", import.meta.url));

@@ -2,12 +2,12 @@ import type { Config } from "../config/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DatabaseClock } from "../platform/db/database-clock.ts";
-import { startEmbeddedPostgres } from "../platform/db/embedded-postgres.ts";
-import { migrate } from "../platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../platform/db/open-database.ts";
+import { migrate } from "../platform/db/schema/migrate.ts";
+import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import type { Logger } from "../platform/logger.ts";
 import { migrationsFolder } from "../platform/package-facts.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** What the platform's areas are made of. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Area, Worker } from "../platform/area.ts";
-import type { CloseOptions } from "../platform/http/server.ts";
+import type { CloseOptions } from "../platform/http/server/server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 
 function recorder() {

@@ -1,6 +1,6 @@
 import type { Area, StopOptions, Stopped, Worker } from "../platform/area.ts";
 import { Closers } from "../platform/closers.ts";
-import type { RunningServer } from "../platform/http/server.ts";
+import type { RunningServer } from "../platform/http/server/server.ts";
 
 /** The one start and the one shutdown of a process, whichever areas and workers it has. */
 export class Lifecycle {

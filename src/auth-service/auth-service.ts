@@ -1,11 +1,11 @@
 import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Caller } from "../platform/http/caller.ts";
+import type { SecretBox } from "../platform/encryption/secret-box.ts";
+import type { Caller } from "../platform/http/access/caller.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { NetworkGuard } from "../platform/network-guard.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { type AgentAccessService, createAgentAccess } from "./authorizations/agent-access-service.ts";
 import { authorizationRoutes } from "./authorizations/authorization-routes.ts";
 import {

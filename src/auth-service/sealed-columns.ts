@@ -1,4 +1,4 @@
-import type { SealedColumn } from "../platform/encryption-rotation.ts";
+import type { SealedColumn } from "../platform/encryption/encryption-rotation.ts";
 
 export function clientSecretContext(id: string): string {
   return `auth_providers:${id}:client_secret`;

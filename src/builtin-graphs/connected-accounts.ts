@@ -1,5 +1,5 @@
 import { AppError } from "../platform/errors.ts";
-import type { GuardedInit } from "../platform/network-guard.ts";
+import type { GuardedInit } from "../platform/network/network-guard.ts";
 
 /** Whose accounts they are. */
 export type AccountOwner = { workspaceId: string; userId: string };

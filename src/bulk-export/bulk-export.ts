@@ -1,12 +1,12 @@
 import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
+import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Caller } from "../platform/http/caller.ts";
+import type { Caller } from "../platform/http/access/caller.ts";
 import { createJobWorker, type JobContext, type JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createNetworkGuard } from "../platform/network-guard.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import { createNetworkGuard } from "../platform/network/network-guard.ts";
 import { destinationRoutes } from "./destinations/destination-routes.ts";
 import { createDestinationService } from "./destinations/destination-service.ts";
 import type { ExportLimits } from "./export-limits.ts";

@@ -1,4 +1,4 @@
-import type { SealedColumn } from "../platform/encryption-rotation.ts";
+import type { SealedColumn } from "../platform/encryption/encryption-rotation.ts";
 import { destinationContext } from "./destinations/destination.ts";
 
 /** What this area keeps sealed; a rotation of the encryption key re-seals it. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Area } from "../platform/area.ts";
-import type { Caller } from "../platform/http/caller.ts";
+import type { Caller } from "../platform/http/access/caller.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
 import { chatRoutes } from "./chat-routes.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../platform/errors.ts";
-import type { Caller } from "../platform/http/caller.ts";
+import type { Caller } from "../platform/http/access/caller.ts";
 import { json, noContent, type Route, route } from "../platform/http/route.ts";
-import { sseResponse } from "../platform/http/sse.ts";
+import { sseResponse } from "../platform/http/server/sse.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
 import { CommandError } from "./command-error.ts";

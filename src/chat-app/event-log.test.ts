@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SseFrame } from "../platform/http/sse.ts";
+import type { SseFrame } from "../platform/http/server/sse.ts";
 import { EventLog } from "./event-log.ts";
 
 const roomy = { maxEvents: 1_000, maxEventBytes: 1_000_000 };

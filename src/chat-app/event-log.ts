@@ -1,4 +1,4 @@
-import type { SseFrame } from "../platform/http/sse.ts";
+import type { SseFrame } from "../platform/http/server/sse.ts";
 import { type DraftEvent, type EventFilter, matches } from "./protocol-event.ts";
 
 export type EventLogLimits = { maxEvents: number; maxEventBytes: number };

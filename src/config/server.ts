@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isAddressRange } from "../platform/network-address.ts";
+import { isAddressRange } from "../platform/network/network-address.ts";
 import {
   agentAuth,
   amount,

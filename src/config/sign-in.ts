@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Role, roles } from "../platform/http/caller.ts";
+import { type Role, roles } from "../platform/http/access/caller.ts";
 import type { SessionLimits } from "../workspaces/sessions/console-session.ts";
 import type { OidcConfig } from "../workspaces/sign-in/oidc-config.ts";
 import { amount, commaList, flag, list, text } from "./fields.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../platform/errors.ts";
-import type { SseFrame } from "../platform/http/sse.ts";
+import type { SseFrame } from "../platform/http/server/sse.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { ChangeScope, ChangeTopic, ChangeTopics } from "./change-topic.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Route, route } from "../platform/http/route.ts";
-import { sseResponse } from "../platform/http/sse.ts";
+import { sseResponse } from "../platform/http/server/sse.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import { changeTopics } from "./change-topic.ts";
 

@@ -8,7 +8,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import type { AppError } from "../../src/platform/errors.ts";
-import type { Caller } from "../../src/platform/http/caller.ts";
+import type { Caller } from "../../src/platform/http/access/caller.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { enqueue, getJob } from "../../src/platform/jobs/job-queue.ts";
 import { claimStatement } from "../../src/platform/jobs/job-statements.ts";

@@ -4,8 +4,8 @@ import type { FileLimits } from "../../src/bulk-export/partitions/partition-task
 import { startArea } from "../../src/platform/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
 
 /** A process of its own that works on exports, to be killed or stopped by a test. */

@@ -7,9 +7,9 @@ import {
   createChatApp,
 } from "../../src/chat-app/chat-app.ts";
 import { AppError } from "../../src/platform/errors.ts";
-import type { Authenticator } from "../../src/platform/http/caller.ts";
+import type { Authenticator } from "../../src/platform/http/access/caller.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
-import { listen } from "../../src/platform/http/server.ts";
+import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 

@@ -14,14 +14,14 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { dropOwnDatabase } from "../../src/platform/db/own-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
+import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp, type HttpApp } from "../../src/platform/http/http-app.ts";
-import { createIdempotencyStore } from "../../src/platform/http/idempotency-store.ts";
-import { listen, type RunningServer } from "../../src/platform/http/server.ts";
+import { createIdempotencyStore } from "../../src/platform/http/idempotency/idempotency-store.ts";
+import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createJobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { createNetworkGuard } from "../../src/platform/network-guard.ts";
-import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { createNetworkGuard } from "../../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 import { createOtherAreas } from "./other-areas.ts";
 

@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../../src/platform/db/embedded/embedded-postgres.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 
 /**

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import type { Database } from "../../src/platform/db/database.ts";
-import { migrate } from "../../src/platform/db/migrate.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { migrate } from "../../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { migrationsDirectory, runOn, withDatabase } from "./postgres.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
-import { migrate } from "../../src/platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../../src/platform/db/embedded/embedded-postgres.ts";
+import { migrate } from "../../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 
 export const migrationsDirectory = fileURLToPath(new URL("../../migrations", import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
-import { migrate } from "../../src/platform/db/migrate.ts";
+import { startEmbeddedPostgres } from "../../src/platform/db/embedded/embedded-postgres.ts";
+import { migrate } from "../../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { runCommand } from "./components/run-command.ts";
 import { oncePerRun } from "./once-per-run.ts";

@@ -8,7 +8,7 @@ import {
 import { createGatewayUpgrade, isForGateway } from "../../src/control-plane/gateway/gateway-upgrade.ts";
 import { createProxy } from "../../src/control-plane/gateway/proxy.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
-import { listen } from "../../src/platform/http/server.ts";
+import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { caller } from "./http-app-fixture.ts";

@@ -1,4 +1,4 @@
-import { type Scope, scopes } from "../../src/platform/http/scope.ts";
+import { type Scope, scopes } from "../../src/platform/http/access/scope.ts";
 import { callApp } from "./workspaces-app.ts";
 
 export type AppFetch = (request: Request) => Promise<Response>;

@@ -1,4 +1,4 @@
-import type { Role } from "../../src/platform/http/caller.ts";
+import type { Role } from "../../src/platform/http/access/caller.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { routeName } from "./security-probe.ts";
 

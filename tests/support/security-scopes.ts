@@ -1,5 +1,5 @@
+import { neededScopes, type Scope, scopes } from "../../src/platform/http/access/scope.ts";
 import type { Route } from "../../src/platform/http/route.ts";
-import { neededScopes, type Scope, scopes } from "../../src/platform/http/scope.ts";
 import { routeName } from "./security-probe.ts";
 
 /** Any of these scopes opens what reads and what writes below a path. `write` is every method but GET. */

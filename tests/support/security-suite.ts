@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Role, roleCovers } from "../../src/platform/http/caller.ts";
+import { type Role, roleCovers } from "../../src/platform/http/access/caller.ts";
+import { type Scope, scopesCover } from "../../src/platform/http/access/scope.ts";
 import type { Route } from "../../src/platform/http/route.ts";
-import { type Scope, scopesCover } from "../../src/platform/http/scope.ts";
 import {
   type AppFetch,
   createSecurityCredentials,

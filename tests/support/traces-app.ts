@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
-import { listen, type RunningServer } from "../../src/platform/http/server.ts";
+import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { createAttachmentLinks } from "../../src/traces/attachment-links.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
+import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { createSecretBox } from "../../src/platform/secret-box.ts";
-import type { Bootstrapped } from "../../src/workspaces/bootstrap.ts";
+import type { Bootstrapped } from "../../src/workspaces/installation/bootstrap.ts";
 import {
   createWorkspaces,
   type Workspaces,

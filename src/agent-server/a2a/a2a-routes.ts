@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import { json } from "../../platform/http/route.ts";
-import { type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
+import { type StreamConnection, sseResponse } from "../../platform/http/server/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asksNothing } from "../auth/route-rules.ts";

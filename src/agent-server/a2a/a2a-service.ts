@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Assistant } from "../assistants/assistant.ts";

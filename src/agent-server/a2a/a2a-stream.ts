@@ -1,4 +1,4 @@
-import type { SseFrame } from "../../platform/http/sse.ts";
+import type { SseFrame } from "../../platform/http/server/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { runFrames } from "../delivery/run-stream.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import { sseResponse } from "../../platform/http/sse.ts";
+import { sseResponse } from "../../platform/http/server/sse.ts";
 
 /**
  * Who may not see a run gets that in the stream, as from the open server: the answer begins, and its one event is a

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { AgentGuard } from "./agent-guard.ts";
 import { toPrincipal } from "./principal.ts";

@@ -1,5 +1,5 @@
 import { AppError, errorMessage } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { statedFailure } from "./auth-failure.ts";
 import { type AuthFilter, isPlain, metadataCondition } from "./auth-filter.ts";

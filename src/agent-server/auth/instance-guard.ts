@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { carriesKey } from "../../platform/http/carried-key.ts";
-import type { OnRequest, OnUpgrade } from "../../platform/http/server.ts";
+import { carriesKey } from "../../platform/http/access/carried-key.ts";
+import type { OnRequest, OnUpgrade } from "../../platform/http/server/server.ts";
 
 const header = "x-treadle-instance-secret";
 const callerHeader = "x-treadle-caller";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 
 /** Who started a run, as far as the platform knows them. */
 export type PlatformUser = { workspaceId: string; userId: string };

@@ -1,4 +1,4 @@
-import type { Principal } from "../../platform/http/caller.ts";
+import type { Principal } from "../../platform/http/access/caller.ts";
 import { isPlain } from "./auth-filter.ts";
 import { platformUserKey } from "./platform-user.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
-import type { Authenticator, Caller, Principal } from "../../platform/http/caller.ts";
-import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts";
+import type { Authenticator, Caller, Principal } from "../../platform/http/access/caller.ts";
+import { hostnameOf, isLoopbackHostname } from "../../platform/http/access/loopback.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { statedFailure } from "./auth-failure.ts";
 import { isOperator as isNamedOperator } from "./instance-guard.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { builtinGraphs } from "../../builtin-graphs/builtin-graphs.ts";
 import { startArea, stopArea } from "../../platform/area.ts";
-import type { Authenticator } from "../../platform/http/caller.ts";
+import type { Authenticator } from "../../platform/http/access/caller.ts";
 import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { createMetrics } from "../../platform/metrics.ts";

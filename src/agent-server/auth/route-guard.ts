@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, type ErrorCode } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { absenceAsEvent } from "./absence-as-event.ts";
 import type { AgentGuard } from "./agent-guard.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../platform/db/database.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { AgentGuard } from "./agent-guard.ts";
 import { isPlain } from "./auth-filter.ts";
 import { requireRow } from "./route-guard.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { AppError } from "../../platform/errors.ts";
-import type { Authenticator, Caller } from "../../platform/http/caller.ts";
+import type { Authenticator, Caller } from "../../platform/http/access/caller.ts";
 
 export type SingleWorkspaceOptions = {
   workspaceId: string;

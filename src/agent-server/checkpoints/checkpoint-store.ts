@@ -1,4 +1,4 @@
-import { Batcher, type BatcherStats, outageRetries } from "../../platform/db/batcher.ts";
+import { Batcher, type BatcherStats, outageRetries } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { textArray } from "../../platform/db/text-array.ts";
 import { AppError } from "../../platform/errors.ts";

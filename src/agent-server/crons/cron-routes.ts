@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, noContent } from "../../platform/http/route.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";

@@ -5,7 +5,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { openDatabase } from "../../platform/db/open-database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/logger.ts";
 import type { RunRequest } from "../runs/run-request.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 

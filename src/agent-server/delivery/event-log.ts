@@ -1,4 +1,4 @@
-import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
+import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { appendEvents, type EventRow, lastNumberOf } from "./event-store.ts";

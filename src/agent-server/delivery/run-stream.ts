@@ -1,5 +1,5 @@
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
-import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
+import type { SseBatch, SseFrame } from "../../platform/http/server/sse.ts";
 import type { StreamMode } from "../graphs/graph-call.ts";
 import type { JoinPoint } from "./join-point.ts";
 import { sharedFrame } from "./shared-frame.ts";

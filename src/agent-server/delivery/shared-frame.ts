@@ -1,4 +1,4 @@
-import { encodeFrame, type SseFrame } from "../../platform/http/sse.ts";
+import { encodeFrame, type SseFrame } from "../../platform/http/server/sse.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 
 /** Above this an event is encoded once for all who listen; below it is cheaper to write it each time. */

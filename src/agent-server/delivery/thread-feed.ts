@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
-import { ReaderBudget } from "../../platform/http/reader-budget.ts";
+import { ReaderBudget } from "../../platform/http/server/reader-budget.ts";
 import { AwaitedThreads } from "./awaited-threads.ts";
 import { Bell } from "./bell.ts";
 import { readEvents } from "./event-store.ts";

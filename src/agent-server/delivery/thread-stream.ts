@@ -1,4 +1,4 @@
-import type { SseFrame } from "../../platform/http/sse.ts";
+import type { SseFrame } from "../../platform/http/server/sse.ts";
 import type { ThreadEvent } from "./thread-event.ts";
 import type { ThreadFeed } from "./thread-feed.ts";
 

@@ -1,4 +1,4 @@
-import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
+import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
 import { errorMessage } from "../../platform/errors.ts";

@@ -1,4 +1,4 @@
-import type { CorsRules } from "../../platform/http/cors.ts";
+import type { CorsRules } from "../../platform/http/access/cors.ts";
 import type { ProjectFile } from "../graphs/project-config.ts";
 
 /** `http.cors` of the project file. */

@@ -1,6 +1,6 @@
-import type { Authorize } from "../../platform/http/access.ts";
+import type { Authorize } from "../../platform/http/access/access.ts";
 import { errorResponse } from "../../platform/http/error-response.ts";
-import { requestIdOf } from "../../platform/http/request-id.ts";
+import { requestIdOf } from "../../platform/http/server/request-id.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { ProjectFile } from "../graphs/project-config.ts";
 import { type CustomAppOptions, withCustomApp } from "./custom-app.ts";

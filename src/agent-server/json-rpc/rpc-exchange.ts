@@ -1,6 +1,11 @@
 import { AppError } from "../../platform/errors.ts";
-import { defaultMaxBodyBytes, parseJson, readBytes, requireJsonType } from "../../platform/http/body.ts";
 import { json } from "../../platform/http/route.ts";
+import {
+  defaultMaxBodyBytes,
+  parseJson,
+  readBytes,
+  requireJsonType,
+} from "../../platform/http/validation/body.ts";
 import type { Logger } from "../../platform/logger.ts";
 import {
   publicRpcError,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { listAssistantNames } from "../assistants/assistant-store.ts";
 import { AgentGuard } from "../auth/agent-guard.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { requireRow } from "../auth/route-guard.ts";

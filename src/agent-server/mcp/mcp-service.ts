@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { defaultAssistantId } from "../assistants/assistant.ts";
 import type { AssistantService } from "../assistants/assistant-service.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { namespaceOf } from "../delivery/protocol-event.ts";
 import type { ThreadEvent } from "../delivery/thread-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../../platform/http/caller.ts";
-import type { SseBatch, SseFrame } from "../../platform/http/sse.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { SseBatch, SseFrame } from "../../platform/http/server/sse.ts";
 import { methodOf, toWireText } from "../delivery/protocol-event.ts";
 import { sharedFrame } from "../delivery/shared-frame.ts";
 import type { ThreadEvent } from "../delivery/thread-event.ts";

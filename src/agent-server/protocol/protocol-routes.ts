@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { requireJsonType } from "../../platform/http/body.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json } from "../../platform/http/route.ts";
-import { sseResponse } from "../../platform/http/sse.ts";
+import { sseResponse } from "../../platform/http/server/sse.ts";
+import { requireJsonType } from "../../platform/http/validation/body.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, threadInPath } from "../auth/route-rules.ts";
 import { logEndOf } from "../delivery/event-store.ts";

@@ -1,7 +1,7 @@
 import type { CommandResponse, ErrorResponse, ResultData } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
-import { roleCovers } from "../../platform/http/caller.ts";
-import { scopesCover } from "../../platform/http/scope.ts";
+import { roleCovers } from "../../platform/http/access/caller.ts";
+import { scopesCover } from "../../platform/http/access/scope.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { logEndOf } from "../delivery/event-store.ts";

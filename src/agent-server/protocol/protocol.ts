@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/db/database.ts";
-import type { Authorize } from "../../platform/http/access.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import type { OnUpgrade } from "../../platform/http/server.ts";
+import type { Authorize } from "../../platform/http/access/access.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { AgentRoute } from "../auth/agent-route.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";

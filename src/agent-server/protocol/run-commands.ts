@@ -1,4 +1,4 @@
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { CreatedRun } from "../runs/run-create-service.ts";
 import type { RunRequest } from "../runs/run-request.ts";

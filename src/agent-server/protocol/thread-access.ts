@@ -1,6 +1,6 @@
-import { Batcher } from "../../platform/db/batcher.ts";
+import { Batcher } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { threadNotFound } from "../threads/thread.ts";
 import {

@@ -1,4 +1,4 @@
-import { Batcher } from "../../platform/db/batcher.ts";
+import { Batcher } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { AppError } from "../../platform/errors.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { platformUserConfigurable } from "../auth/platform-user.ts";
 import { principalConfigurable, withoutAuthKeys } from "../auth/principal.ts";
 import type { CheckpointRef, RunCommand, RunConfig, StreamMode } from "../graphs/graph-call.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseTrouble } from "../../platform/db/database-errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import { type SseBatch, type StreamConnection, sseResponse } from "../../platform/http/sse.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import { type SseBatch, type StreamConnection, sseResponse } from "../../platform/http/server/sse.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { JoinPoint } from "../delivery/join-point.ts";
 import { pastFrames, runFrames } from "../delivery/run-stream.ts";

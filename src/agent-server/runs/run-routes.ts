@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, noContent } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, asksWhereMade, paramsOf, queryOf, threadInPath } from "../auth/route-rules.ts";
 import { type StreamMode, streamModes } from "../graphs/graph-call.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import { queryList } from "../../platform/http/query.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, noContent, type RouteRequest, type RouteSpec } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { asks, asksWhereMade, runInPath, showsBody } from "../auth/route-rules.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { jsonObject } from "../../platform/http/json-object.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, noContent } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { asks, changesBody, showsBody, threadInPath } from "../auth/route-rules.ts";

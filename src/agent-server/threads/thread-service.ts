@@ -1,4 +1,4 @@
-import { Batcher } from "../../platform/db/batcher.ts";
+import { Batcher } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { RawBuilder } from "../../platform/db/raw.ts";
 import type { TableGrowth } from "../../platform/db/table-growth.ts";

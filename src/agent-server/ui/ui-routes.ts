@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asksNothing } from "../auth/route-rules.ts";
 import type { UiBundles } from "./ui-bundles.ts";

@@ -1,4 +1,4 @@
-import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts";
+import { hostnameOf, isLoopbackHostname } from "../../platform/http/access/loopback.ts";
 import { globalNameOf, type UiBundle } from "./ui-bundle.ts";
 
 /** Filled in by the client, which looks for exactly this. */

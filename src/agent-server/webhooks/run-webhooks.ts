@@ -4,7 +4,7 @@ import { AppError, invalidField } from "../../platform/errors.ts";
 import { enqueue, getJob } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { isActive, type Run } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 import { toRunView } from "../runs/run-schemas.ts";

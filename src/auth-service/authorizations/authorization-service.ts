@@ -1,10 +1,10 @@
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { invalidField } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { defaultRedirectUri, mayRedirectTo, type Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { scopesToRequest } from "../providers/provider-templates.ts";

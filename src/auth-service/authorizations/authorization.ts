@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { sameText } from "../../platform/encryption/same-text.ts";
 import { AppError } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/ids.ts";
-import { sameText } from "../../platform/same-text.ts";
 
 export const authorizationStatuses = ["pending", "claimed", "completed", "failed"] as const;
 export type AuthorizationStatus = (typeof authorizationStatuses)[number];

@@ -1,11 +1,11 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { createKeyedNotifications } from "../keyed-notifications.ts";
 import type { OAuthClient } from "../providers/oauth-client.ts";
 import { OAuthFailure } from "../providers/oauth-failure.ts";

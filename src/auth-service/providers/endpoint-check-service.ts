@@ -1,5 +1,5 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 
 /** Refuses, when it is entered, an address that could never be used. */
 export type EndpointCheck = (field: string, url: string) => Promise<void>;

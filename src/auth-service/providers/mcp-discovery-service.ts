@@ -1,6 +1,6 @@
 import type * as oauth from "oauth4webapi";
 import { AppError } from "../../platform/errors.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import type { EndpointCheck } from "./endpoint-check-service.ts";
 import {
   chooseAuthMethod,

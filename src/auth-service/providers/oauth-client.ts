@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { describeOAuthFailure } from "./oauth-failure.ts";
 import type { Provider } from "./provider.ts";
 import { conformTokenBody, type GrantedToken, readGrant } from "./token-response.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { clientSecretContext } from "../sealed-columns.ts";
 import type { EndpointCheck } from "./endpoint-check-service.ts";
 import type { McpDiscovery } from "./mcp-discovery-service.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Caller, roleCovers } from "../../platform/http/caller.ts";
+import { type Caller, roleCovers } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Connection } from "./connection-store.ts";
 import * as store from "./connection-store.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import {
   accessTokenContext,

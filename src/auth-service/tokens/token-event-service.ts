@@ -1,12 +1,12 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import type { EndpointCheck } from "../providers/endpoint-check-service.ts";
 import { webhookSecretContext } from "../sealed-columns.ts";
 import type { Token } from "./token.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { OAuthClient } from "../providers/oauth-client.ts";
 import { OAuthFailure } from "../providers/oauth-failure.ts";
 import type { Provider } from "../providers/provider.ts";

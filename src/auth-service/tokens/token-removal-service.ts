@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { deleteProviderRow } from "../providers/provider-store.ts";

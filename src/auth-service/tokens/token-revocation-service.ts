@@ -1,4 +1,4 @@
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { hostOf, type OAuthClient, providerTimeoutMs } from "../providers/oauth-client.ts";
 import { describeOAuthFailure, OAuthFailure, providerFailed } from "../providers/oauth-failure.ts";
 import type { Provider } from "../providers/provider.ts";

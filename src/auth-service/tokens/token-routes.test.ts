@@ -4,7 +4,7 @@ import {
   createAuthServiceApp,
   type Person,
 } from "../../../tests/support/auth-service-app.ts";
-import { buildOpenApi } from "../../platform/http/openapi.ts";
+import { buildOpenApi } from "../../platform/http/openapi/openapi.ts";
 
 let app: AuthServiceApp;
 let other: Person;

@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { lifeSecondsOf, revocationEndsGrant } from "../providers/provider-templates.ts";

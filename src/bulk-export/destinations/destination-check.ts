@@ -3,7 +3,7 @@ import type { BlobStore, BucketSettings } from "../../platform/blob/blob-store.t
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 
 export type DestinationCheckOptions = {
   settings: BucketSettings;

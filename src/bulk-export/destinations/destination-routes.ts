@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { wireTime } from "../exact-time.ts";
 import type { Destination } from "./destination.ts";

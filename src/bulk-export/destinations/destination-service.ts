@@ -1,11 +1,11 @@
 import type { BucketSettings } from "../../platform/blob/blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import {
   bucketSettings,
   credentialKeys,

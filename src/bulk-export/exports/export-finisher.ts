@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { type Destination, destinationNotFound, pathInBucket } from "../destinations/destination.ts";
 import type { DestinationService } from "../destinations/destination-service.ts";
 import { findDestination } from "../destinations/destination-store.ts";

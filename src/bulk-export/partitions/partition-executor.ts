@@ -5,7 +5,7 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { type Destination, destinationNotFound } from "../destinations/destination.ts";
 import type { DestinationService } from "../destinations/destination-service.ts";
 import { findDestination } from "../destinations/destination-store.ts";

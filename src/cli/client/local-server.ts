@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { readRuntimeFile } from "../../platform/data-folder.ts";
-import { credentialsPath, readCredentials } from "../../workspaces/credentials-file.ts";
+import { readRuntimeFile } from "../../platform/data-folder/data-folder.ts";
+import { credentialsPath, readCredentials } from "../../workspaces/installation/credentials-file.ts";
 import type { LocalServer } from "./connection.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Config } from "../../config/index.ts";
-import { prepareDataFolder, readRuntimeFile } from "../../platform/data-folder.ts";
-import { lockDataFolder } from "../../platform/data-folder-lock.ts";
+import { prepareDataFolder, readRuntimeFile } from "../../platform/data-folder/data-folder.ts";
+import { lockDataFolder } from "../../platform/data-folder/data-folder-lock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -25,7 +25,7 @@ export async function withDatabaseUrl<T>(
   });
   if (lock === null) return work(await runningDatabaseUrl(config.dataDir));
   try {
-    const { startEmbeddedPostgres } = await import("../../platform/db/embedded-postgres.ts");
+    const { startEmbeddedPostgres } = await import("../../platform/db/embedded/embedded-postgres.ts");
     const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
     try {
       return await work(postgres.url);
@@ -44,7 +44,7 @@ export async function withDatabase<T>(
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   return withDatabaseUrl(config, logger, async (url) => {
-    const { migrate } = await import("../../platform/db/migrate.ts");
+    const { migrate } = await import("../../platform/db/schema/migrate.ts");
     const { openDatabase } = await import("../../platform/db/open-database.ts");
     await migrate({ url, directory: migrationsDirectory, logger });
     const database = openDatabase({ url, poolSize: 2, logger, applicationName: "treadle cli" });

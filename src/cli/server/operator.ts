@@ -1,13 +1,13 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
-import { keepBootstrapUser } from "../../workspaces/member-store.ts";
+import { keepBootstrapUser } from "../../workspaces/members/member-store.ts";
 import {
   findFirstOrganizationId,
   findFirstWorkspaceId,
   findStoredWorkspace,
-} from "../../workspaces/workspace-store.ts";
+} from "../../workspaces/tenants/workspace-store.ts";
 
 /**
  * Whoever can read the data folder or has DATABASE_URL acts as the administrator of the first start.

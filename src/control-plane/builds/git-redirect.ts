@@ -1,4 +1,4 @@
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { StepFailed } from "./build-step.ts";
 import type { GitCredentials } from "./git-environment.ts";
 import { sourceRefused } from "./git-problem.ts";

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
-import type { CheckedUrl, NetworkGuard } from "../../platform/network-guard.ts";
+import type { CheckedUrl, NetworkGuard } from "../../platform/network/network-guard.ts";
 import { runStep, StepFailed } from "./build-step.ts";
 import { type GitCredentials, gitEnvironment } from "./git-environment.ts";
 import { explained, sourceRefused } from "./git-problem.ts";

@@ -1,5 +1,5 @@
 import type { Sql } from "../../platform/db/database.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { findIntegration } from "../integrations/integration-store.ts";
 import { findListener } from "../listeners/listener-store.ts";
 import type { SourceRevisionConfig } from "../revisions/revision.ts";

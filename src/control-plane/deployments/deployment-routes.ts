@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire.ts";
 import { type DeploymentPatch, deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
 import type { DeploymentRemoval } from "./deployment-removal-service.ts";

@@ -1,4 +1,4 @@
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { deploymentSecretsContext } from "../sealed-columns.ts";
 import type { Deployment } from "./deployment.ts";
 import { checkSecrets, type RuleSettings, refused } from "./deployment-rules.ts";

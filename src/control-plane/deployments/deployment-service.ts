@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
 import type { RevisionMaker } from "../revisions/revision-maker.ts";
 import { readRevision } from "../revisions/revision-store.ts";

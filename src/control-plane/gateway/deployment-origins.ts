@@ -1,4 +1,4 @@
-import { hostnameOf, isLoopbackHostname } from "../../platform/http/loopback.ts";
+import { hostnameOf, isLoopbackHostname } from "../../platform/http/access/loopback.ts";
 
 /** Where a deployment's pages have an origin of their own, for example `https://{slug}.agents.example.com`. */
 export type DeploymentOrigins = {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import { type Authorize, checkDemand } from "../../platform/http/access.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import { isKey } from "../../platform/http/carried-key.ts";
+import { type Authorize, checkDemand } from "../../platform/http/access/access.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import { isKey } from "../../platform/http/access/carried-key.ts";
 import type { PageDoors } from "../pages/page-doors.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { onlyReads } from "./reading.ts";

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
-import type { OnUpgrade } from "../../platform/http/server.ts";
+import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";
 import { admit, notServing, pathRefused } from "./gateway-access.ts";

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import { isLoopbackOrigin } from "../../platform/http/loopback.ts";
+import { isLoopbackOrigin } from "../../platform/http/access/loopback.ts";
 import { instanceSecretHeader } from "../instance-secret.ts";
 import {
   callerHeader,

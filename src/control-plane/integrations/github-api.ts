@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { importPKCS8, SignJWT } from "jose";
 import { AppError } from "../../platform/errors.ts";
-import type { NetworkGuard } from "../../platform/network-guard.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { apiUrlOf, type Integration, type IntegrationCredentials, type Repository } from "./integration.ts";
 
 type Place = Pick<Integration, "host" | "api_url">;

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { sameText } from "../../platform/encryption/same-text.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
-import { sameText } from "../../platform/same-text.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { GitCredentials } from "../builds/git-source.ts";
 import { parseRepoUrl } from "../builds/repo-url.ts";
 import { countForIntegration } from "../deployments/deployment-store.ts";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createNetworkGuard } from "../../platform/network-guard.ts";
+import { createNetworkGuard } from "../../platform/network/network-guard.ts";
 import { parseRepoUrl, type RepoUrl } from "../builds/repo-url.ts";
 import { createGithubApi } from "./github-api.ts";
 import { apiUrlOf, hostProblem, readPush, repositoryKey } from "./integration.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import type { Deployment } from "../deployments/deployment.ts";
 import { listTracking, lockDeployment, savePolledCommit } from "../deployments/deployment-store.ts";
 import type { Secret } from "../deployments/secret-rules.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { type Route, route } from "../../platform/http/route.ts";
-import { type SseFrame, sseResponse } from "../../platform/http/sse.ts";
+import { type SseFrame, sseResponse } from "../../platform/http/server/sse.ts";
 import { id } from "../wire.ts";
 import { type LogRow, logLevels } from "./log.ts";
 import { type LogReader, toLogWire } from "./log-routes.ts";

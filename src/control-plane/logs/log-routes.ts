@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { id } from "../wire.ts";
 import { type LogKind, type LogRow, logLevels } from "./log.ts";

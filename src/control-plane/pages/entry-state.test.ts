@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createSecretBox } from "../../platform/secret-box.ts";
+import { createSecretBox } from "../../platform/encryption/secret-box.ts";
 import { createEntryStates, entryLifetimeMs } from "./entry-state.ts";
 
 const origin = "https://a.agents.example.com";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import { sameText } from "../../platform/same-text.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import { sameText } from "../../platform/encryption/same-text.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { returnPath } from "./page-request.ts";
 
 /** Long enough to sign in, at a provider too. */

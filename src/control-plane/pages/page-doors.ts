@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newSecret } from "../../platform/ids.ts";
 import { type EntryStates, entryLifetimeMs } from "./entry-state.ts";
 import { cookieName, readCookie, setCookie } from "./page-cookies.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../platform/db/database.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import type { SseFrame } from "../../platform/http/sse.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { SseFrame } from "../../platform/http/server/sse.ts";
 import type { LogKind } from "../logs/log.ts";
 import { readLogs } from "../logs/log-store.ts";
 import { isOpen } from "./revision.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Sql } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { newId } from "../../platform/ids.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { buildConfigOf, type Deployment } from "../deployments/deployment.ts";
 import { markLatest, takeRevisionNumber } from "../deployments/deployment-store.ts";
 import type { Secret } from "../deployments/secret-rules.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { sseResponse } from "../../platform/http/sse.ts";
+import { sseResponse } from "../../platform/http/server/sse.ts";
 import { patchOf } from "../deployments/deployment-routes.ts";
 import * as schemas from "../deployments/deployment-schemas.ts";
 import { toDeploymentWire } from "../deployments/deployment-wire.ts";

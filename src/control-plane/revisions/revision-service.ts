@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { type DeploymentPatch, mergeSourceConfig } from "../deployments/deployment.ts";
 import { deploymentNotFound, revisionNotFound } from "../deployments/deployment-rules.ts";
 import type { DeploymentService } from "../deployments/deployment-service.ts";

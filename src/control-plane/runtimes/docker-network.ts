@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { AppError } from "../../platform/errors.ts";
-import { addressesIn } from "../../platform/network-address.ts";
+import { addressesIn } from "../../platform/network/network-address.ts";
 import type { DockerEngine } from "./docker-engine.ts";
 
 /** The network of one deployment, and the address under which this machine is found in it. */

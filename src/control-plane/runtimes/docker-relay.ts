@@ -3,7 +3,7 @@ import type { Server as HttpServer } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { addressesIn } from "../../platform/network-address.ts";
+import { addressesIn } from "../../platform/network/network-address.ts";
 import type { DeploymentNetwork } from "./docker-network.ts";
 import { createPlatformRelay } from "./docker-platform-relay.ts";
 

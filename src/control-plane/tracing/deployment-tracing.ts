@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { tracingKeyContext } from "../sealed-columns.ts";
 import { findTracingKey, listTracingKeysInUse, saveTracingKey } from "./tracing-key-store.ts";
 

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { DeploymentService } from "../deployments/deployment-service.ts";
 import { completeUpload, findOpenUpload, insertUpload } from "./upload-store.ts";

@@ -11,7 +11,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import type { NetworkGuard } from "../network-guard.ts";
+import type { NetworkGuard } from "../network/network-guard.ts";
 import type { BlobStore, BlobUpload, BucketSettings, PutOptions } from "./blob-store.ts";
 import { type FailurePlace, s3Failure } from "./s3-failure.ts";
 

@@ -3,9 +3,9 @@ import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { runOn } from "../../../tests/support/postgres.ts";
 import { createLogger } from "../logger.ts";
+import { waitForDatabase } from "./connection/wait-for-database.ts";
 import { openDatabase } from "./open-database.ts";
 import { raw } from "./raw.ts";
-import { waitForDatabase } from "./wait-for-database.ts";
 
 const logger = createLogger({ level: "silent" });
 const unnamed = (text: string) => ({ name: "", text });

@@ -2,15 +2,15 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import pg from "pg";
 import type { Logger } from "../logger.ts";
 import { within } from "../within.ts";
-import { ConnectionWatch } from "./connection-watch.ts";
-import { copyIn } from "./copy-in.ts";
+import { ConnectionWatch } from "./connection/connection-watch.ts";
+import { DiskWatch } from "./connection/disk-watch.ts";
+import { NotificationListener } from "./connection/notification-listener.ts";
+import { typeParsers } from "./connection/type-parsers.ts";
+import { copyIn } from "./copy/copy-in.ts";
 import type { Database, Sql, Statement } from "./database.ts";
 import { describeDatabase, isConnectionError, mapDatabaseError, sqlState } from "./database-errors.ts";
-import { DiskWatch } from "./disk-watch.ts";
-import { NotificationListener } from "./notification-listener.ts";
 import { raw } from "./raw.ts";
 import type { Tables } from "./tables.ts";
-import { typeParsers } from "./type-parsers.ts";
 
 export type OpenDatabaseOptions = {
   url: string;

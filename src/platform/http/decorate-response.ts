@@ -1,5 +1,5 @@
-import type { Cors } from "./cors.ts";
-import { addSecurityHeaders } from "./security-headers.ts";
+import type { Cors } from "./access/cors.ts";
+import { addSecurityHeaders } from "./access/security-headers.ts";
 
 /** Adds what every answer carries. Answers of `fetch` and redirects have locked headers and are copied. */
 export function decorate(

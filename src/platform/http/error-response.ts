@@ -1,7 +1,7 @@
 import { AppError, type ErrorKind } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { json } from "./route.ts";
-import { publicIssue } from "./validation.ts";
+import { publicIssue } from "./validation/validation.ts";
 
 export function statusOf(kind: ErrorKind): number {
   switch (kind) {

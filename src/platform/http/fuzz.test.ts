@@ -5,9 +5,9 @@ import { AppError } from "../errors.ts";
 import { createLogger } from "../logger.ts";
 import { createMetrics } from "../metrics.ts";
 import { createHttpApp } from "./http-app.ts";
-import { queryList } from "./query.ts";
 import { json, type Route, type RouteSpec } from "./route.ts";
-import { listen } from "./server.ts";
+import { listen } from "./server/server.ts";
+import { queryList } from "./validation/query.ts";
 
 /** The same numbers in every run, so that a failure can be seen again. */
 function randomFrom(seed: number) {

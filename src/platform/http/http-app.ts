@@ -1,17 +1,17 @@
 import { type Context, Hono } from "hono";
 import { AppError } from "../errors.ts";
-import { type Authorize, createAuthorize } from "./access.ts";
-import { createAccessLog } from "./access-log.ts";
-import { createCors } from "./cors.ts";
+import { type Authorize, createAuthorize } from "./access/access.ts";
+import { createCors } from "./access/cors.ts";
 import { decorate } from "./decorate-response.ts";
-import { docsRoutes } from "./docs-page.ts";
 import { errorResponse } from "./error-response.ts";
-import { documentRoutes } from "./openapi-routes.ts";
+import { docsRoutes } from "./openapi/docs-page.ts";
+import { documentRoutes } from "./openapi/openapi-routes.ts";
 import { PathRouter, routerPath } from "./path-router.ts";
 import type { HttpAppOptions, HttpHono, Pipeline, ServerEnv } from "./pipeline.ts";
-import { type BeginRaw, createRawExchanges } from "./raw-exchange.ts";
-import { requestIdOf } from "./request-id.ts";
 import { createRouteHandler } from "./route-handler.ts";
+import { createAccessLog } from "./server/access-log.ts";
+import { type BeginRaw, createRawExchanges } from "./server/raw-exchange.ts";
+import { requestIdOf } from "./server/request-id.ts";
 
 export type { HttpAppOptions, ServerEnv };
 

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.ts";
 import type { HttpMetrics } from "../metrics.ts";
-import type { Authorize } from "./access.ts";
-import type { AccessLog, PickHeaders } from "./access-log.ts";
-import type { AuditSink } from "./audit.ts";
-import type { Authenticator } from "./caller.ts";
-import type { Cors, CorsRules } from "./cors.ts";
-import type { FailedCredentials } from "./failed-credentials.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
-import type { ApiDocument } from "./openapi.ts";
+import type { Authorize } from "./access/access.ts";
+import type { Authenticator } from "./access/caller.ts";
+import type { Cors, CorsRules } from "./access/cors.ts";
+import type { FailedCredentials } from "./access/failed-credentials.ts";
+import type { AuditSink } from "./audit/audit.ts";
+import type { IdempotencyStore } from "./idempotency/idempotency.ts";
+import type { ApiDocument } from "./openapi/openapi.ts";
 import type { Route } from "./route.ts";
+import type { AccessLog, PickHeaders } from "./server/access-log.ts";
 
 export type HttpAppOptions = {
   routes: Route[];

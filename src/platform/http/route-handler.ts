@@ -1,7 +1,17 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "hono";
 import { AppError } from "../errors.ts";
-import { auditedAnswer } from "./audited-answer.ts";
+import type { Caller } from "./access/caller.ts";
+import { carriesKey } from "./access/carried-key.ts";
+import { auditedAnswer } from "./audit/audited-answer.ts";
+import { decorate } from "./decorate-response.ts";
+import { errorResponse } from "./error-response.ts";
+import { askerOf, runOnce } from "./idempotency/idempotency.ts";
+import { restName } from "./path-router.ts";
+import type { HttpHono, Pipeline } from "./pipeline.ts";
+import type { Route, RouteRequest, RouteSpec } from "./route.ts";
+import { requestIdOf } from "./server/request-id.ts";
+import type { StreamConnection } from "./server/sse.ts";
 import {
   checkDeclaredLength,
   defaultMaxBodyBytes,
@@ -9,20 +19,10 @@ import {
   parseJson,
   readBytes,
   requireJsonType,
-} from "./body.ts";
-import type { Caller } from "./caller.ts";
-import { carriesKey } from "./carried-key.ts";
-import { decorate } from "./decorate-response.ts";
-import { errorResponse } from "./error-response.ts";
-import { askerOf, runOnce } from "./idempotency.ts";
-import { restName } from "./path-router.ts";
-import type { HttpHono, Pipeline } from "./pipeline.ts";
-import { listNamesOf, queryOf } from "./query.ts";
-import { requestIdOf } from "./request-id.ts";
-import { checkResponse } from "./response-check.ts";
-import type { Route, RouteRequest, RouteSpec } from "./route.ts";
-import type { StreamConnection } from "./sse.ts";
-import { unprocessable, validate } from "./validation.ts";
+} from "./validation/body.ts";
+import { listNamesOf, queryOf } from "./validation/query.ts";
+import { checkResponse } from "./validation/response-check.ts";
+import { unprocessable, validate } from "./validation/validation.ts";
 
 type HonoHandler = (c: Context<HttpHono>) => Promise<Response>;
 

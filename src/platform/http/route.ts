@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import type { AuditNote, AuditSpec } from "./audit.ts";
-import type { Caller, Role } from "./caller.ts";
-import type { ScopeNeed } from "./scope.ts";
-import type { StreamConnection } from "./sse.ts";
+import type { Caller, Role } from "./access/caller.ts";
+import type { ScopeNeed } from "./access/scope.ts";
+import type { AuditNote, AuditSpec } from "./audit/audit.ts";
+import type { StreamConnection } from "./server/sse.ts";
 
 /**
  * Who may call a route.

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads, writes } from "../access.ts";
 import { jsonQuery, page } from "../list-query.ts";
 import type { Dataset } from "./dataset.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { writes } from "../access.ts";
 import { maxSentBytes } from "../ingest/request-body.ts";
 import type { DatasetService } from "./dataset-service.ts";

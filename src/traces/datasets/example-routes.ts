@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { newId } from "../../platform/ids.ts";
 import { reads, writes } from "../access.ts";
 import type { AttachmentLinks } from "../attachment-links.ts";

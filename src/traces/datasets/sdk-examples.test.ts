@@ -3,8 +3,8 @@ import { Client } from "langsmith";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTracesApp, samplePost, type TracesApp, testLinks } from "../../../tests/support/traces-app.ts";
-import type { RunningServer } from "../../platform/http/server.ts";
-import { createSecretBox } from "../../platform/secret-box.ts";
+import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import type { RunningServer } from "../../platform/http/server/server.ts";
 import { createAttachmentLinks } from "../attachment-links.ts";
 
 /** The unmodified client over a real connection. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads, writes } from "../access.ts";
 import { page } from "../list-query.ts";
 import {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads, sends, writes } from "../access.ts";
 import { refuseWhole } from "../ingest/refused-part.ts";
 import { page } from "../list-query.ts";

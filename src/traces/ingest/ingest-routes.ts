@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, type ValidationIssue } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sends } from "../access.ts";
 import type { Ingested, IngestService } from "./ingest-service.ts";

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, inflate, zstdDecompress } from "node:zlib";
 import { AppError, errorMessage } from "../../platform/errors.ts";
-import { readBytes } from "../../platform/http/body.ts";
+import { readBytes } from "../../platform/http/validation/body.ts";
 
 /** On the wire. */
 export const maxSentBytes = 64 * 1024 * 1024;

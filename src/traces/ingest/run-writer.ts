@@ -1,4 +1,4 @@
-import { Batcher, type BatcherStats } from "../../platform/db/batcher.ts";
+import { Batcher, type BatcherStats } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import type { Partitions } from "../runs/partition-service.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads, writes } from "../access.ts";
 import { readTime } from "../ingest/wire-time.ts";
 import { jsonQuery, page } from "../list-query.ts";

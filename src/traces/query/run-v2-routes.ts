@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads } from "../access.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import type { BoundedRead } from "./bounded-read.ts";

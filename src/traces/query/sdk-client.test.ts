@@ -12,9 +12,9 @@ import {
 } from "../../../tests/support/trace-rows.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/workspaces-app.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { listen, type RunningServer } from "../../platform/http/server.ts";
+import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import { listen, type RunningServer } from "../../platform/http/server/server.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { createSecretBox } from "../../platform/secret-box.ts";
 import { createTraces, type Traces } from "../traces.ts";
 
 /** The unmodified client reads what is stored, over a real connection. */

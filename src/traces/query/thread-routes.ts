@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { reads } from "../access.ts";
 import type { Filter } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse-filter.ts";

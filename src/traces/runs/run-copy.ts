@@ -1,4 +1,4 @@
-import { CopyEncoder } from "../../platform/db/copy-encoder.ts";
+import { CopyEncoder } from "../../platform/db/copy/copy-encoder.ts";
 import type { MergedRun } from "../ingest/merge-run.ts";
 import { passedOn } from "../ingest/usage-plan.ts";
 import { isNothing, totalsOf } from "../ingest/usage-sum.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import { queryList } from "../../platform/http/query.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { dataset, toWire as datasetToWire } from "../datasets/dataset-routes.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import { example, toWire as exampleToWire } from "../datasets/example-routes.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { type AuditAction, auditActions } from "../../platform/http/audit-action.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import { type AuditAction, auditActions } from "../../platform/http/audit/audit-action.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { unprocessable } from "../../platform/http/validation.ts";
+import { unprocessable } from "../../platform/http/validation/validation.ts";
 import { id, time } from "../wire.ts";
 import { actorKinds, outcomes } from "./audit.ts";
 import type { AuditQuery, AuditService } from "./audit-service.ts";

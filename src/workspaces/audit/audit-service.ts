@@ -1,11 +1,11 @@
 import { appendFile } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
-import { Batcher, outageRetries } from "../../platform/db/batcher.ts";
+import { Batcher, outageRetries } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
-import type { AuditEntry, AuditSink } from "../../platform/http/audit.ts";
-import type { AuditAction } from "../../platform/http/audit-action.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import type { FailedCredentials } from "../../platform/http/failed-credentials.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { FailedCredentials } from "../../platform/http/access/failed-credentials.ts";
+import type { AuditEntry, AuditSink } from "../../platform/http/audit/audit.ts";
+import type { AuditAction } from "../../platform/http/audit/audit-action.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type AuditEvent, eventOf, nobody } from "./audit.ts";

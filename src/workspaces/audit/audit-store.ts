@@ -1,6 +1,6 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { AuditOutcome } from "../../platform/http/audit.ts";
+import type { AuditOutcome } from "../../platform/http/audit/audit.ts";
 import type { AuditEvent } from "./audit.ts";
 
 const columns = `id, workspace_id, organization_id, at, action, outcome, status, error_code, actor_kind, via, user_id,

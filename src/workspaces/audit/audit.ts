@@ -1,7 +1,7 @@
-import type { AuditEntry, AuditNote, AuditOutcome } from "../../platform/http/audit.ts";
-import { plainText } from "../../platform/http/audit.ts";
-import type { AuditAction } from "../../platform/http/audit-action.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { AuditEntry, AuditNote, AuditOutcome } from "../../platform/http/audit/audit.ts";
+import { plainText } from "../../platform/http/audit/audit.ts";
+import type { AuditAction } from "../../platform/http/audit/audit-action.ts";
 import type { ConsoleSession } from "../sessions/console-session.ts";
 
 export const actorKinds = ["person", "service", "loopback", "anonymous", "system"] as const;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import { scopes } from "../../platform/http/access/scope.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { scopes } from "../../platform/http/scope.ts";
 import { id, role } from "../wire.ts";
 import { sessionEnded } from "./console-session.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";

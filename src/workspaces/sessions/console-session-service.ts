@@ -1,14 +1,14 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { ApiKeyHasher } from "../api-key-hasher.ts";
-import { createExpiringCache } from "../expiring-cache.ts";
-import type { IdentityChanges } from "../identity-change-service.ts";
-import { memberNotFound } from "../member.ts";
-import { findMember } from "../member-store.ts";
+import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
+import { createExpiringCache } from "../authentication/expiring-cache.ts";
+import type { IdentityChanges } from "../authentication/identity-change-service.ts";
+import { memberNotFound } from "../members/member.ts";
+import { findMember } from "../members/member-store.ts";
 import {
   type ConsoleSession,
   endsOf,

@@ -1,10 +1,10 @@
 import { errors, jwtVerify, SignJWT } from "jose";
 import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
-import { badCredential } from "../api-key.ts";
-import { sessionIssuer } from "../session.ts";
-import { type SigningKeys, signingAlgorithm } from "../signing-key-service.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import { badCredential } from "../api-keys/api-key.ts";
+import { sessionIssuer } from "../authentication/session.ts";
+import { type SigningKeys, signingAlgorithm } from "../authentication/signing-key-service.ts";
 import {
   type DeploymentTokenClaims,
   deploymentTokenAudience,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { roles } from "../../platform/http/caller.ts";
+import { roles } from "../../platform/http/access/caller.ts";
 
 /** Long enough for a page to renew it at leisure, short enough to be of little use to whoever sees it. */
 export const deploymentTokenLifetimeMs = 10 * 60_000;

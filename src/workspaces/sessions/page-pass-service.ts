@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { sameText } from "../../platform/encryption/same-text.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/caller.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
 import { newSecret } from "../../platform/ids.ts";
-import { sameText } from "../../platform/same-text.ts";
-import type { ApiKeyHasher } from "../api-key-hasher.ts";
+import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
 import type { DeploymentTokens } from "./deployment-token-service.ts";
 import { deleteOldPageCodes, insertPageCode, takePageCode } from "./page-code-store.ts";

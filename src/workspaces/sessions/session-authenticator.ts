@@ -1,9 +1,9 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Caller, CallerRefused } from "../../platform/http/caller.ts";
-import { badCredential } from "../api-key.ts";
-import { weakerRole } from "../role.ts";
-import { callerInWorkspace } from "../workspace-choice.ts";
+import { type Caller, CallerRefused } from "../../platform/http/access/caller.ts";
+import { badCredential } from "../api-keys/api-key.ts";
+import { weakerRole } from "../members/role.ts";
+import { callerInWorkspace } from "../tenants/workspace-choice.ts";
 import { type ConsoleSession, sessionEnded } from "./console-session.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
 import { findPerson, type Person } from "./console-session-store.ts";

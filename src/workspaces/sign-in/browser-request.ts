@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import type { FailedCredentials } from "../../platform/http/failed-credentials.ts";
+import type { FailedCredentials } from "../../platform/http/access/failed-credentials.ts";
 import { isOwnPage } from "../sessions/own-page.ts";
 import type { CookiePlace } from "../sessions/session-cookie.ts";
 import { readSessionCookie } from "../sessions/session-cookie.ts";

@@ -1,11 +1,11 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Role } from "../../platform/http/caller.ts";
+import type { Role } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { IdentityChanges } from "../identity-change-service.ts";
-import { findMember, insertMembership, keepUser, saveMemberRole } from "../member-store.ts";
+import type { IdentityChanges } from "../authentication/identity-change-service.ts";
+import { findMember, insertMembership, keepUser, saveMemberRole } from "../members/member-store.ts";
 import { findPerson } from "../sessions/console-session-store.ts";
 import { roleOf, type Subject } from "./oidc-claims.ts";
 import type { OidcConfig } from "./oidc-config.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SecretBox } from "../../platform/secret-box.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { type CookiePlace, valuesOf } from "../sessions/session-cookie.ts";
 import type { Attempt } from "./oidc-client.ts";
 

@@ -1,4 +1,4 @@
-import { type Role, roles } from "../../platform/http/caller.ts";
+import { type Role, roles } from "../../platform/http/access/caller.ts";
 import type { OidcConfig } from "./oidc-config.ts";
 
 /** The provider's claims about a person, as far as they matter here. */

@@ -1,4 +1,4 @@
-import type { Role } from "../../platform/http/caller.ts";
+import type { Role } from "../../platform/http/access/caller.ts";
 
 export type OidcConfig = {
   issuer: string;

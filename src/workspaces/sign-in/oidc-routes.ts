@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
+import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { type Route, type RouteRequest, type RouteSpec, route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { SecretBox } from "../../platform/secret-box.ts";
 import { signedInNote } from "../audit/audit.ts";
 import type { ConsoleSessions } from "../sessions/console-session-service.ts";
 import { sessionCookie } from "../sessions/session-cookie.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { ApiKeyHasher } from "../api-key-hasher.ts";
+import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
 import { deleteOldCodes, findCode, insertCode, type SignInCode, useCode } from "./sign-in-code-store.ts";
 
 export const codeLifetimeMs = 15 * 60_000;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { sameText } from "../../platform/encryption/same-text.ts";
 import { AppError } from "../../platform/errors.ts";
-import { sameText } from "../../platform/same-text.ts";
-import { badCredential, isExpired } from "../api-key.ts";
-import type { ApiKeyHasher } from "../api-key-hasher.ts";
-import { findIdentityByHash } from "../api-key-store.ts";
+import { badCredential, isExpired } from "../api-keys/api-key.ts";
+import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
+import { findIdentityByHash } from "../api-keys/api-key-store.ts";
 import type { ConsoleSession } from "../sessions/console-session.ts";
 import type { ConsoleSessions } from "../sessions/console-session-service.ts";
 import { findPerson, findUser } from "../sessions/console-session-store.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { auditActions } from "../../../platform/http/audit-action.ts";
+import { auditActions } from "../../../platform/http/audit/audit-action.ts";
 import { parseCount, parseMoment } from "../../terminal/parse-amounts.ts";
 import type { AuditOptions } from "./options.ts";
 

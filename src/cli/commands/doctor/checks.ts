@@ -6,8 +6,8 @@ import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Config } from "../../../config/index.ts";
-import { isWritable, readRuntimeFile } from "../../../platform/data-folder.ts";
-import { findLockHolder } from "../../../platform/data-folder-lock.ts";
+import { isWritable, readRuntimeFile } from "../../../platform/data-folder/data-folder.ts";
+import { findLockHolder } from "../../../platform/data-folder/data-folder-lock.ts";
 import { errorMessage } from "../../../platform/errors.ts";
 import { checkAddress } from "../../server/listen-probe.ts";
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { roles } from "../../../platform/http/caller.ts";
-import { type Scope, scopes } from "../../../platform/http/scope.ts";
+import { roles } from "../../../platform/http/access/caller.ts";
+import { type Scope, scopes } from "../../../platform/http/access/scope.ts";
 import type { KeysOptions } from "./options.ts";
 
 /** `90d`, `12h`, or a time. */

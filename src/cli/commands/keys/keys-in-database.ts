@@ -1,12 +1,12 @@
 import { systemClock } from "../../../platform/clock.ts";
-import { openSecretBox } from "../../../platform/encryption-keys.ts";
-import { rotateEncryption as rotate } from "../../../platform/encryption-rotation.ts";
+import { openSecretBox } from "../../../platform/encryption/encryption-keys.ts";
+import { rotateEncryption as rotate } from "../../../platform/encryption/encryption-rotation.ts";
 import { AppError } from "../../../platform/errors.ts";
-import type { Caller } from "../../../platform/http/caller.ts";
+import type { Caller } from "../../../platform/http/access/caller.ts";
 import { isUuid } from "../../../platform/ids.ts";
-import { createApiKeyHasher } from "../../../workspaces/api-key-hasher.ts";
-import { type ApiKeyService, createApiKeyService } from "../../../workspaces/api-key-service.ts";
-import { createIdentityChanges } from "../../../workspaces/identity-change-service.ts";
+import { createApiKeyHasher } from "../../../workspaces/api-keys/api-key-hasher.ts";
+import { type ApiKeyService, createApiKeyService } from "../../../workspaces/api-keys/api-key-service.ts";
+import { createIdentityChanges } from "../../../workspaces/authentication/identity-change-service.ts";
 import { neverStarted, withInstallation } from "../../server/installation.ts";
 import { findOperator } from "../../server/operator.ts";
 import { createOutput, formatTable } from "../../terminal/output.ts";

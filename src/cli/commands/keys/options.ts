@@ -1,5 +1,5 @@
-import type { Role } from "../../../platform/http/caller.ts";
-import type { Scope } from "../../../platform/http/scope.ts";
+import type { Role } from "../../../platform/http/access/caller.ts";
+import type { Scope } from "../../../platform/http/access/scope.ts";
 import type { GlobalOptions } from "../../program.ts";
 
 export type KeysOptions = GlobalOptions & {

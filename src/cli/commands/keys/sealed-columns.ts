@@ -1,9 +1,9 @@
 import { authServiceSealedColumns } from "../../../auth-service/sealed-columns.ts";
 import { bulkExportSealedColumns } from "../../../bulk-export/sealed-columns.ts";
 import { controlPlaneSealedColumns } from "../../../control-plane/sealed-columns.ts";
-import type { SealedColumn } from "../../../platform/encryption-rotation.ts";
-import { idempotencySealedColumns } from "../../../platform/http/idempotency-store.ts";
-import { workspaceSealedColumns } from "../../../workspaces/sealed-columns.ts";
+import type { SealedColumn } from "../../../platform/encryption/encryption-rotation.ts";
+import { idempotencySealedColumns } from "../../../platform/http/idempotency/idempotency-store.ts";
+import { workspaceSealedColumns } from "../../../workspaces/installation/sealed-columns.ts";
 
 /** Everything any area keeps sealed. A column left out here would be lost with the key a rotation retires. */
 export const sealedColumns: readonly SealedColumn[] = [

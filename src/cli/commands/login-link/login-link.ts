@@ -1,10 +1,10 @@
 import { systemClock } from "../../../platform/clock.ts";
-import { readRuntimeFile } from "../../../platform/data-folder.ts";
+import { readRuntimeFile } from "../../../platform/data-folder/data-folder.ts";
 import type { Sql } from "../../../platform/db/database.ts";
-import { openSecretBox } from "../../../platform/encryption-keys.ts";
+import { openSecretBox } from "../../../platform/encryption/encryption-keys.ts";
 import { AppError } from "../../../platform/errors.ts";
-import { createApiKeyHasher } from "../../../workspaces/api-key-hasher.ts";
-import { readCredentials } from "../../../workspaces/credentials-file.ts";
+import { createApiKeyHasher } from "../../../workspaces/api-keys/api-key-hasher.ts";
+import { readCredentials } from "../../../workspaces/installation/credentials-file.ts";
 import { createSignInCodes, signInLink } from "../../../workspaces/sign-in/sign-in-code-service.ts";
 import { findUserByEmail } from "../../../workspaces/sign-in/user-login-store.ts";
 import { neverStarted, withInstallation } from "../../server/installation.ts";

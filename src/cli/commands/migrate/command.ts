@@ -16,7 +16,7 @@ export function register(program: Command): void {
       const output = createOutput(options);
       const logger = createLogger({ level: config.logLevel === "info" ? "warn" : config.logLevel });
       const { applied } = await withDatabaseUrl(config, logger, async (url) => {
-        const { migrate } = await import("../../../platform/db/migrate.ts");
+        const { migrate } = await import("../../../platform/db/schema/migrate.ts");
         return migrate({ url, directory: migrationsDirectory, logger });
       });
       output.data({ applied });

@@ -1,7 +1,11 @@
 import type { App } from "../../../app/platform.ts";
 import { type Config, environmentWith, forgetSecrets, readConfig } from "../../../config/index.ts";
-import { prepareDataFolder, removeRuntimeFile, writeRuntimeFile } from "../../../platform/data-folder.ts";
-import { lockDataFolder } from "../../../platform/data-folder-lock.ts";
+import {
+  prepareDataFolder,
+  removeRuntimeFile,
+  writeRuntimeFile,
+} from "../../../platform/data-folder/data-folder.ts";
+import { lockDataFolder } from "../../../platform/data-folder/data-folder-lock.ts";
 import { readVersion } from "../../program.ts";
 import { watchCrash } from "../../server/crash.ts";
 import { checkAddress } from "../../server/listen-probe.ts";

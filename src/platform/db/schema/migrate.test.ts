@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { runOn, withDatabase } from "../../../../tests/support/postgres.ts";
+import { createLogger } from "../../logger.ts";
+import { migrate } from "./migrate.ts";
+
+const logger = createLogger({ level: "silent" });
+let directory: string;
+let url: string;
+let name: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "treadle-migrations-"));
+  name = `${inject("templateDatabase")}_m${process.pid}`;
+  await runOn(inject("postgresUrl"), `create database ${name}`);
+  url = withDatabase(inject("postgresUrl"), name);
+});
+afterEach(async () => {
+  await runOn(inject("postgresUrl"), `drop database ${name} with (force)`);
+  await rm(directory, { recursive: true });
+});
+
+const file = (fileName: string, text: string) => writeFile(join(directory, fileName), text);
+const run = () => migrate({ url, directory, logger });
+
+async function rows(text: string): Promise<object[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<object>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("migrate", () => {
+  it("applies what is new, in order, once", async () => {
+    await file("0002_second.sql", "alter table a add column c text;");
+    await file("0001_first.sql", "create table a (b integer);\r\ncreate index on a (b);");
+    expect(await run()).toEqual({ applied: ["0001_first.sql", "0002_second.sql"] });
+    expect(await run()).toEqual({ applied: [] });
+    await file("0003_third.sql", "insert into a values (1, 'x');");
+    expect(await run()).toEqual({ applied: ["0003_third.sql"] });
+    expect(await rows("select * from a")).toEqual([{ b: 1, c: "x" }]);
+  });
+
+  it("lets several processes start at once: one applies, the others find it done", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    const outcomes = await Promise.all([run(), run(), run(), run()]);
+    expect(outcomes.flatMap((outcome) => outcome.applied)).toEqual(["0001_first.sql"]);
+  });
+
+  it("keeps nothing of a file that fails, and names file and line", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await file("0002_bad.sql", "create table half (b integer);\ncreate table broken (b nonsense);");
+    await expect(run()).rejects.toMatchObject({
+      code: "migration.failed",
+      message: expect.stringContaining("0002_bad.sql (line 2)"),
+    });
+    expect(await rows("select version from schema_migrations")).toEqual([{ version: 1 }]);
+    expect(await rows("select to_regclass('half')::text as half")).toEqual([{ half: null }]);
+  });
+
+  it("refuses a database of a newer version", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await file("0002_second.sql", "create table c (d integer);");
+    await run();
+    await rm(join(directory, "0002_second.sql"));
+    await expect(run()).rejects.toMatchObject({ code: "migration.newer" });
+  });
+
+  it("refuses an applied file that was changed, but not one with other line endings", async () => {
+    await file("0001_first.sql", "create table a (b integer);\n");
+    await run();
+    await file("0001_first.sql", "create table a (b integer);\r\n");
+    expect(await run()).toEqual({ applied: [] });
+    await file("0001_first.sql", "create table a (b bigint);\n");
+    await expect(run()).rejects.toMatchObject({
+      code: "migration.changed",
+      message: expect.stringContaining("0001_first.sql"),
+    });
+  });
+
+  it("refuses a file that comes too late, and two of one number", async () => {
+    await file("0002_second.sql", "create table a (b integer);");
+    await run();
+    await file("0001_late.sql", "create table c (d integer);");
+    await expect(run()).rejects.toMatchObject({ message: expect.stringContaining("0001_late.sql") });
+    await rm(join(directory, "0001_late.sql"));
+    await file("0002_other.sql", "create table c (d integer);");
+    await expect(run()).rejects.toMatchObject({ message: expect.stringContaining("same number") });
+  });
+});

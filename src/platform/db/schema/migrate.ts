@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { AppError, errorMessage } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import { describeDatabase, mapDatabaseError, sqlState } from "../database-errors.ts";
+import { type AppliedMigration, type MigrationFile, planMigrations } from "./migration-plan.ts";
+
+export type MigrateOptions = { url: string; directory: string; logger: Logger };
+
+// Any fixed number does, as long as every Treadle takes the same one.
+const advisoryLockKey = 7_236_331_204;
+const lockWaitSeconds = 120;
+const oldestServer = 150_000;
+
+/** Brings the database to the newest migration. Several processes may call it at once. */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const files = await readMigrations(options.directory);
+  const where = describeDatabase(options.url);
+  const client = new pg.Client({ connectionString: options.url, application_name: "treadle migrate" });
+  client.on("error", (error) => options.logger.debug({ err: error }, "migration connection lost"));
+  try {
+    await client.connect();
+  } catch (error) {
+    throw mapDatabaseError(error, where, true);
+  }
+  try {
+    await checkServerVersion(client, where);
+    await takeLock(client, where);
+    const applied = await readApplied(client);
+    const pending = planMigrations(files, applied);
+    for (const file of pending) {
+      await applyOne(client, file);
+      options.logger.info({ migration: file.name }, "migration applied");
+    }
+    return { applied: pending.map((file) => file.name) };
+  } catch (error) {
+    throw mapDatabaseError(error, where);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function readMigrations(directory: string): Promise<MigrationFile[]> {
+  const names = (await readdir(directory)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      // Line endings depend on how the file was checked out; the checksum must not.
+      const text = (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n");
+      const checksum = createHash("sha256").update(text).digest("hex");
+      return { version: Number(name.slice(0, 4)), name, checksum, text };
+    }),
+  );
+}
+
+async function checkServerVersion(client: pg.Client, where: string): Promise<void> {
+  const { rows } = await client.query<{ number: number; text: string }>(
+    "select current_setting('server_version_num')::integer as number, current_setting('server_version') as text",
+  );
+  const [version] = rows;
+  if (version === undefined || version.number >= oldestServer) return;
+  throw new AppError({
+    code: "database.too_old",
+    kind: "unavailable",
+    retryable: false,
+    message: `The database at ${where} is PostgreSQL ${version.text}; Treadle needs 15 or newer. Upgrade it, or set DATABASE_URL to another server.`,
+  });
+}
+
+async function takeLock(client: pg.Client, where: string): Promise<void> {
+  try {
+    await client.query(`set lock_timeout = '${lockWaitSeconds}s'`);
+    await client.query("select pg_advisory_lock($1)", [advisoryLockKey]);
+    await client.query("reset lock_timeout");
+  } catch (error) {
+    if (sqlState(error) !== "55P03") throw error;
+    throw new AppError({
+      code: "migration.locked",
+      kind: "unavailable",
+      message: `Another process has been migrating the database at ${where} for over ${lockWaitSeconds} s. Wait for it, or end its connection, and start again.`,
+      cause: error,
+    });
+  }
+}
+
+async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+  // Asked first, so that a role without the right to create tables can still start on a migrated database.
+  const known = await client.query<{ found: boolean }>(
+    "select to_regclass('schema_migrations') is not null as found",
+  );
+  if (known.rows[0]?.found !== true) {
+    await client.query(`create table schema_migrations (
+      version integer primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`);
+  }
+  const result = await client.query<AppliedMigration>(
+    "select version, name, checksum from schema_migrations order by version",
+  );
+  return result.rows;
+}
+
+async function applyOne(client: pg.Client, file: MigrationFile): Promise<void> {
+  try {
+    await client.query("begin");
+    await client.query(file.text);
+    await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
+      file.version,
+      file.name,
+      file.checksum,
+    ]);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    if (sqlState(error) === undefined) throw error;
+    throw new AppError({
+      code: "migration.failed",
+      kind: "internal",
+      message: `Migration ${file.name}${lineOf(file.text, error)} failed and was rolled back: ${errorMessage(error)}.`,
+      cause: error,
+    });
+  }
+}
+
+function lineOf(text: string, error: unknown): string {
+  const position = Number((error as pg.DatabaseError).position);
+  if (!Number.isInteger(position) || position < 1) return "";
+  return ` (line ${text.slice(0, position - 1).split("\n").length})`;
+}

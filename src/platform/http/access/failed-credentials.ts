@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { AppError } from "../../errors.ts";
+import { addressesIn } from "../../network/network-address.ts";
+import { isLoopbackHostname } from "./loopback.ts";
+
+/**
+ * Slows down whoever tries credentials. Counts the refused ones of each address, and of each beginning of a key from
+ * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
+ * the same address are not locked out by one of them.
+ */
+export type FailedCredentials = {
+  /** Where a request comes from, by the address of its connection and the headers of trusted proxies. */
+  addressOf(peer: string | undefined, headers: Headers): string | undefined;
+  /** Throws 429 when this address, or tries for this key, are to wait. */
+  admit(address: string | undefined, credential: string): void;
+  accepted(credential: string): void;
+  refused(address: string | undefined, credential: string): void;
+};
+
+export type FailedCredentialsOptions = {
+  /** Refusals a minute and address; 0: any number. */
+  perMinute: number;
+  /** Addresses and ranges of proxies, besides those on this machine. */
+  trustedProxies?: readonly string[];
+  /** A clock in milliseconds that only goes forward. */
+  now?: () => number;
+  /** Addresses and keys remembered; the oldest give way. */
+  maxEntries?: number;
+};
+
+type Count = { refusals: number; endsAt: number };
+
+const windowMs = 60_000;
+/** In a row, each speaking for the one before. */
+const maxProxies = 8;
+const rememberGoodMs = 10 * 60_000;
+/** Tries for one key from many addresses are a guess too, but so may be a fleet with an old key. */
+const keyFactor = 5;
+
+export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
+  const { perMinute, now = () => performance.now(), maxEntries = 10_000 } = options;
+  const isProxy = addressesIn(options.trustedProxies ?? []);
+  const counts = new Map<string, Count>();
+  const good = new Map<string, number>();
+
+  function bucketsOf(address: string | undefined, credential: string): [string, number][] {
+    if (perMinute === 0 || address === undefined) return [];
+    const start = keyStart(credential);
+    return [
+      [`address ${networkOf(address)}`, perMinute],
+      ...(start === null ? [] : [[`key ${start}`, perMinute * keyFactor] as [string, number]]),
+    ];
+  }
+
+  function live(name: string): Count | undefined {
+    const count = counts.get(name);
+    if (!count || count.endsAt > now()) return count;
+    counts.delete(name);
+    return undefined;
+  }
+
+  return {
+    addressOf: (peer, headers) => clientAddress(peer, headers, isProxy),
+    admit(address, credential) {
+      for (const [name, limit] of bucketsOf(address, credential)) {
+        const count = live(name);
+        if (!count || count.refusals < limit) continue;
+        if ((good.get(digest(credential)) ?? 0) > now()) return;
+        throw tooMany(Math.ceil((count.endsAt - now()) / 1000));
+      }
+    },
+    accepted(credential) {
+      if (perMinute === 0) return;
+      const name = digest(credential);
+      const until = good.get(name) ?? 0;
+      // Once a minute is enough to stay remembered.
+      if (until - now() > rememberGoodMs - windowMs) return;
+      good.delete(name);
+      good.set(name, now() + rememberGoodMs);
+      trim(good, maxEntries);
+    },
+    refused(address, credential) {
+      for (const [name] of bucketsOf(address, credential)) {
+        const count = live(name) ?? { refusals: 0, endsAt: now() + windowMs };
+        count.refusals += 1;
+        counts.set(name, count);
+        trim(counts, maxEntries);
+      }
+    },
+  };
+}
+
+/**
+ * Where a request comes from. The forwarding header of a proxy on this machine, or of a trusted one, names its client,
+ * which may be another such proxy; from anybody else the header is ignored.
+ */
+function clientAddress(
+  peer: string | undefined,
+  headers: Headers,
+  isProxy: (address: string) => boolean,
+): string | undefined {
+  if (peer === undefined) return undefined;
+  const speaksForOthers = (address: string) =>
+    isLoopbackHostname(unmapped(address)) || isProxy(unmapped(address));
+  const named = headers.get("x-forwarded-for")?.split(",").slice(-maxProxies) ?? [];
+  let address = peer;
+  for (const forwarded of named.toReversed()) {
+    const next = forwarded.trim().slice(0, 64);
+    if (next === "" || !speaksForOthers(address)) break;
+    address = next;
+  }
+  return address;
+}
+
+/** One household or server has a whole /64 of IPv6 to try from. */
+function networkOf(address: string): string {
+  const plain = unmapped(address);
+  if (!plain.includes(":")) return plain;
+  const [head = "", tail = ""] = plain.split("::");
+  const left = head.split(":").filter(Boolean);
+  const right = tail.split(":").filter(Boolean);
+  const zeros = plain.includes("::") ? Array(Math.max(0, 8 - left.length - right.length)).fill("0") : [];
+  return [...left, ...zeros, ...right].slice(0, 4).join(":");
+}
+
+function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+/** Null for tokens, which all begin alike. */
+function keyStart(credential: string): string | null {
+  return /^(tdt_)?eyJ/.test(credential) ? null : credential.slice(0, 12);
+}
+
+function digest(credential: string): string {
+  return createHash("sha256").update(credential).digest("base64");
+}
+
+function trim(map: Map<string, unknown>, maxEntries: number): void {
+  if (map.size <= maxEntries) return;
+  const [oldest] = map.keys();
+  map.delete(oldest!);
+}
+
+function tooMany(seconds: number): AppError {
+  return new AppError({
+    code: "request.too_many_failed_credentials",
+    kind: "rate_limited",
+    message: `Too many credentials were refused lately. Wait ${seconds} seconds, then try again with one that is valid.`,
+    headers: { "retry-after": String(seconds) },
+  });
+}

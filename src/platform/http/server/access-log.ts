@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "../../logger.ts";
+import type { HttpMetrics, RequestObserver } from "../../metrics.ts";
+
+export type Exchange = {
+  method: string;
+  /** The template, never the path: paths hold ids, and their number is unbounded. */
+  route: string;
+  requestId: string;
+  workspaceId: string | undefined;
+  status: number;
+  startedMs: number;
+  /** Of the request, for the log that names some. */
+  headers?: Headers;
+};
+
+/** The headers to write down of a request; none by default, because they hold credentials. */
+export type PickHeaders = (headers: Headers) => Record<string, string>;
+
+type Wire = { incoming?: IncomingMessage; outgoing?: ServerResponse } | undefined;
+
+export type AccessLog = {
+  /** What is counted and logged for one route; built once per route. */
+  forRoute(route: string): (exchange: Exchange, wire: Wire) => void;
+};
+
+const quietRoutes = new Set(["/ok", "/metrics"]);
+
+/** One line and one observation per request, written when the last byte has left. No query values, only picked headers. */
+export function createAccessLog(logger: Logger, metrics: HttpMetrics, pickHeaders?: PickHeaders): AccessLog {
+  const record = recorder(logger, pickHeaders);
+  return {
+    forRoute(route) {
+      const observe = metrics.requestObserver(route);
+      const level = quietRoutes.has(route) ? "debug" : "info";
+      return (exchange, wire) => {
+        const outgoing = wire?.outgoing;
+        if (!outgoing) {
+          record(level, observe, exchange, undefined, false);
+          return;
+        }
+        // The connection may have sent earlier answers already.
+        const socket = outgoing.socket;
+        const bytesBefore = socket?.bytesWritten ?? 0;
+        outgoing.once("close", () => {
+          const bytes = socket ? socket.bytesWritten - bytesBefore : undefined;
+          record(level, observe, exchange, bytes, !outgoing.writableFinished);
+        });
+      };
+    },
+  };
+}
+
+function recorder(logger: Logger, pickHeaders: PickHeaders | undefined) {
+  return (
+    level: "debug" | "info",
+    observe: RequestObserver,
+    exchange: Exchange,
+    bytes: number | undefined,
+    cutOff: boolean,
+  ): void => {
+    const ms = performance.now() - exchange.startedMs;
+    observe(exchange.method, exchange.status, ms);
+    if (!logger.isLevelEnabled(level)) return;
+    const { headers } = exchange;
+    logger[level](
+      {
+        method: exchange.method,
+        route: exchange.route,
+        status: exchange.status,
+        ms: Math.round(ms * 10) / 10,
+        ...(bytes === undefined ? {} : { bytes }),
+        request_id: exchange.requestId,
+        ...(exchange.workspaceId === undefined ? {} : { workspace_id: exchange.workspaceId }),
+        ...(pickHeaders && headers ? { headers: pickHeaders(headers) } : {}),
+        ...(cutOff ? { cut_off: true } : {}),
+      },
+      "request",
+    );
+  };
+}

@@ -1,0 +1,238 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { AppError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import { within } from "../../within.ts";
+import { takeSocketKey } from "../access/socket-key.ts";
+import type { ServerEnv } from "../pipeline.ts";
+import { json } from "../route.ts";
+
+/** Takes over a connection that asks for another protocol. It must end it when `shutdown` aborts. */
+export type OnUpgrade = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  shutdown: AbortSignal,
+) => void;
+
+/**
+ * Takes a request on the wire, before it becomes a web Request, and returns the route's name; null leaves it to the
+ * routes. `next` gives it to them later.
+ */
+export type OnRequest = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  next: () => void,
+) => string | null;
+
+export type ListenOptions = {
+  host: string;
+  port: number;
+  logger: Logger;
+  onUpgrade?: OnUpgrade;
+  onRequest?: OnRequest;
+};
+
+export type RunningServer = {
+  url: string;
+  port: number;
+  /**
+   * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
+   * them. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
+   * that goes on for ever is cut then, in the middle: its client comes back by itself, which a proper end would keep
+   * it from.
+   */
+  close(options: CloseOptions): Promise<{ interrupted: string[] }>;
+};
+
+export type CloseOptions = { graceMs: number; streamsUntil?: Promise<unknown> };
+
+type FetchApp = { fetch(request: Request, env?: ServerEnv): Response | Promise<Response> };
+type InFlight = { method: string; route: string; isStream(): boolean };
+
+/** Longer than the idle time of common proxies, so that they never reuse a connection we are closing. */
+const keepAliveMs = 75_000;
+/** For streams that have just ended, to send their last event. */
+const lastWordsMs = 250;
+/** Node's own defaults but for the first; written out, because more than comfort depends on them. */
+const parsing = {
+  keepAliveTimeout: keepAliveMs,
+  insecureHTTPParser: false,
+  requireHostHeader: true,
+  joinDuplicateHeaders: false,
+} as const;
+const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
+
+export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
+  const { logger, onUpgrade, onRequest } = options;
+  /** Cuts streams. */
+  const shutdown = new AbortController();
+  let draining = false;
+  const inFlight = new Set<InFlight>();
+  const upgraded = new Map<Duplex, InFlight>();
+  let onFinished: (() => void) | undefined;
+  const finished = (entry: InFlight) => {
+    inFlight.delete(entry);
+    onFinished?.();
+  };
+  const drained = async (graceMs: number, isDone: () => boolean) => {
+    if (isDone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onFinished = () => {
+      if (isDone()) resolve();
+    };
+    await within(graceMs, promise);
+    onFinished = undefined;
+  };
+
+  const entries = new WeakMap<object, InFlight>();
+  const answer = getRequestListener(
+    (request, bindings) => {
+      const { incoming, outgoing } = bindings as { incoming: IncomingMessage; outgoing: ServerResponse };
+      const inFlight = entries.get(outgoing);
+      return app.fetch(request, {
+        incoming,
+        outgoing,
+        shutdown: shutdown.signal,
+        ...(inFlight ? { inFlight } : {}),
+      });
+    },
+    { errorHandler: (error) => unreadableRequest(error, logger) },
+  );
+
+  const server = createServer(parsing, (incoming, outgoing) => {
+    if (draining) {
+      refuse(outgoing);
+      return;
+    }
+    const entry = {
+      method: incoming.method ?? "GET",
+      route: "(not yet routed)",
+      isStream: () => isEventStream(outgoing),
+    };
+    entries.set(outgoing, entry);
+    inFlight.add(entry);
+    outgoing.once("close", () => finished(entry));
+    const next = () => void answer(incoming, outgoing);
+    const taken = onRequest?.(incoming, outgoing, next) ?? null;
+    if (taken === null) next();
+    else entry.route = taken;
+  });
+
+  server.on("upgrade", (incoming, socket, head) => {
+    takeSocketKey(incoming.headers);
+    socket.on("error", (error) => logger.debug({ err: error }, "an upgraded connection failed"));
+    if (!onUpgrade || draining) {
+      const status = onUpgrade ? "503 Service Unavailable" : "426 Upgrade Required";
+      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    const route = (incoming.url ?? "/").split("?", 1)[0]!;
+    const entry = { method: "UPGRADE", route, isStream: () => true };
+    inFlight.add(entry);
+    upgraded.set(socket, entry);
+    socket.once("close", () => {
+      upgraded.delete(socket);
+      finished(entry);
+    });
+    onUpgrade(incoming, socket, head, shutdown.signal);
+  });
+
+  const port = await bind(server, options);
+  server.on("error", (error) => logger.error({ err: error }, "the HTTP server failed"));
+
+  const stop = async ({ graceMs, streamsUntil = Promise.resolve() }: CloseOptions) => {
+    draining = true;
+    server.closeIdleConnections();
+    const requests = drained(graceMs, () => [...inFlight].every((entry) => entry.isStream()));
+    await within(graceMs, Promise.all([requests, streamsUntil]));
+    await drained(lastWordsMs, () => inFlight.size === 0);
+    shutdown.abort(new Error("The server is stopping."));
+    await drained(lastWordsMs, () => inFlight.size === 0);
+    const interrupted = [...inFlight].map((entry) => `${entry.method} ${entry.route}`).sort();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    for (const socket of upgraded.keys()) socket.destroy();
+    await closed;
+    return { interrupted };
+  };
+  let stopping: Promise<{ interrupted: string[] }> | undefined;
+  return {
+    url: `http://${urlHost(options.host)}:${port}`,
+    port,
+    close(closeOptions) {
+      stopping ??= stop(closeOptions);
+      return stopping;
+    },
+  };
+}
+
+function bind(server: Server, { host, port }: ListenOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => reject(bindError(error, host, port));
+    server.once("error", onError);
+    server.listen({ host: host.replace(/^\[|\]$/g, ""), port }, () => {
+      server.off("error", onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function bindError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const base = { kind: "unavailable", retryable: false, cause: error } as const;
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new AppError({
+        ...base,
+        code: "server.port_taken",
+        message: `Port ${port} on ${host} is in use by another process. Stop that process, or choose another port with TREADLE_PORT.`,
+      });
+    case "EACCES":
+      return new AppError({
+        ...base,
+        code: "server.port_not_permitted",
+        message: `This user may not listen on port ${port}. Choose a port above 1023 with TREADLE_PORT.`,
+      });
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new AppError({
+        ...base,
+        code: "server.address_unavailable",
+        message: `${host} is no address of this machine. Set TREADLE_HOST to one that is, for example 127.0.0.1 or 0.0.0.0.`,
+      });
+    default:
+      return error;
+  }
+}
+
+/** From the head as it went out: headers given to `writeHead` are kept nowhere else. */
+function isEventStream(outgoing: ServerResponse): boolean {
+  const { _header: head } = outgoing as unknown as { _header: string | null };
+  return /^content-type: text\/event-stream/im.test(head ?? "");
+}
+
+function refuse(outgoing: ServerResponse): void {
+  outgoing.writeHead(503, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(stoppingText),
+    connection: "close",
+    "retry-after": "5",
+  });
+  outgoing.end(stoppingText);
+}
+
+/** What cannot even become a request: a target or Host that is no URL. */
+function unreadableRequest(error: unknown, logger: Logger): Response {
+  if (error instanceof RequestError) {
+    return json(400, { detail: "The request target or the Host header is not a valid URL." });
+  }
+  logger.error({ err: error }, "a request failed outside its route");
+  return json(500, { detail: "Internal error." });
+}
+
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::" || host === "[::]") return "localhost";
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+}

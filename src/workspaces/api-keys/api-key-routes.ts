@@ -1,0 +1,183 @@
+import { z } from "zod";
+import { scopes as allScopes } from "../../platform/http/access/scope.ts";
+import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { pageBody, pageOf, pageQuery } from "../page.ts";
+import { id, name, role, time } from "../wire.ts";
+import type { ApiKey } from "./api-key.ts";
+import type { ApiKeyService } from "./api-key-service.ts";
+
+const scope = z.enum(allScopes);
+
+const apiKey = z
+  .object({
+    id,
+    name: z.string(),
+    prefix: z.string().describe("The part of the key that may be shown."),
+    role,
+    scopes: z
+      .array(scope)
+      .nullable()
+      .describe("What the key is limited to. Null: everything its role allows."),
+    tracing_project: z
+      .string()
+      .nullable()
+      .describe("The name of the one tracing project it may write to; it then opens nothing else."),
+    service: z.boolean().describe("Belongs to the workspace and to no person: no accounts, makes no keys."),
+    user_id: id.nullable().describe("Null for a service key."),
+    created_by: id
+      .nullable()
+      .describe(
+        "The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it.",
+      ),
+    workspace_id: id.nullable().describe("Null: the key opens every workspace of its user."),
+    created_at: time,
+    last_used_at: time.nullable(),
+    expires_at: time.nullable(),
+    managed: z.boolean().describe("Made by the platform for itself, which replaces it when it is revoked."),
+  })
+  .meta({ id: "ApiKey" });
+const listQuery = pageQuery.extend({
+  include_managed: z.stringbool().default(false).describe("Also the keys the platform made for itself."),
+});
+const createdApiKey = apiKey
+  .extend({
+    key: z.string().describe("Shown this once; only a hash of it is kept."),
+  })
+  .meta({ id: "CreatedApiKey" });
+
+const createRequest = z.object({
+  name,
+  role: role.optional().describe("Default: the caller's own role."),
+  user_id: id.optional().describe("A member of the workspace; default: the caller."),
+  workspace_id: id
+    .nullable()
+    .optional()
+    .describe("Default: the workspace of the request. Null: every workspace of the user."),
+  service: z
+    .boolean()
+    .optional()
+    .describe(
+      "A key of the workspace itself, for CI and other machines: no person, no accounts, makes no keys. Admins only; needs `scopes`.",
+    ),
+  scopes: z
+    .array(scope)
+    .min(1)
+    .transform((list) => [...new Set(list)])
+    .nullable()
+    .optional()
+    .describe("What the key is limited to. Default: everything its role allows."),
+  tracing_project: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .optional()
+    .describe(
+      "The name of the one tracing project it may write to; only with the scope `traces:write` alone.",
+    ),
+  expires_at: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .nullable()
+    .optional()
+    .describe("Default: never."),
+  expires_in_days: z
+    .number()
+    .positive()
+    .max(36_500)
+    .nullable()
+    .optional()
+    .describe("Instead of `expires_at`."),
+});
+
+const tag = "API keys";
+const params = z.object({ key_id: id });
+
+export function apiKeyRoutes(service: ApiKeyService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/v2/api-keys",
+        operationId: "list_api_keys",
+        summary: "List API keys",
+        description:
+          "Newest first. Admins see every key that opens the workspace, others see their own. Keys the platform made for itself are left out unless asked for.",
+        tag,
+        access: { kind: "workspace", role: "viewer", scope: "read" },
+        query: listQuery,
+        responses: { 200: { description: "A page of keys", schema: pageOf(apiKey) } },
+      },
+      async ({ caller, query }) =>
+        json(200, pageBody((await service.list(caller, query)).map(toWire), query)),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/v2/api-keys",
+        operationId: "create_api_key",
+        summary: "Create an API key",
+        description:
+          "The key is in this answer only. It never has more rights than the caller or than its user. One that an admin makes for somebody else does not use that person's accounts.",
+        tag,
+        access: { kind: "workspace", role: "editor", scope: "admin" },
+        audit: {
+          action: "api_key.created",
+          target: { kind: "api_key", id: "answer.id", name: "body.name" },
+          details: {
+            role: "answer.role",
+            scopes: "answer.scopes",
+            expires_at: "answer.expires_at",
+            for_user_id: "answer.user_id",
+          },
+        },
+        body: createRequest,
+        idempotent: true,
+        responses: { 201: { description: "The key, shown once", schema: createdApiKey } },
+      },
+      async ({ caller, body }) => {
+        const created = await service.create(caller, body);
+        return json(201, { ...toWire(created), key: created.key });
+      },
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/v2/api-keys/{key_id}",
+        operationId: "delete_api_key",
+        summary: "Revoke an API key",
+        description:
+          "It stops working at once, and so do the sessions it started. One of the platform's own (`managed`) is replaced by a new one.",
+        tag,
+        access: { kind: "workspace", role: "admin", scope: "admin" },
+        audit: { action: "api_key.revoked", target: { kind: "api_key", id: "params.key_id" } },
+        params,
+        responses: { 204: { description: "Revoked" } },
+        errors: [404, 409],
+      },
+      async ({ caller, params }) => {
+        await service.revoke(caller, params.key_id);
+        return noContent();
+      },
+    ),
+  ];
+}
+
+function toWire(key: ApiKey): z.input<typeof apiKey> {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    role: key.role,
+    scopes: key.scopes,
+    tracing_project: key.tracing_project,
+    service: key.user_id === null,
+    created_by: key.created_by,
+    user_id: key.user_id,
+    workspace_id: key.workspace_id,
+    created_at: key.created_at.toISOString(),
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+    expires_at: key.expires_at?.toISOString() ?? null,
+    managed: key.managed,
+  };
+}
