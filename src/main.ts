@@ -23,7 +23,7 @@ import { endWithReader } from "./cli/server/lost-reader.ts";
 
 type Register = (program: Command) => void;
 
-/** One file per command. A command imports what it needs when it runs, so that `--help` stays quick. */
+/** One folder per command. A command imports what it needs when it runs, so that `--help` stays quick. */
 const commands: Record<string, Register[]> = {
   "Serve:": [registerUp, registerAgent],
   "Use a server:": [

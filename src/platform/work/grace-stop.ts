@@ -7,7 +7,7 @@ export type GraceStopOptions = {
   stopTaking(): Promise<unknown>;
   /** What is under way; asked anew, since the last claim may have brought something. */
   underWay(): Iterable<Promise<unknown>>;
-  /** Tells what is left to end, and names it. */
+  /** Aborts what is left, and names it. */
   abort(): string[];
   /** Gives what has not ended back to others, as well as can be. */
   handBack?(): Promise<unknown>;

@@ -1,6 +1,6 @@
 import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
 
-/** `ended`: it could not be renewed in time. `lost`: the database says that somebody else has it. */
+/** `ended`: it could not be renewed in time. `lost`: by the database, somebody else has it. */
 export type LeaseEnd = "ended" | "lost";
 
 export type LeaseKeeperOptions<Subject> = {

@@ -10,8 +10,8 @@ import {
 export type WakeLoopOptions = {
   /**
    * Takes what is due and begins it, and answers in how many milliseconds the next is due, by the database's clock, or
-   * null. It returns when it has taken; what it has begun goes on by itself. `woken`: somebody told it to, and neither its
-   * timer nor its heartbeat did.
+   * null. It returns when it has taken; what it has begun goes on by itself. `woken`: by `wake`, neither by its
+   * timer nor by its heartbeat.
    */
   look(woken: boolean): Promise<number | null>;
   rules?: Partial<WakeRules>;
@@ -24,7 +24,7 @@ export type WakeLoopOptions = {
 
 /**
  * Looks when it is woken, when something is due and at its heartbeat; one look at a time. A wake-up that comes during a
- * look is followed by another look, since that one may have come too late for what it tells. Sleeps otherwise.
+ * look is followed by another look, since the first may have looked before the change. Sleeps otherwise.
  */
 export class WakeLoop {
   readonly #options: WakeLoopOptions;
