@@ -1,0 +1,275 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { raw } from "../../platform/db/raw.ts";
+import { AppError } from "../../platform/errors.ts";
+import { createLogger } from "../../platform/logger.ts";
+import type { Deployment } from "../deployments/deployment.ts";
+import { insertLogs } from "../logs/log-store.ts";
+import type { Revision } from "../revisions/revision.ts";
+import type { InstanceState } from "../runtimes/instance.ts";
+import { insertInstance, moveInstance, readInstance } from "../runtimes/instance-store.ts";
+import type { Supervisor } from "../runtimes/supervisor.ts";
+import type { BuildTasks } from "./build-tasks.ts";
+import { createExecutor } from "./executor.ts";
+import type { LaunchPlanner } from "./launch-planner.ts";
+import type { Operation } from "./plan.ts";
+
+let test: TestDatabase;
+const workspaceId = randomUUID();
+let deployment: Deployment;
+let asked: string[];
+/** What a launch does. */
+let onLaunch: () => Promise<void>;
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 3 });
+  const { sql } = test.database;
+  await raw`insert into organizations (id, name) values (${workspaceId}, 'o')`.execute(sql);
+  await raw`insert into workspaces (id, organization_id, name) values (${workspaceId}, ${workspaceId}, 'w')`.execute(
+    sql,
+  );
+});
+afterAll(() => test?.drop());
+
+beforeEach(async () => {
+  asked = [];
+  onLaunch = async () => {};
+  deployment = await newDeployment("d");
+});
+
+async function newDeployment(name: string): Promise<Deployment> {
+  const id = randomUUID();
+  const unique = `${name}-${id}`;
+  const { rows } = await raw<Deployment>`
+    insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
+      secrets_sealed, database_name, database_password_sealed)
+    values (${id}, ${workspaceId}, ${unique}, ${unique}, 'github', '{}', '{}', '', ${id}, '') returning *`.execute(
+    test.database.sql,
+  );
+  return rows[0]!;
+}
+
+let number = 0;
+async function newRevision(status: string): Promise<string> {
+  const id = randomUUID();
+  number += 1;
+  await raw`insert into revisions (id, deployment_id, workspace_id, number, status, source, source_revision_config,
+      build_config, secrets_sealed)
+    values (${id}, ${deployment.id}, ${workspaceId}, ${number}, ${status}, 'github', '{}', '{}', '')`.execute(
+    test.database.sql,
+  );
+  return id;
+}
+
+async function newInstance(revisionId: string, state: InstanceState): Promise<string> {
+  const { sql } = test.database;
+  const id = randomUUID();
+  const row = {
+    ...{ id, deployment_id: deployment.id, revision_id: revisionId, runtime: "process", attempt: 1, port: 1 },
+    ...{ log_path: "", database_hash: "", tracing_key_id: null, secret_sealed: null },
+  };
+  await insertInstance(sql, row, new Date());
+  if (state !== "starting") await moveInstance(sql, id, { from: ["starting"], to: state }, new Date());
+  return id;
+}
+
+/** The real database; what starts servers and builds only notes that it was asked. */
+function execute(operation: Operation): Promise<void> {
+  const supervisor = {
+    launch: async () => {
+      asked.push("launch");
+      await onLaunch();
+    },
+    stop: async (id: string) => void asked.push(`stop ${id}`),
+    kill: async (id: string) => void asked.push(`kill ${id}`),
+    lastProbe: () => "nothing listens on its port yet",
+  } as unknown as Supervisor;
+  const executor = createExecutor({
+    ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), supervisor },
+    builds: { begin: async () => void asked.push("build") } as unknown as BuildTasks,
+    launches: { plan: async () => ({}) } as unknown as LaunchPlanner,
+    forgetRoute: () => asked.push("forget the route"),
+    urlOf: ({ slug }) => `http://here/d/${slug}`,
+    tracing: { removeProject: async (_workspace, name) => void asked.push(`remove the project ${name}`) },
+    purge: async () => void asked.push("purge"),
+  });
+  return executor.execute(deployment, operation);
+}
+
+async function revision(id: string): Promise<Revision> {
+  const { rows } = await raw<Revision>`select * from revisions where id = ${id}`.execute(test.database.sql);
+  return rows[0]!;
+}
+
+async function active(): Promise<Pick<Deployment, "active_revision_id" | "previous_revision_id">> {
+  const { rows } = await raw<Deployment>`select active_revision_id, previous_revision_id from deployments
+    where id = ${deployment.id}`.execute(test.database.sql);
+  return rows[0]!;
+}
+
+async function serve(revisionId: string, previousId: string | null = null): Promise<void> {
+  await raw`update deployments set active_revision_id = ${revisionId}, previous_revision_id = ${previousId}
+    where id = ${deployment.id}`.execute(test.database.sql);
+  deployment = { ...deployment, active_revision_id: revisionId, previous_revision_id: previousId };
+}
+
+async function log(revisionId: string, lines: string[]): Promise<void> {
+  const place = { deploymentId: deployment.id, revisionId, kind: "deploy" } as const;
+  const rows = lines.map((message) => ({ at: new Date(), level: "INFO" as const, message }));
+  await insertLogs(test.database.sql, place, rows);
+}
+
+describe("a switch", () => {
+  it("makes a revision whose server is ready the one that serves, and remembers the one before", async () => {
+    const before = await newRevision("DEPLOYED");
+    await serve(before);
+    const next = await newRevision("DEPLOYING");
+    await execute({ kind: "switch", revisionId: next, instanceId: await newInstance(next, "ready") });
+    expect(await active()).toEqual({ active_revision_id: next, previous_revision_id: before });
+    expect(await revision(next)).toMatchObject({
+      status: "DEPLOYED",
+      status_message: `Serving at http://here/d/${deployment.slug}`,
+    });
+    expect(asked).toEqual(["forget the route"]);
+  });
+
+  it.each([
+    ["its server is not ready any more", "DEPLOYING", "draining"],
+    ["the revision was interrupted meanwhile", "INTERRUPTED", "ready"],
+  ] as const)("does nothing when %s", async (_why, status, state) => {
+    const before = await newRevision("DEPLOYED");
+    await serve(before);
+    const next = await newRevision(status);
+    const instanceId = await newInstance(next, "ready");
+    if (state === "draining") {
+      await moveInstance(test.database.sql, instanceId, { from: ["ready"], to: state }, new Date());
+    }
+    await execute({ kind: "switch", revisionId: next, instanceId });
+    expect(await active()).toEqual({ active_revision_id: before, previous_revision_id: null });
+    expect((await revision(next)).status).toBe(status);
+  });
+});
+
+describe("a failed start", () => {
+  it("ends the revision with the reason, the last look and the project's own last lines", async () => {
+    const failed = await newRevision("DEPLOYING");
+    const instanceId = await newInstance(failed, "starting");
+    await log(failed, ["61 migrations applied", "Cannot find module './agent.js'", "1 migration applied"]);
+    await execute({ kind: "fail", revisionId: failed, instanceId, reason: "It did not become healthy." });
+    expect(await revision(failed)).toMatchObject({
+      status: "DEPLOY_FAILED",
+      status_message:
+        "It did not become healthy. Last look: nothing listens on its port yet.\nIts last lines:\nCannot find module './agent.js'",
+    });
+    expect(asked).toEqual([`stop ${instanceId}`]);
+  });
+
+  it("of what was to be deployed fails the revision; of what serves it is tried again", async () => {
+    onLaunch = async () => {
+      throw new Error("no such image");
+    };
+    const next = await newRevision("DEPLOYING");
+    await execute({ kind: "start", revisionId: next, attempt: 1 });
+    expect(await revision(next)).toMatchObject({ status: "DEPLOY_FAILED", status_message: "no such image" });
+
+    const serving = await newRevision("DEPLOYED");
+    await serve(serving);
+    await expect(execute({ kind: "start", revisionId: serving, attempt: 1 })).rejects.toThrow(
+      "no such image",
+    );
+    expect((await revision(serving)).status).toBe("DEPLOYED");
+  });
+
+  it("that may pass by itself is tried again", async () => {
+    onLaunch = async () => {
+      throw new AppError({ code: "database.unavailable", kind: "unavailable", message: "away" });
+    };
+    const next = await newRevision("DEPLOYING");
+    await expect(execute({ kind: "start", revisionId: next, attempt: 1 })).rejects.toThrow("away");
+    expect((await revision(next)).status).toBe("DEPLOYING");
+  });
+});
+
+describe("a restart of what serves", () => {
+  it.each([
+    [2, "restarting", "The server ended and is being started again. Start number 2."],
+    [5, "crash_loop", "Crash loop: the server keeps ending. Start number 5."],
+  ] as const)("number %i shows on the revision", async (attempt, condition, message) => {
+    const serving = await newRevision("DEPLOYED");
+    await serve(serving);
+    await log(serving, ["out of luck"]);
+    await execute({ kind: "start", revisionId: serving, attempt });
+    expect(await revision(serving)).toMatchObject({
+      ...{ status: "DEPLOYED", condition, status_message: `${message} Its last lines:\nout of luck` },
+    });
+    expect(asked).toEqual(["launch"]);
+  });
+});
+
+describe("a way back", () => {
+  it("gives the place to the revision before, once", async () => {
+    const before = await newRevision("DEPLOYED");
+    const died = await newRevision("DEPLOYED");
+    await serve(died, before);
+    const operation = {
+      kind: "roll_back",
+      revisionId: died,
+      toRevisionId: before,
+      reason: "It died.",
+    } as const;
+    await execute(operation);
+    expect(await active()).toEqual({ active_revision_id: before, previous_revision_id: null });
+    const { status, status_message: message } = await revision(died);
+    expect([status, message]).toEqual([
+      "DEPLOY_FAILED",
+      expect.stringMatching(/^It died\. The revision before/),
+    ]);
+
+    await serve(await newRevision("DEPLOYED"), died);
+    await execute(operation);
+    expect((await active()).previous_revision_id).toBe(died);
+  });
+});
+
+describe("servers", () => {
+  it("are drained, and taken back", async () => {
+    const serving = await newRevision("DEPLOYED");
+    const instanceId = await newInstance(serving, "ready");
+    await execute({ kind: "drain", instanceId });
+    expect((await readInstance(test.database.sql, instanceId))?.state).toBe("draining");
+    await execute({ kind: "undrain", instanceId });
+    expect((await readInstance(test.database.sql, instanceId))?.state).toBe("ready");
+    expect(asked).toEqual(["forget the route"]);
+  });
+
+  it("hand over to a newer one only while they are ready", async () => {
+    const serving = await newRevision("DEPLOYED");
+    const instanceId = await newInstance(serving, "ready");
+    await execute({ kind: "hand_over", revisionId: serving, instanceId });
+    await execute({ kind: "hand_over", revisionId: serving, instanceId });
+    const { rows } = await raw`select kind from revision_events where revision_id = ${serving}`.execute(
+      test.database.sql,
+    );
+    expect(rows).toEqual([{ kind: "handed_over" }]);
+    expect(asked).toEqual(["forget the route"]);
+  });
+});
+
+describe("the traces of a deleted deployment", () => {
+  it("are removed, but not when a new deployment has taken the name", async () => {
+    await raw`update deployments set deleted_at = now() where id = ${deployment.id}`.execute(
+      test.database.sql,
+    );
+    await execute({ kind: "remove_traces" });
+    expect(asked).toEqual([`remove the project ${deployment.name}`]);
+
+    const successor = await newDeployment("e");
+    await raw`update deployments set name = ${deployment.name} where id = ${successor.id}`.execute(
+      test.database.sql,
+    );
+    await execute({ kind: "remove_traces" });
+    expect(asked).toHaveLength(1);
+  });
+});
