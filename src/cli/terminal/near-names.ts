@@ -1,5 +1,3 @@
-import { distance as distanceOf } from "fastest-levenshtein";
-
 /** Names a person may have meant, the nearest first. */
 export function nearNames(given: string, names: readonly string[], most = 3): string[] {
   const wanted = given.toLowerCase();
@@ -13,6 +11,28 @@ export function nearNames(given: string, names: readonly string[], most = 3): st
     .toSorted((a, b) => a.distance - b.distance)
     .slice(0, most)
     .map(({ name }) => name);
+}
+
+/** Letters to change, add, drop, or swap with their neighbour. */
+function distanceOf(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)];
+  const at = (row: number, column: number) => rows[row]?.[column] ?? 0;
+  for (let row = 1; row <= one.length; row += 1) {
+    rows.push([row]);
+    for (let column = 1; column <= other.length; column += 1) {
+      const same = one[row - 1] === other[column - 1];
+      const swapped =
+        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      const ways = [
+        at(row - 1, column - 1) + (same ? 0 : 1),
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        ...(swapped ? [at(row - 2, column - 2) + 1] : []),
+      ];
+      rows[row]?.push(Math.min(...ways));
+    }
+  }
+  return at(one.length, other.length);
 }
 
 /** ` Did you mean a or b?`, or nothing. */
