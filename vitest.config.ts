@@ -7,6 +7,8 @@ export default defineConfig({
     // They need packages of PyPI: `npm run test:python` prepares those.
     exclude: process.env.TREADLE_TEST_PYTHON ? [] : ["tests/python/**"],
     globalSetup: ["tests/support/global-setup.ts"],
+    // Here a test that fails now and then fails: it is a defect. On CI it may try again, and its name is in the log.
+    retry: process.env.CI ? 2 : 0,
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: "forks",

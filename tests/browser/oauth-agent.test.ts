@@ -106,11 +106,14 @@ describe("an agent that needs a person's account", () => {
     let said = "";
     for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {
       said += chunk;
-      if (said.includes('"completed"')) break;
+      if (said.includes('"completed"') && said.includes("Ada Lovelace")) break;
     }
     stop.abort();
-    for (const place of [JSON.stringify(history.body), said, await chat.page.content()]) {
+    const shown = (await chat.page.textContent("body")) ?? "";
+    for (const place of [JSON.stringify(history.body), said, shown]) {
       expect(place).toContain("Ada Lovelace (ada@example.com)");
+    }
+    for (const place of [JSON.stringify(history.body), said, shown, await chat.page.content()]) {
       expect(place).not.toContain(token);
     }
     expect(logs.text()).not.toContain(token);

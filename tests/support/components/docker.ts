@@ -35,7 +35,8 @@ async function unmountBelow(folder: string): Promise<void> {
 
 /** A range of 256 addresses, so that daemons that run at once do not get in one another's way. */
 function pickSubnets(): string {
-  return `10.${randomInt(200, 250)}.${randomInt(0, 256)}.0/24`;
+  // Wide: where a network was, whoever used it may still listen, and the next one must not come to the same place.
+  return `10.${randomInt(200, 250)}.0.0/16`;
 }
 
 /**
