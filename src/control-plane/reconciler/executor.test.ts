@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -25,11 +26,7 @@ let onLaunch: () => Promise<void>;
 
 beforeAll(async () => {
   test = await createTestDatabase({ poolSize: 3 });
-  const { sql } = test.database;
-  await raw`insert into organizations (id, name) values (${workspaceId}, 'o')`.execute(sql);
-  await raw`insert into workspaces (id, organization_id, name) values (${workspaceId}, ${workspaceId}, 'w')`.execute(
-    sql,
-  );
+  await insertWorkspace(test.database.sql, workspaceId);
 });
 afterAll(() => test?.drop());
 
@@ -40,27 +37,16 @@ beforeEach(async () => {
 });
 
 async function newDeployment(name: string): Promise<Deployment> {
-  const id = randomUUID();
-  const unique = `${name}-${id}`;
-  const { rows } = await raw<Deployment>`
-    insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
-      secrets_sealed, database_name, database_password_sealed)
-    values (${id}, ${workspaceId}, ${unique}, ${unique}, 'github', '{}', '{}', '', ${id}, '') returning *`.execute(
-    test.database.sql,
-  );
+  const { sql } = test.database;
+  const id = await insertDeployment(sql, workspaceId, name);
+  const { rows } = await raw<Deployment>`select * from deployments where id = ${id}`.execute(sql);
   return rows[0]!;
 }
 
 let number = 0;
-async function newRevision(status: string): Promise<string> {
-  const id = randomUUID();
+function newRevision(status: string): Promise<string> {
   number += 1;
-  await raw`insert into revisions (id, deployment_id, workspace_id, number, status, source, source_revision_config,
-      build_config, secrets_sealed)
-    values (${id}, ${deployment.id}, ${workspaceId}, ${number}, ${status}, 'github', '{}', '{}', '')`.execute(
-    test.database.sql,
-  );
-  return id;
+  return insertRevision(test.database.sql, { workspaceId, deploymentId: deployment.id, number, status });
 }
 
 async function newInstance(revisionId: string, state: InstanceState): Promise<string> {

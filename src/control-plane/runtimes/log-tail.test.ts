@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createLogger } from "../../platform/logger.ts";
@@ -15,27 +16,16 @@ import { followLog } from "./log-tail.ts";
 
 let test: TestDatabase;
 let folder: TempFolder;
-const deploymentId = randomUUID();
-const revisionId = randomUUID();
+let deploymentId: string;
+let revisionId: string;
 
 beforeAll(async () => {
   test = await createTestDatabase({ poolSize: 3 });
   folder = await createTempFolder("log-tail");
   const { sql } = test.database;
-  const organization = randomUUID();
-  const workspace = randomUUID();
-  await raw`insert into organizations (id, name) values (${organization}, 'o')`.execute(sql);
-  await raw`insert into workspaces (id, organization_id, name) values (${workspace}, ${organization}, 'w')`.execute(
-    sql,
-  );
-  await raw`insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
-      secrets_sealed, database_name, database_password_sealed)
-    values (${deploymentId}, ${workspace}, 'd', 'd', 'github', '{}', '{}', '', 'x', '')`.execute(sql);
-  await raw`insert into revisions (id, deployment_id, workspace_id, number, status, source, source_revision_config,
-      build_config, secrets_sealed)
-    values (${revisionId}, ${deploymentId}, ${workspace}, 1, 'DEPLOYED', 'github', '{}', '{}', '')`.execute(
-    sql,
-  );
+  const workspaceId = await insertWorkspace(sql);
+  deploymentId = await insertDeployment(sql, workspaceId);
+  revisionId = await insertRevision(sql, { workspaceId, deploymentId });
 });
 
 afterAll(async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { createSecretBox } from "../../platform/encryption/secret-box.ts";
@@ -78,8 +78,9 @@ class ScriptedRuntime implements Runtime {
 
 let test: TestDatabase;
 let folder: TempFolder;
-const revisionId = randomUUID();
-const deploymentId = randomUUID();
+let deploymentId: string;
+let revisionId: string;
+let spec: LaunchSpec;
 const secretBox = createSecretBox({ currentKey: "the key of these tests" });
 const addresses = { database: "postgres://d", own: "http://own", traces: null };
 
@@ -87,19 +88,10 @@ beforeAll(async () => {
   test = await createTestDatabase({ poolSize: 3 });
   folder = await createTempFolder("supervisor");
   const { sql } = test.database;
-  const workspace = randomUUID();
-  await raw`insert into organizations (id, name) values (${workspace}, 'o')`.execute(sql);
-  await raw`insert into workspaces (id, organization_id, name) values (${workspace}, ${workspace}, 'w')`.execute(
-    sql,
-  );
-  await raw`insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
-      secrets_sealed, database_name, database_password_sealed)
-    values (${deploymentId}, ${workspace}, 'd', 'd', 'github', '{}', '{}', '', 'x', '')`.execute(sql);
-  await raw`insert into revisions (id, deployment_id, workspace_id, number, status, source, source_revision_config,
-      build_config, secrets_sealed)
-    values (${revisionId}, ${deploymentId}, ${workspace}, 1, 'DEPLOYED', 'github', '{}', '{}', '')`.execute(
-    sql,
-  );
+  const workspaceId = await insertWorkspace(sql);
+  deploymentId = await insertDeployment(sql, workspaceId);
+  revisionId = await insertRevision(sql, { workspaceId, deploymentId });
+  spec = { ...anySpec, deploymentId, revisionId };
 });
 
 afterAll(async () => {
@@ -116,11 +108,11 @@ function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
   return { supervisor, runtime, changes };
 }
 
-const spec: LaunchSpec = {
+const anySpec: LaunchSpec = {
   ...{
-    deploymentId,
-    workspaceId: randomUUID(),
-    revisionId,
+    deploymentId: "",
+    workspaceId: "",
+    revisionId: "",
     attempt: 1,
     folder: null,
     configPath: "langgraph.json",
