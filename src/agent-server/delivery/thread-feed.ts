@@ -203,6 +203,7 @@ export class ThreadFeed {
         return await this.page(threadId, cursor);
       } catch (error) {
         if (signal.aborted || tries >= maxPageTries || !databaseTrouble(error)) throw error;
+        // An abort ends the pause; the next round throws.
         await delay(pagePauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }

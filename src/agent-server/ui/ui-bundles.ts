@@ -131,6 +131,7 @@ export class UiBundles {
 async function isUnchanged(seen: readonly SeenFile[]): Promise<boolean> {
   const changed = await Promise.all(
     seen.map(async ({ path, mtimeMs }) => {
+      // One that is gone, or cannot be looked at, has changed.
       const now = await stat(path).catch(() => undefined);
       return now?.mtimeMs !== mtimeMs;
     }),

@@ -99,6 +99,7 @@ function inputsOf({ metafile }: BuildResult, directory: string): string[] {
     .map((path) => resolve(directory, path));
 }
 
+/** A file that is not there has no time: when it comes, the bundle is made anew. */
 async function see(path: string): Promise<SeenFile> {
   const found = await stat(path).catch(() => undefined);
   return { path, mtimeMs: found?.mtimeMs };

@@ -2,8 +2,8 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { exists } from "../../platform/exists.ts";
 import { type Artifact, deleteArtifact, insertArtifact, takeArtifact } from "./artifact-store.ts";
-import { exists } from "./source-tree.ts";
 
 /** What was built, each in a folder named after its content. */
 export class ArtifactShelf {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { AppError } from "../../platform/errors.ts";
+import { exists } from "../../platform/exists.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
 import { findProgram, type Walls } from "../sandbox/walls.ts";
 import { stepEnvironment } from "./build-environment.ts";
@@ -13,7 +14,6 @@ import { endMarked, endUser, stepMark } from "./left-processes.ts";
 import type { ManagerTools } from "./manager-tools.ts";
 import { readPackageFolders } from "./package-folders.ts";
 import { managers, planInstall } from "./package-manager.ts";
-import { exists } from "./source-tree.ts";
 
 export type PlaceOf = () => {
   workFolder: string;

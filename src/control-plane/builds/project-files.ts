@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
-import { exists, isInside, sizeOf } from "./source-tree.ts";
+import { exists } from "../../platform/exists.ts";
+import { isInside, sizeOf } from "./source-tree.ts";
 
 export type ProjectCheck = {
   /** What is wrong with the file; empty when nothing is. */

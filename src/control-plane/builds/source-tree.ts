@@ -1,17 +1,10 @@
-import { lstat, readdir, readlink, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 
 export function isInside(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === "" || (!way.startsWith("..") && !way.startsWith(sep));
-}
-
-export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Refuses links that lead out of the tree: they would show a graph, or a visitor, this machine's files. */

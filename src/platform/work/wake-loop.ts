@@ -84,7 +84,7 @@ export class WakeLoop {
     for (let first = true; this.#again && !this.#stopped; first = false) {
       this.#again = false;
       try {
-        const isBeat = !(woken || !first) || isBeatDue(this.#sinceBeatMs(), this.#rules);
+        const isBeat = (first && !woken) || isBeatDue(this.#sinceBeatMs(), this.#rules);
         if (isBeat) this.#beatAt = this.#clock.now();
         const dueInMs = await this.#options.look(!isBeat);
         this.#failures = 0;

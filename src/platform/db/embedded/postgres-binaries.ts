@@ -1,7 +1,8 @@
-import { access, chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { AppError } from "../../errors.ts";
+import { exists } from "../../exists.ts";
 
 /** The `native` folder of the platform's package: bin, lib and share of one PostgreSQL build. */
 export type PostgresBinaries = { native: string; version: string };
@@ -76,11 +77,4 @@ async function openForReading(folder: string): Promise<void> {
     if (entry.isDirectory()) await openForReading(path);
     else if (entry.isFile()) await chmod(path, (await stat(path)).mode & 0o100 ? 0o755 : 0o644);
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

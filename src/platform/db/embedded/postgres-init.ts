@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { access, chown, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AppError } from "../../errors.ts";
+import { exists } from "../../exists.ts";
 import { newSecret } from "../../ids.ts";
 import { startFailure } from "./postgres-failure.ts";
 import type { PostgresPlace } from "./postgres-folder.ts";
@@ -79,11 +80,4 @@ async function removeUnfinished(home: string): Promise<void> {
     if (!name.startsWith(unfinishedPrefix)) continue;
     await rm(join(home, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

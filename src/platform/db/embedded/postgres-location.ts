@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { access, chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../errors.ts";
+import { exists } from "../../exists.ts";
 import type { PostgresUser } from "./postgres-user.ts";
 
 /** In the data folder: where the cluster is, when it is not in the data folder itself. */
@@ -87,13 +88,6 @@ async function readText(path: string): Promise<string | undefined> {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function unusable(message: string, cause?: unknown): AppError {
