@@ -270,7 +270,7 @@ describe("files", () => {
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/runtimes\/log-tail\.ts$/,
       /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
-      /^src\/agent-server\/(truncate-routes|threads\/thread-sweeper|threads\/forget-run)\.ts$/,
+      /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,
       /^src\/workspaces\/([a-z-]+\/)?bootstrap\.ts$/,
     ];
     const opening = production.filter(
@@ -290,7 +290,6 @@ describe("files", () => {
       "src/traces/experiments/comparative-experiment-routes.ts",
       "src/traces/runs/run-removal-routes.ts",
       "src/control-plane/listeners/listener-routes.ts",
-      "src/agent-server/truncate-routes.ts",
     ];
     const changing = production
       .filter(({ path }) => path.endsWith("-routes.ts") && !alone.includes(path))

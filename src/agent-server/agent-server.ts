@@ -45,7 +45,6 @@ import { threadRoutes } from "./threads/thread-routes.ts";
 import { ThreadService, temporaryThreads } from "./threads/thread-service.ts";
 import { expireThread, finalResultOf } from "./threads/thread-store.ts";
 import { threadSweepJob } from "./threads/thread-sweeper.ts";
-import { truncateRoutes } from "./truncate-routes.ts";
 import type { UiBundles } from "./ui/ui-bundles.ts";
 import { uiRoutes } from "./ui/ui-routes.ts";
 import { RunWebhooks, type RunWebhooksOptions, webhookJobKind } from "./webhooks/run-webhooks.ts";
@@ -70,7 +69,6 @@ export type AgentServerOptions = {
   streamKeepMs?: number;
   /** Events of the streaming protocol a thread keeps. */
   protocolEvents?: number;
-  testHooks?: boolean;
   /** Whether runs may still be started in the name of who made a cron; asked at each firing. */
   mayAct?: CronsOptions["mayAct"];
   /** Where the steps of runs are traced. Must neither wait nor throw. */
@@ -299,7 +297,6 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...protocol.routes,
     ...store.routes,
     ...crons.routes,
-    ...(options.testHooks ? truncateRoutes(database) : []),
   ];
 
   return {

@@ -60,7 +60,6 @@ export function composeAgentServer(
     webhookSecret: config.webhookSecret,
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
-    testHooks: config.testHooks,
     mayAct: ({ workspaceId, userId }) => workspaces.mayStartRuns(workspaceId, userId),
     ...(config.tracing
       ? {

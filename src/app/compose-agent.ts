@@ -90,7 +90,6 @@ export function composeAgent({
     webhookSecret: config.webhookSecret,
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
-    testHooks: config.testHooks,
     feedbackUrls: feedbackLinks(currentEnvironment()),
     libraryTracing: libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined }),
     project: {

@@ -6,9 +6,8 @@ export const testingSettings = {
   TREADLE_VALIDATE_RESPONSES: flag
     .default(false)
     .describe("Check every response against its published schema (the tests do)."),
-  TREADLE_TEST_HOOKS: flag.default(false).describe("Serve the test hook POST /internal/truncate."),
 };
 
 export function testingConfigOf(env: z.output<z.ZodObject<typeof testingSettings>>) {
-  return { validateResponses: env.TREADLE_VALIDATE_RESPONSES, testHooks: env.TREADLE_TEST_HOOKS };
+  return { validateResponses: env.TREADLE_VALIDATE_RESPONSES };
 }

@@ -11,6 +11,9 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createDataParent } from "../support/treadle.ts";
 
 const journal = fileURLToPath(new URL("../fixtures/projects/journal/langgraph.json", import.meta.url));
+const emptied = fileURLToPath(
+  new URL("../fixtures/projects/journal/langgraph.emptied.json", import.meta.url),
+);
 const token = { LG_WEBHOOK_TOKEN: "a-token-for-receivers" };
 
 let database: TestDatabase;
@@ -28,15 +31,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function start(env: Record<string, string> = {}): Promise<RunningAgent & { client: Client }> {
-  const agent = await startAgent(journal, { DATABASE_URL: database.url, ...token, ...env });
+async function start(
+  env: Record<string, string> = {},
+  config = journal,
+): Promise<RunningAgent & { client: Client }> {
+  const agent = await startAgent(config, { DATABASE_URL: database.url, ...token, ...env });
   running.push(agent);
   return { ...agent, client: clientOf(agent) };
 }
 
 /** One that does not outlive its test: it would take the runs of the next. */
-async function startHere(env: Record<string, string> = {}): Promise<RunningAgent & { client: Client }> {
-  const agent = await start(env);
+async function startHere(...given: Parameters<typeof start>): ReturnType<typeof start> {
+  const agent = await start(...given);
   onTestFinished(async () => {
     await agent.process.kill();
   });
@@ -53,7 +59,6 @@ describe("one project, served alone", () => {
   beforeAll(async () => {
     agent = await start({
       LANGGRAPH_CONFIG: JSON.stringify({ journal: { configurable: { tone: "calm" } } }),
-      TREADLE_TEST_HOOKS: "1",
     });
   });
 
@@ -114,20 +119,33 @@ describe("one project, served alone", () => {
       expect(await answer.json()).toMatchObject({ ttl: { strategy: "delete", ttl_minutes: 60 } });
     }
   });
+});
 
-  test("is emptied by the test hook", async () => {
-    await agent.client.threads.create();
-    const body = JSON.stringify({
-      threads: true,
-      runs: true,
-      assistants: true,
-      checkpointer: true,
-      store: true,
-    });
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch(`${agent.ready.url}/internal/truncate`, { method: "POST", headers, body });
+describe("between the tests of others", () => {
+  const everything = { threads: true, runs: true, assistants: true, checkpointer: true, store: true };
+  const truncate = (agent: RunningAgent, body: object) =>
+    fetch(`${agent.ready.url}/internal/truncate`, { method: "POST", body: JSON.stringify(body) });
+
+  test("a server cannot be emptied over HTTP by itself", async () => {
+    const agent = await startHere();
+    const answer = await truncate(agent, everything);
+    expect(answer.status).toBe(404);
+  });
+
+  test("an application of the project's empties it", async () => {
+    const agent = await startHere({}, emptied);
+    const thread = await agent.client.threads.create();
+    await agent.client.runs.wait(thread.thread_id, "journal", { input: {} });
+    await agent.client.assistants.create({ graphId: "journal", name: "made by a test" });
+    await agent.client.store.putItem(["notes"], "one", { text: "made by a test" });
+    const unknown = await truncate(agent, { everything: true });
+    expect(unknown.status).toBe(422);
+    const answer = await truncate(agent, everything);
     expect(await answer.json()).toEqual({ ok: true });
     expect(await agent.client.threads.search()).toEqual([]);
+    expect((await agent.client.store.searchItems(["notes"])).items).toEqual([]);
+    const left = await agent.client.assistants.search({ graphId: "journal" });
+    expect(left).toMatchObject([{ metadata: { created_by: "system" } }]);
   });
 });
 

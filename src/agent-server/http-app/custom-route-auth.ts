@@ -12,7 +12,7 @@ type Fetch<Env> = (request: Request, env?: Env) => Response | Promise<Response>;
 const openPaths = new Set(["/ok", "/info", "/metrics", "/docs", "/openapi.json"]);
 
 /** Those of the server itself; what else there is belongs to the project. */
-const serverPaths = /^\/(assistants|threads|runs|store|mcp|a2a|ui|internal)(\/|$)/;
+const serverPaths = /^\/(assistants|threads|runs|store|mcp|a2a|ui)(\/|$)/;
 
 type HttpSettings = Pick<NonNullable<ProjectFile["http"]>, "enable_custom_route_auth" | "middleware_order">;
 
