@@ -13,7 +13,7 @@ import type { Caller } from "../src/platform/http/access/caller.ts";
 import { createHttpApp, type HttpApp } from "../src/platform/http/http-app.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createMetrics } from "../src/platform/metrics.ts";
-import { createAttachmentLinks } from "../src/traces/attachment-links.ts";
+import { createAttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 

@@ -74,6 +74,24 @@ const folderOrder: Record<string, readonly string[]> = {
     "ui",
     ".",
   ],
+  "src/traces": [
+    "wire",
+    "usage",
+    "runs",
+    "attachments",
+    "filter",
+    "projects",
+    "query",
+    "feedback",
+    "datasets",
+    "ingest",
+    "otlp",
+    "experiments",
+    "annotation",
+    "sharing",
+    "export",
+    ".",
+  ],
   "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
 };
 
@@ -288,7 +306,7 @@ describe("files", () => {
       "src/traces/projects/settings-routes.ts",
       "src/traces/feedback/feedback-config-routes.ts",
       "src/traces/experiments/comparative-experiment-routes.ts",
-      "src/traces/runs/run-removal-routes.ts",
+      "src/traces/projects/run-removal-routes.ts",
       "src/control-plane/listeners/listener-routes.ts",
     ];
     const changing = production

@@ -9,12 +9,14 @@ import { annotationItemRoutes } from "./annotation/annotation-item-routes.ts";
 import { annotationQueueRoutes } from "./annotation/annotation-queue-routes.ts";
 import { annotationRunRoutes } from "./annotation/annotation-run-routes.ts";
 import { createAnnotationService } from "./annotation/annotation-service.ts";
-import { createAttachmentLinks, type LinkSeal } from "./attachment-links.ts";
+import { createAttachmentLinks, type LinkSeal } from "./attachments/attachment-links.ts";
+import { attachmentRoutes } from "./attachments/attachment-routes.ts";
 import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
 import { createDatasetService } from "./datasets/dataset-service.ts";
 import { datasetVersionRoutes } from "./datasets/dataset-version-routes.ts";
 import { createDatasetVersionService } from "./datasets/dataset-version-service.ts";
+import { readExampleAttachment } from "./datasets/example-attachment-store.ts";
 import { exampleBulkRoutes } from "./datasets/example-bulk-routes.ts";
 import { exampleRoutes } from "./datasets/example-routes.ts";
 import { comparativeExperimentRoutes } from "./experiments/comparative-experiment-routes.ts";
@@ -24,29 +26,28 @@ import { feedbackRoutes } from "./feedback/feedback-routes.ts";
 import { createFeedbackService } from "./feedback/feedback-service.ts";
 import { feedbackTokenRoutes } from "./feedback/feedback-token-routes.ts";
 import { createFeedbackTokenService } from "./feedback/feedback-token-service.ts";
-import { attachmentRoutes } from "./ingest/attachment-routes.ts";
 import { infoRoutes } from "./ingest/info-routes.ts";
 import { ingestRoutes } from "./ingest/ingest-routes.ts";
 import { createIngestService } from "./ingest/ingest-service.ts";
-import { type OwnPrice, priceTable } from "./ingest/model-prices.ts";
-import { createOneProjectRules } from "./ingest/one-project.ts";
 import { foldOvertaken } from "./ingest/parked-service.ts";
 import { createRunWriter } from "./ingest/run-writer.ts";
 import type { SentParts } from "./ingest/sent-parts.ts";
 import { createSpanRecorder, type RecordedSpan, type SpanRecorder } from "./ingest/span-recorder.ts";
 import { otlpRoutes } from "./otlp/otlp-routes.ts";
 import { createOtlpService } from "./otlp/otlp-service.ts";
+import { createOneProjectRules } from "./projects/one-project.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { createProjectService } from "./projects/project-service.ts";
+import { runRemovalRoutes } from "./projects/run-removal-routes.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
 import { createBoundedRead } from "./query/bounded-read.ts";
 import { createTraceQueries } from "./query/trace-queries.ts";
 import { createPartitions } from "./runs/partition-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
-import { runRemovalRoutes } from "./runs/run-removal-routes.ts";
 import { publicRoutes } from "./sharing/public-routes.ts";
 import { shareRoutes } from "./sharing/share-routes.ts";
 import { createShareService } from "./sharing/share-service.ts";
+import { type OwnPrice, priceTable } from "./usage/model-prices.ts";
 
 export type Traces = Area & {
   /** For runs of this very process: resolves once they are committed, throws when they cannot be. */
@@ -133,7 +134,7 @@ export function createTraces(options: TracesOptions): Traces {
       ...infoRoutes(),
       ...ingestRoutes(ingest),
       ...otlpRoutes(createOtlpService({ database, ingest, writer })),
-      ...attachmentRoutes({ database, clock, links }),
+      ...attachmentRoutes({ database, clock, links, readOfExample: readExampleAttachment }),
       ...createTraceQueries({ database, clock, links, publicUrl: options.publicUrl, shares }).routes,
       ...projectRoutes(projects),
       ...runRemovalRoutes({ database, projects }),

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads, writes } from "../access.ts";
 import { readCursor, writeCursor } from "../query/run-query.ts";
-import { time } from "../query/run-query-schemas.ts";
+import { reads, writes } from "../wire/access.ts";
+import { time } from "../wire/time-schema.ts";
 import { type AnnotationItem, itemView, sections } from "./annotation-queue.ts";
 import type { AddedItem, AnnotationService } from "./annotation-service.ts";
 import { extendRetentionQuery } from "./retention-field.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { reads, writes } from "../access.ts";
-import { page } from "../list-query.ts";
+import { reads, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
 import { queueFields, queueToWire, queueView } from "./annotation-queue.ts";
 import type { QueueChange } from "./annotation-queue-store.ts";
 import type { AnnotationService } from "./annotation-service.ts";

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads, writes } from "../access.ts";
-import { page } from "../list-query.ts";
 import { jsonText } from "../query/run-query-routes.ts";
-import { runView, time } from "../query/run-query-schemas.ts";
+import { runView } from "../query/run-query-schemas.ts";
+import { reads, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
+import { time } from "../wire/time-schema.ts";
 import {
   type AnnotationItem,
   itemNotFound,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { reads, writes } from "../access.ts";
-import { jsonQuery, page } from "../list-query.ts";
+import { reads, writes } from "../wire/access.ts";
+import { jsonQuery, page } from "../wire/list-query.ts";
 import type { Dataset } from "./dataset.ts";
 import type { DatasetService } from "./dataset-service.ts";
 

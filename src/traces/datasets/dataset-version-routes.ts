@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads, writes } from "../access.ts";
-import { page } from "../list-query.ts";
+import { reads, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
 import type { DatasetService } from "./dataset-service.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { DatasetVersionService } from "./dataset-version-service.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import { readTime } from "../ingest/wire-time.ts";
+import { readTime } from "../wire/wire-time.ts";
 
 /** A time at which a dataset changed, and the tags that point at it. */
 export type DatasetVersion = { as_of: string; tags: string[] };

@@ -1,6 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { readAttachment } from "../ingest/attachment-store.ts";
+import { readAttachment } from "../attachments/attachment-store.ts";
 import { findRunPayloads } from "../runs/run-payload-store.ts";
 import type { NewExampleAttachment } from "./example-attachment-store.ts";
 import type { NewExample } from "./example-store.ts";

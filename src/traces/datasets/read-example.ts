@@ -1,9 +1,9 @@
-import { parseObjectPart, parsePart } from "../ingest/json-text.ts";
-import type { Part } from "../ingest/multipart.ts";
-import { storable } from "../ingest/read-run.ts";
-import { RefusedPart } from "../ingest/refused-part.ts";
-import { normalizeUuid } from "../ingest/wire-id.ts";
-import { readTime } from "../ingest/wire-time.ts";
+import { parseObjectPart, parsePart } from "../wire/json-text.ts";
+import type { Part } from "../wire/multipart.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
+import { storable } from "../wire/storable-text.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
+import { readTime } from "../wire/wire-time.ts";
 import type { KeptAttachments, NewExampleAttachment } from "./example-attachment-store.ts";
 import type { NewExample } from "./example-store.ts";
 

@@ -5,7 +5,7 @@ import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTracesApp, samplePost, type TracesApp, testLinks } from "../../../tests/support/traces-app.ts";
 import { createSecretBox } from "../../platform/encryption/secret-box.ts";
 import type { RunningServer } from "../../platform/http/server/server.ts";
-import { createAttachmentLinks } from "../attachment-links.ts";
+import { createAttachmentLinks } from "../attachments/attachment-links.ts";
 
 /** The unmodified client over a real connection. */
 let subject: TracesApp;

@@ -3,11 +3,11 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
-import { reads, writes } from "../access.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
-import { page } from "../list-query.ts";
 import type { ProjectService } from "../projects/project-service.ts";
-import { time } from "../query/run-query-schemas.ts";
+import { reads, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
+import { time } from "../wire/time-schema.ts";
 import {
   type ComparativeExperiment,
   deleteComparativeExperiment,

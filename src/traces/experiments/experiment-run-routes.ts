@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Route, route } from "../../platform/http/route.ts";
-import { reads } from "../access.ts";
 import type { Example } from "../datasets/dataset.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import { toWire } from "../datasets/example-routes.ts";
@@ -14,6 +13,7 @@ import { jsonText } from "../query/run-query-routes.ts";
 import { findRuns } from "../query/run-query-store.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "../query/run-v2-view.ts";
 import { columnsOf, lightFields, readSelect, writeRun } from "../query/run-view.ts";
+import { reads } from "../wire/access.ts";
 import { comparisonNotFound } from "./comparative-experiment-routes.ts";
 import { findComparison, sumComparisonFeedback } from "./comparative-experiment-store.ts";
 

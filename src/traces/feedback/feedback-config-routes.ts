@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { reads, writes } from "../access.ts";
-import { page } from "../list-query.ts";
+import { reads, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
 import {
   configDiffers,
   configNotFound,

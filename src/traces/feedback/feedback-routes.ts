@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { reads, sends, writes } from "../access.ts";
-import { refuseWhole } from "../ingest/refused-part.ts";
-import { page } from "../list-query.ts";
+import { reads, sends, writes } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
+import { refuseWhole } from "../wire/refused-part.ts";
 import type { Feedback } from "./feedback.ts";
 import type { FeedbackService } from "./feedback-service.ts";
 import { jsonText, readComment, readScore } from "./read-feedback.ts";

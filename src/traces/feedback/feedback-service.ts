@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
-import type { OneProject, OneProjectRules } from "../ingest/one-project.ts";
+import type { OneProject, OneProjectRules } from "../projects/one-project.ts";
 import { type Feedback, feedbackNotFound, idTaken } from "./feedback.ts";
 import {
   deleteFeedback,

@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { sends } from "../access.ts";
-import type { OneProjectRules } from "../ingest/one-project.ts";
-import { refuseWhole } from "../ingest/refused-part.ts";
-import { page } from "../list-query.ts";
+import type { OneProjectRules } from "../projects/one-project.ts";
+import { sends } from "../wire/access.ts";
+import { page } from "../wire/list-query.ts";
+import { refuseWhole } from "../wire/refused-part.ts";
 import { endOf, type FeedbackToken, newFeedbackToken } from "./feedback-token.ts";
 import type { FeedbackTokenService } from "./feedback-token-service.ts";
 

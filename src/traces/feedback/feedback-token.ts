@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import { readTime } from "../ingest/wire-time.ts";
+import { readTime } from "../wire/wire-time.ts";
 import { feedbackConfig, feedbackKey } from "./feedback-config.ts";
 
 /** A link with which feedback of one key may be given on one run, without a key, until it ends. */

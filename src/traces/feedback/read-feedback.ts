@@ -1,7 +1,7 @@
-import { storable } from "../ingest/read-run.ts";
-import { RefusedPart } from "../ingest/refused-part.ts";
-import { normalizeUuid } from "../ingest/wire-id.ts";
-import { readTime } from "../ingest/wire-time.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
+import { storable } from "../wire/storable-text.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
+import { readTime } from "../wire/wire-time.ts";
 import type { Feedback } from "./feedback.ts";
 
 const maxKeyChars = 500;

@@ -1,5 +1,5 @@
-import { normalizeUuid } from "./wire-id.ts";
-import { isPlainTime } from "./wire-time.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
+import { isPlainTime } from "../wire/wire-time.ts";
 
 const segmentPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{1,6})Z(.+)$/;
 

@@ -1,9 +1,10 @@
+import type { RunChange } from "../runs/run-change.ts";
 import type { FoundRun, RunKey, RunSearch, RunWrites } from "../runs/run-store.ts";
-import { type MergedRun, mergeRun, startOf } from "./merge-run.ts";
-import type { PriceOf } from "./model-prices.ts";
+import type { MergedRun } from "../runs/stored-run.ts";
+import { planNewSpending } from "../runs/usage-plan.ts";
+import type { PriceOf } from "../usage/model-prices.ts";
+import { mergeRun, startOf } from "./merge-run.ts";
 import { readParkedPatch, writeParkedPatch } from "./parked-patch.ts";
-import type { RunChange } from "./run-change.ts";
-import { planNewSpending } from "./usage-plan.ts";
 
 /** Everything that waits to be written for one run, oldest first. */
 export type QueuedRun = { id: string; workspaceId: string; changes: RunChange[]; bytes: number };

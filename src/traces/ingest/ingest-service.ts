@@ -3,19 +3,20 @@ import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { AppError, type ErrorKind } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { saveAttachment } from "../attachments/attachment-store.ts";
 import type { Feedback } from "../feedback/feedback.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
+import type { OneProject, OneProjectRules } from "../projects/one-project.ts";
 import { maxProjectNameChars } from "../projects/project.ts";
 import type { ProjectService } from "../projects/project-service.ts";
-import { saveAttachment } from "./attachment-store.ts";
+import type { RunChange } from "../runs/run-change.ts";
+import { ForbiddenPart, RefusedPart } from "../wire/refused-part.ts";
+import { storable } from "../wire/storable-text.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
 import { startOf } from "./merge-run.ts";
-import type { OneProject, OneProjectRules } from "./one-project.ts";
-import { readRun, storable } from "./read-run.ts";
-import { ForbiddenPart, RefusedPart } from "./refused-part.ts";
-import type { RunChange } from "./run-change.ts";
+import { readRun } from "./read-run.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { PartError, SentAttachment, SentFeedback, SentParts } from "./sent-parts.ts";
-import { normalizeUuid } from "./wire-id.ts";
 
 export type Ingested = { kept: number; errors: PartError[] };
 

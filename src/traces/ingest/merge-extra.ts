@@ -1,5 +1,5 @@
-import { parseExactText } from "./json-text.ts";
-import { readMetadata } from "./metadata.ts";
+import { parseExactText } from "../wire/json-text.ts";
+import { readMetadata } from "../wire/metadata.ts";
 
 /**
  * `later` on top of `earlier`: key by key, and within `metadata` and its like key by key again. A key that is null

@@ -1,54 +1,12 @@
-import { type RunStatus, statusOf } from "../runs/run.ts";
+import { statusOf } from "../runs/run.ts";
+import { type PayloadField, payloadFields, type RunChange } from "../runs/run-change.ts";
+import type { MergedRun, StoredRun } from "../runs/stored-run.ts";
+import type { PriceOf } from "../usage/model-prices.ts";
+import { countsUsage, type Model, type RunUsage, readModel, withCosts } from "../usage/usage.ts";
+import { noSum } from "../usage/usage-sum.ts";
+import { type UsageVector, unpricedUsage, usageVector } from "../usage/usage-vector.ts";
 import { dottedSegment } from "./dotted-order.ts";
 import { mergeExtra, mergeMetadata } from "./merge-extra.ts";
-import type { PriceOf } from "./model-prices.ts";
-import { type PayloadField, payloadFields, type RunChange } from "./run-change.ts";
-import { countsUsage, type Model, type RunUsage, readModel, withCosts } from "./usage.ts";
-import { noSum, type UsageSum } from "./usage-sum.ts";
-import { type UsageVector, unpricedUsage, usageVector } from "./usage-vector.ts";
-
-/** A stored run without its large payloads. */
-export type StoredRun = {
-  id: string;
-  workspace_id: string;
-  project_id: string;
-  trace_id: string;
-  parent_run_id: string | null;
-  parent_run_ids: string[];
-  reference_example_id: string | null;
-  name: string;
-  run_type: string;
-  start_time: string;
-  end_time: string | null;
-  dotted_order: string;
-  trace_tier: string;
-  thread_id: string | null;
-  tags: string[];
-  metadata: string;
-  terms: number[];
-  usage: UsageVector | null;
-  first_token_time: string | null;
-  execution_order: number;
-  posted: boolean;
-  patched: boolean;
-  error: string | null;
-  extra: string | null;
-  present: PayloadField[];
-};
-
-/** What is written: the run's own fields whole, payloads only where they change. */
-export type MergedRun = StoredRun & {
-  status: RunStatus;
-  is_root: boolean;
-  /** Where the row stands now; null for a new one. */
-  storedStart: string | null;
-  payloads: Partial<Record<PayloadField, Buffer>>;
-  /** Times of the ancestors by id, where the dotted order has them. */
-  path: { id: string; time: string }[];
-  stored: Pick<StoredRun, "usage" | "run_type" | "parent_run_id"> | null;
-  /** From runs below it; null while what is stored of it stands. */
-  below: UsageSum | null;
-};
 
 export type MergeContext = {
   /** The dotted orders of parents, for runs that were sent without one. */

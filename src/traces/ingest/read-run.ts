@@ -1,17 +1,18 @@
-import { addTerms, tagTerm } from "../runs/term.ts";
-import { parseDottedOrder } from "./dotted-order.ts";
-import { readMetadata, threadOf } from "./metadata.ts";
-import { RefusedPart } from "./refused-part.ts";
 import {
   type PayloadField,
   payloadFields,
   type RunChange,
   type RunFacts,
   type RunFields,
-} from "./run-change.ts";
-import { objectAt, readModel, readUsage } from "./usage.ts";
-import { normalizeUuid } from "./wire-id.ts";
-import { readTime } from "./wire-time.ts";
+} from "../runs/run-change.ts";
+import { addTerms, tagTerm } from "../runs/term.ts";
+import { objectAt, readModel, readUsage } from "../usage/usage.ts";
+import { readMetadata, threadOf } from "../wire/metadata.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
+import { storable } from "../wire/storable-text.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
+import { readTime } from "../wire/wire-time.ts";
+import { parseDottedOrder } from "./dotted-order.ts";
 
 /** What a client sent for one run: the main object, and payloads that came on their own. */
 export type SentRun = {
@@ -180,11 +181,6 @@ function optionalTime(record: Record<string, unknown>, field: string): string | 
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
-}
-
-/** Text columns refuse NUL, and UTF-8 has no half surrogates. */
-export function storable(text: string): string {
-  return (text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text).toWellFormed();
 }
 
 function cut(text: string): string {

@@ -2,13 +2,13 @@ import { Batcher, type BatcherStats } from "../../platform/db/batch/batcher.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import type { Partitions } from "../runs/partition-service.ts";
+import type { RunChange } from "../runs/run-change.ts";
 import { findStoredRuns, insertNewRuns, type RunKey, writeRunChanges } from "../runs/run-store.ts";
 import { holdSpenders } from "../runs/spender-store.ts";
+import { planSpending } from "../runs/usage-plan.ts";
+import type { PriceOf } from "../usage/model-prices.ts";
 import { type FlushPlan, planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
-import type { PriceOf } from "./model-prices.ts";
-import type { RunChange } from "./run-change.ts";
 import { settleSpending } from "./settle-spending.ts";
-import { planSpending } from "./usage-plan.ts";
 
 export type RunWriter = {
   /** Resolves once the change is committed. False: refused, because its sender may not write to the run's project. */

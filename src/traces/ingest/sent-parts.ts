@@ -1,8 +1,8 @@
-import { parseObjectPart, parsePart } from "./json-text.ts";
-import type { Part } from "./multipart.ts";
+import { type PayloadField, payloadFields } from "../runs/run-change.ts";
+import { parseObjectPart, parsePart } from "../wire/json-text.ts";
+import type { Part } from "../wire/multipart.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
 import type { SentRun } from "./read-run.ts";
-import { RefusedPart } from "./refused-part.ts";
-import { type PayloadField, payloadFields } from "./run-change.ts";
 
 export type SentAttachment = { part: string; runId: string; name: string; mimeType: string; content: Buffer };
 export type SentFeedback = { part: string; id: string; record: Record<string, unknown> };

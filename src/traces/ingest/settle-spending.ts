@@ -2,8 +2,8 @@ import type { Database } from "../../platform/db/database.ts";
 import { isContentionError } from "../../platform/db/database-errors.ts";
 import { type RunKey, writeRunChanges } from "../runs/run-store.ts";
 import { holdSpenders, listOvertakenSpenders, takeWaitingShares } from "../runs/spender-store.ts";
-import { planSpending } from "./usage-plan.ts";
-import type { Share } from "./usage-rollup.ts";
+import { planSpending } from "../runs/usage-plan.ts";
+import type { Share } from "../usage/usage-rollup.ts";
 
 const maxRounds = 20;
 

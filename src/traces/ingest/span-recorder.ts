@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { type PayloadField, payloadFields } from "./run-change.ts";
+import { type PayloadField, payloadFields } from "../runs/run-change.ts";
 
 /** A run as a graph in this process reports it: the wire's names, values of any kind. */
 export type SpanRecord = Record<string, unknown> & { id: string };

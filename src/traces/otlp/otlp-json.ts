@@ -1,4 +1,4 @@
-import { RefusedPart } from "../ingest/refused-part.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";
 
 type Node = Record<string, unknown>;

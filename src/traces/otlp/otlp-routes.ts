@@ -1,11 +1,11 @@
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { sends } from "../access.ts";
 import { refuseForbidden } from "../ingest/ingest-routes.ts";
 import type { Ingested } from "../ingest/ingest-service.ts";
-import { parsePart } from "../ingest/json-text.ts";
-import { RefusedPart } from "../ingest/refused-part.ts";
-import { maxSentBytes, readIngestBody } from "../ingest/request-body.ts";
+import { sends } from "../wire/access.ts";
+import { parsePart } from "../wire/json-text.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
+import { maxSentBytes, readIngestBody } from "../wire/request-body.ts";
 import { readOtlpJson } from "./otlp-json.ts";
 import { readOtlpProtobuf } from "./otlp-protobuf.ts";
 import type { OtlpService } from "./otlp-service.ts";

@@ -1,9 +1,9 @@
 import { isJsonTooDeep } from "../../platform/json-depth.ts";
 import { dottedSegment } from "../ingest/dotted-order.ts";
 import type { SentRun } from "../ingest/read-run.ts";
-import { RefusedPart } from "../ingest/refused-part.ts";
-import { normalizeUuid } from "../ingest/wire-id.ts";
-import { timeOfMicros } from "../ingest/wire-time.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
+import { normalizeUuid } from "../wire/wire-id.ts";
+import { timeOfMicros } from "../wire/wire-time.ts";
 import { inputsOf, invocationOf, modelOf, outputsOf, runTypeOf, usageOf } from "./genai-attributes.ts";
 import { isObject } from "./genai-messages.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";

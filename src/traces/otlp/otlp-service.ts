@@ -1,9 +1,9 @@
 import type { Database } from "../../platform/db/database.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Ingested, IngestService } from "../ingest/ingest-service.ts";
-import { RefusedPart } from "../ingest/refused-part.ts";
 import type { RunWriter } from "../ingest/run-writer.ts";
 import type { SentParts } from "../ingest/sent-parts.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
 import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
 import type { OtlpSpan } from "./otlp-span.ts";
 import { findRootSpans, relinkTraces } from "./trace-link-store.ts";

@@ -1,4 +1,4 @@
-import { RefusedPart } from "../ingest/refused-part.ts";
+import { RefusedPart } from "../wire/refused-part.ts";
 
 /** One field of a message: its number, and the value by its wire type. */
 export type ProtobufField = { number: number; value: bigint | Buffer };

@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
-import { jsonbText } from "../ingest/metadata.ts";
 import { timeTextSql } from "../runs/run.ts";
+import { jsonbText } from "../wire/metadata.ts";
 import type { Project, ProjectStats } from "./project.ts";
 
 const columns = raw.raw(

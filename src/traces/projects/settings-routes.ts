@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads } from "../access.ts";
+import { reads } from "../wire/access.ts";
 import { readRetentionDays, saveRetentionDays } from "./settings-store.ts";
 
 const tag = "Projects";

@@ -1,22 +1,13 @@
 import { z } from "zod";
 import { faultReasons } from "../filter/filter-error.ts";
-import { readTime } from "../ingest/wire-time.ts";
+import { feedbackSummary } from "../runs/feedback-summary.ts";
+import { time } from "../wire/time-schema.ts";
 
 const id = z.guid().transform((text) => text.toLowerCase());
 /** One or several: clients send either. */
 const ids = z
   .union([id, z.array(id).max(10_000)])
   .transform((value) => (Array.isArray(value) ? value : [value]));
-
-export const time = z
-  .union([z.string(), z.number()])
-  .transform((value, context) => {
-    const text = readTime(value);
-    if (text !== null) return text;
-    context.addIssue({ code: "custom", message: "Input should be an ISO 8601 time" });
-    return z.NEVER;
-  })
-  .meta({ type: "string", format: "date-time" });
 
 const filterText = z.string().nullish().describe("An expression of the filter language.");
 
@@ -56,9 +47,6 @@ export type RunStatsBody = z.output<typeof runStatsBody>;
 export const validateBody = z
   .looseObject({ filter: filterText, trace_filter: filterText, tree_filter: filterText })
   .meta({ id: "RunQueryValidation" });
-
-/** By key: how many there are and their mean. */
-export const feedbackSummary = z.record(z.string(), z.looseObject({ n: z.int(), avg: z.number().nullish() }));
 
 export const runView = z
   .looseObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads } from "../access.ts";
+import { reads } from "../wire/access.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { summarize } from "./seen-values.ts";
 import { listRecentRuns, listSeenFeedbackKeys } from "./seen-values-store.ts";

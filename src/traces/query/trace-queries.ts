@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Route } from "../../platform/http/route.ts";
-import type { AttachmentLinks } from "../attachment-links.ts";
+import type { AttachmentLinks } from "../attachments/attachment-links.ts";
 import { createBoundedRead } from "./bounded-read.ts";
 import { runQueryRoutes } from "./run-query-routes.ts";
 import { runStatsRoutes } from "./run-stats-routes.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads } from "../access.ts";
+import { reads } from "../wire/access.ts";
+import { time } from "../wire/time-schema.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { type RunField, type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { jsonText } from "./run-query-routes.ts";
-import { time } from "./run-query-schemas.ts";
 import { findRuns } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "./run-v2-view.ts";

@@ -1,11 +1,11 @@
 import { CopyEncoder } from "../../platform/db/copy/copy-encoder.ts";
-import type { MergedRun } from "../ingest/merge-run.ts";
-import { passedOn } from "../ingest/usage-plan.ts";
-import { isNothing, totalsOf } from "../ingest/usage-sum.ts";
-import type { UsageVector } from "../ingest/usage-vector.ts";
+import { isNothing, totalsOf } from "../usage/usage-sum.ts";
+import type { UsageVector } from "../usage/usage-vector.ts";
 import { type RunColumn, runColumns } from "./run-columns.ts";
 import { searchedTexts } from "./searched-texts.ts";
+import type { MergedRun } from "./stored-run.ts";
 import { addTrigrams, canTell, signatureBytes } from "./trigrams.ts";
+import { passedOn } from "./usage-plan.ts";
 
 /** Where `encodeRuns` is copied to. */
 export const runCopyTarget = `trace_runs (${runColumns.join(", ")})`;

@@ -1,15 +1,15 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { runStatement } from "../../platform/db/run-statement.ts";
-import type { MergedRun, StoredRun } from "../ingest/merge-run.ts";
-import { passedOn, type SpendingPlan } from "../ingest/usage-plan.ts";
-import { isNothing, totalsOf, type UsageSum } from "../ingest/usage-sum.ts";
-import { readUsageVector, type UsageVector, usageTexts } from "../ingest/usage-vector.ts";
+import { isNothing, totalsOf, type UsageSum } from "../usage/usage-sum.ts";
+import { readUsageVector, type UsageVector, usageTexts } from "../usage/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
 import { type BlobColumn, blobColumns, simpleColumns, textColumns, usageNames } from "./run-columns.ts";
 import { encodeRuns, runCopyTarget } from "./run-copy.ts";
 import { findRuns, inputColumnNames, writeRuns } from "./run-statements.ts";
 import { searchedTexts } from "./searched-texts.ts";
+import type { MergedRun, StoredRun } from "./stored-run.ts";
 import { trigramsOf } from "./trigrams.ts";
+import { passedOn, type SpendingPlan } from "./usage-plan.ts";
 
 export type RunKey = { id: string; workspaceId: string };
 /** `claim`: when the run begins, if it is new. */

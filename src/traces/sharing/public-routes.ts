@@ -5,7 +5,6 @@ import { queryList } from "../../platform/http/validation/query.ts";
 import { dataset, toWire as datasetToWire } from "../datasets/dataset-routes.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import { example, toWire as exampleToWire } from "../datasets/example-routes.ts";
-import { page } from "../list-query.ts";
 import type { ProjectService } from "../projects/project-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
 import { runNotFound, traceTooLarge } from "../query/run-query.ts";
@@ -14,6 +13,7 @@ import { runView } from "../query/run-query-schemas.ts";
 import { findTrace } from "../query/run-query-store.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "../query/run-v2-view.ts";
 import { columnsOf, readSelect, writeRun, writeRuns } from "../query/run-view.ts";
+import { page } from "../wire/list-query.ts";
 import { notShared, type ShareService } from "./share-service.ts";
 
 const tag = "Sharing";

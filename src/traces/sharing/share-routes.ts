@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { reads, writes } from "../access.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
 import { notInPlace, type RunField, runNotFound } from "../query/run-query.ts";
 import { findRuns } from "../query/run-query-store.ts";
+import { reads, writes } from "../wire/access.ts";
 import type { ShareService } from "./share-service.ts";
 
 const tag = "Sharing";

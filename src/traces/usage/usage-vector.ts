@@ -1,4 +1,4 @@
-import { type Cost, readCost, writeCost } from "../runs/cost.ts";
+import { type Cost, readCost, writeCost } from "./cost.ts";
 import type { RunUsage } from "./usage.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { type Cost, readCost } from "../runs/cost.ts";
+import { type Cost, readCost } from "./cost.ts";
 import type { UsageVector } from "./usage-vector.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonTooDeep, maxJsonDepth } from "../platform/json-depth.ts";
+import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
 
 /** Which part of a list to answer. */
 export function page(most: number) {

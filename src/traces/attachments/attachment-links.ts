@@ -1,4 +1,4 @@
-import { AppError } from "../platform/errors.ts";
+import { AppError } from "../../platform/errors.ts";
 
 /** Seals and opens texts with the installation's key. */
 export type LinkSeal = {

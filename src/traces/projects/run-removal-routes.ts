@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { writes } from "../access.ts";
-import type { ProjectService } from "../projects/project-service.ts";
-import { deleteRunsOfTraces } from "./run-removal-store.ts";
+import { deleteRunsOfTraces } from "../runs/run-removal-store.ts";
+import { writes } from "../wire/access.ts";
+import type { ProjectService } from "./project-service.ts";
 
 const batch = 5_000;
 

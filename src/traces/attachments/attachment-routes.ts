@@ -3,9 +3,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { reads } from "../access.ts";
-import type { AttachmentLinks } from "../attachment-links.ts";
-import { readExampleAttachment } from "../datasets/example-attachment-store.ts";
+import { reads } from "../wire/access.ts";
+import type { AttachmentLinks } from "./attachment-links.ts";
 import { listAttachments, readAttachment } from "./attachment-store.ts";
 
 const tag = "Tracing";
@@ -15,8 +14,10 @@ export function attachmentRoutes(options: {
   database: Database;
   clock: Clock;
   links: AttachmentLinks;
+  /** Reads those of examples, which the folder above keeps. */
+  readOfExample: typeof readAttachment;
 }): Route[] {
-  const { database, clock, links } = options;
+  const { database, clock, links, readOfExample } = options;
   return [
     route(
       {
@@ -36,7 +37,7 @@ export function attachmentRoutes(options: {
       },
       async ({ params }) => {
         const { workspaceId, of, id, name } = links.read(params.token, clock.now());
-        const read = of === "run" ? readAttachment : readExampleAttachment;
+        const read = of === "run" ? readAttachment : readOfExample;
         const found = await read(database.sql, workspaceId, id, name);
         if (!found) throw attachmentNotFound(`The ${of} ${id}`, name);
         return attachmentResponse(found);

@@ -1,4 +1,4 @@
-import { costOf, readCost, writeCost } from "../runs/cost.ts";
+import { costOf, readCost, writeCost } from "./cost.ts";
 import type { ModelPrice, PriceOf } from "./model-prices.ts";
 
 /** Costs are decimal text. Null costs are unknown, not free. */

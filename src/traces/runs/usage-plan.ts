@@ -1,4 +1,3 @@
-import type { MergedRun } from "./merge-run.ts";
 import {
   passesOn,
   rollUp,
@@ -6,9 +5,10 @@ import {
   type Spender,
   type SpenderChange,
   spenderKey,
-} from "./usage-rollup.ts";
-import { noSum, totalsOf, type UsageSum } from "./usage-sum.ts";
-import { sameUsage, type UsageVector } from "./usage-vector.ts";
+} from "../usage/usage-rollup.ts";
+import { noSum, totalsOf, type UsageSum } from "../usage/usage-sum.ts";
+import { sameUsage, type UsageVector } from "../usage/usage-vector.ts";
+import type { MergedRun } from "./stored-run.ts";
 
 type RunKey = { id: string; workspaceId: string };
 

@@ -1,4 +1,4 @@
-import type { RunUsage } from "./usage.ts";
+import type { RunUsage } from "../usage/usage.ts";
 
 /** The fields sent as JSON of their own. */
 export const payloadFields = ["inputs", "outputs", "extra", "events", "serialized"] as const;

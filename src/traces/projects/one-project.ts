@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/db/database.ts";
-import type { ProjectService } from "../projects/project-service.ts";
 import { findProjectOfRun } from "../runs/run-project-store.ts";
-import { ForbiddenPart } from "./refused-part.ts";
+import { ForbiddenPart } from "../wire/refused-part.ts";
+import type { ProjectService } from "./project-service.ts";
 
 /** The one project a sender may write to. */
 export type OneProject = { id: string; name: string };

@@ -1,4 +1,4 @@
-import type { Access } from "../platform/http/route.ts";
+import type { Access } from "../../platform/http/route.ts";
 
 /** Who may read traces and what belongs to them. */
 export const reads: Access = { kind: "workspace", role: "viewer", scope: "read" };
