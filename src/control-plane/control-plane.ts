@@ -17,11 +17,14 @@ import type { BuildSource } from "./builds/build-request.ts";
 import { Builder } from "./builds/builder.ts";
 import { createGitSource } from "./builds/git-source.ts";
 import type { ProjectCheck } from "./builds/project-files.ts";
-import { prepareDeploymentFolders } from "./data-folders.ts";
 import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
-import type { Deployment } from "./deployments/deployment.ts";
 import { deploymentTokenRoutes, type TokenIssuer } from "./deployments/deployment-token-routes.ts";
 import { createDeployments } from "./deployments/deployments.ts";
+import type { Deployment } from "./desired-state/deployment.ts";
+import type { Revision } from "./desired-state/revision.ts";
+import { createRevisionMaker } from "./desired-state/revision-maker.ts";
+import { readRevision } from "./desired-state/revision-store.ts";
+import { instanceSecretContext } from "./encryption/sealed-columns.ts";
 import { createDeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
@@ -36,8 +39,8 @@ import { createPushService } from "./integrations/push-service.ts";
 import { listenerRoutes } from "./listeners/listener-routes.ts";
 import { logFeedRoutes } from "./logs/log-feed-routes.ts";
 import { logRoutes } from "./logs/log-routes.ts";
-import { createLogService } from "./logs/log-service.ts";
-import { createMeter } from "./metrics/meter.ts";
+import { LogService } from "./logs/log-service.ts";
+import { Meter } from "./metrics/meter.ts";
 import { metricRoutes } from "./metrics/metric-routes.ts";
 import { createEntryStates } from "./pages/entry-state.ts";
 import { pageCodeRoutes } from "./pages/page-code-routes.ts";
@@ -50,20 +53,17 @@ import { listDatabaseNames, readDeployment } from "./reconciler/observation-stor
 import type { Limits } from "./reconciler/plan.ts";
 import { createReconcileLease } from "./reconciler/reconcile-lease.ts";
 import { createReconciler } from "./reconciler/reconciler.ts";
-import type { Revision } from "./revisions/revision.ts";
 import { createRevisionFeed } from "./revisions/revision-feed.ts";
-import { createRevisionMaker } from "./revisions/revision-maker.ts";
 import { revisionRoutes } from "./revisions/revision-routes.ts";
 import { createRevisionService } from "./revisions/revision-service.ts";
-import { readRevision } from "./revisions/revision-store.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { Supervisor } from "./runtimes/supervisor.ts";
+import { prepareDeploymentFolders } from "./sandbox/data-folders.ts";
 import { describeIsolation, type Isolation } from "./sandbox/isolation.ts";
 import type { Walls } from "./sandbox/walls.ts";
-import { instanceSecretContext } from "./sealed-columns.ts";
 import { createDeploymentTracing, type TracingPort } from "./tracing/deployment-tracing.ts";
 import { uploadRoutes } from "./uploads/upload-routes.ts";
-import { createUploadService } from "./uploads/upload-service.ts";
+import { UploadService } from "./uploads/upload-service.ts";
 import { findUpload } from "./uploads/upload-store.ts";
 
 export type ControlPlaneSettings = Limits & {
@@ -167,8 +167,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const { service: deployments, removal } = site;
   const revisionService = createRevisionService({ ...ground, deployments, revisions });
-  const logs = createLogService({ database, deployments, revisions: revisionService });
-  const uploads = createUploadService({ ...ground, deployments, folder, publicUrl });
+  const logs = new LogService({ database, deployments, revisions: revisionService });
+  const uploads = new UploadService({ ...ground, deployments, folder, publicUrl });
   const pushes = createPushService({
     ...ground,
     revisions,
@@ -211,7 +211,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     database,
     openSecret: (id, sealed) => secretBox.open(sealed, instanceSecretContext(id)),
   });
-  const meter = createMeter({ ...ground, usages: () => supervisor.usages() });
+  const meter = new Meter({ ...ground, usages: () => supervisor.usages() });
   const proxy = createProxy();
   const states = createEntryStates({ secretBox, clock });
   const { passes } = options;
@@ -220,7 +220,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       ? createPageDoors({ passes, states, platformUrl: publicUrl })
       : undefined;
   const gateway = {
-    ...{ targets, proxy, origins, pages, onServed: meter.served },
+    ...{
+      targets,
+      proxy,
+      origins,
+      pages,
+      onServed: (...answer: Parameters<Meter["served"]>) => meter.served(...answer),
+    },
     audit: options.audit,
     authorize: options.authorize,
     isPlatformCredential: options.isPlatformCredential,
@@ -237,12 +243,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     targets.forget(deploymentId);
     reconciler.wake(deploymentId);
   };
-  const builds = createBuildTasks({
-    ...ground,
-    builder,
-    sourceOf,
-    onChange: wake,
-  });
+  const builds = createBuildTasks({ ...ground, builder, sourceOf, onChange: wake });
   const supervisor = new Supervisor({ ...ground, runtime, folder, onChange: wake });
   const launches = createLaunchPlanner({
     ...{ database, clock, secretBox, urlOf },

@@ -1,7 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as TracingClient } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deploymentChannel } from "../../src/control-plane/revisions/revision-store.ts";
+import { deploymentChannel } from "../../src/control-plane/desired-state/revision-store.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { jobChannel } from "../../src/platform/jobs/job-statements.ts";
 import { createTestApp, type TestApp } from "../support/app.ts";

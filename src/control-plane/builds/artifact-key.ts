@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BuildConfig } from "../revisions/revision.ts";
+import type { BuildConfig } from "../desired-state/revision.ts";
 
 export type ArtifactFacts = {
   /** What one workspace has built, its private sources above all, is never another's. */

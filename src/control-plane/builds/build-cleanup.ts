@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { killGroup, type ProcessIdentity } from "../runtimes/process-table.ts";
+import { killGroup, type ProcessIdentity } from "../sandbox/process-table.ts";
 import { stepFile } from "./build-step.ts";
 import { userFile } from "./build-user.ts";
 import { endUser } from "./left-processes.ts";

@@ -1,4 +1,4 @@
-import type { BuildConfig, SourceRevisionConfig } from "../revisions/revision.ts";
+import type { BuildConfig, SourceRevisionConfig } from "../desired-state/revision.ts";
 import type { GitCredentials } from "./git-source.ts";
 
 export type BuildSource =

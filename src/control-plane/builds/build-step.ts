@@ -2,8 +2,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { AppError } from "../../platform/errors.ts";
-import { identify, signalGroup } from "../runtimes/process-table.ts";
 import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
+import { identify, signalGroup } from "../sandbox/process-table.ts";
 
 export type StepOptions = {
   command: string;

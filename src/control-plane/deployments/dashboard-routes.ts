@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Route, route } from "../../platform/http/route.ts";
-import { id } from "../wire.ts";
+import { id } from "../wire/wire-fields.ts";
 
 /** The address command line tools print for a deployment; the console shows it. */
 export function dashboardRoutes(consolePath: (deploymentId: string) => string): Route[] {

@@ -1,10 +1,10 @@
 import type { Sql } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
+import type { SourceConfig } from "../desired-state/deployment.ts";
+import type { SourceRevisionConfig } from "../desired-state/revision.ts";
 import { findIntegration } from "../integrations/integration-store.ts";
 import { findListener } from "../listeners/listener-store.ts";
-import type { SourceRevisionConfig } from "../revisions/revision.ts";
 import { findUpload } from "../uploads/upload-store.ts";
-import type { SourceConfig } from "./deployment.ts";
 import { checkIntegrationHost, refused } from "./deployment-rules.ts";
 
 /** Refuses what names an integration, a listener or an upload that is not there. */

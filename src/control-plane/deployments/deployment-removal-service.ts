@@ -2,10 +2,10 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
-import { announceDeployment } from "../revisions/revision-store.ts";
+import * as store from "../desired-state/deployment-store.ts";
+import { announceDeployment } from "../desired-state/revision-store.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { deploymentNotFound, refused } from "./deployment-rules.ts";
-import * as store from "./deployment-store.ts";
 
 export type DeploymentRemovalOptions = {
   database: Database;

@@ -1,8 +1,13 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire.ts";
-import { type DeploymentPatch, deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+import {
+  type DeploymentPatch,
+  deploymentStatuses,
+  deploymentTypes,
+  tiers,
+} from "../desired-state/deployment.ts";
+import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire/wire-fields.ts";
 import type { DeploymentRemoval } from "./deployment-removal-service.ts";
 import { refused } from "./deployment-rules.ts";
 import * as schemas from "./deployment-schemas.ts";

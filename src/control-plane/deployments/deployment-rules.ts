@@ -1,10 +1,10 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { commandProblem } from "../builds/command-guard.ts";
 import { configPathProblem, parseRepoUrl, refProblem } from "../builds/repo-url.ts";
+import type { SourceConfig } from "../desired-state/deployment.ts";
+import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
+import { type Secret, secretProblems } from "../desired-state/secret-rules.ts";
 import { hostProblem, type Integration } from "../integrations/integration.ts";
-import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
-import type { SourceConfig } from "./deployment.ts";
-import { type Secret, secretProblems } from "./secret-rules.ts";
 
 export type RuleSettings = {
   edition: "self-hosted" | "cloud";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { sources } from "../revisions/revision.ts";
+import { deploymentStatuses, deploymentTypes, tiers } from "../desired-state/deployment.ts";
+import { sources } from "../desired-state/revision.ts";
 import { exitKinds } from "../runtimes/exit.ts";
-import { id, time } from "../wire.ts";
-import { deploymentStatuses, deploymentTypes, tiers } from "./deployment.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import { healthStates } from "./health.ts";
 
 export const exitFields = {

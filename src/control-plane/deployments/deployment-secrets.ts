@@ -1,8 +1,8 @@
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
-import { deploymentSecretsContext } from "../sealed-columns.ts";
-import type { Deployment } from "./deployment.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import { keepMasked, type Secret } from "../desired-state/secret-rules.ts";
+import { deploymentSecretsContext } from "../encryption/sealed-columns.ts";
 import { checkSecrets, type RuleSettings, refused } from "./deployment-rules.ts";
-import { keepMasked, type Secret } from "./secret-rules.ts";
 
 /** The secrets of deployments, sealed in their rows. */
 export class DeploymentSecrets {

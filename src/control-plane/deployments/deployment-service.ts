@@ -4,12 +4,6 @@ import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { Source, SourceRevisionConfig } from "../revisions/revision.ts";
-import type { RevisionMaker } from "../revisions/revision-maker.ts";
-import { readRevision } from "../revisions/revision-store.ts";
-import { isolationMissing } from "../sandbox/isolation.ts";
-import { deploymentDatabaseContext } from "../sealed-columns.ts";
-import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import {
   asksForSource,
   type Deployment,
@@ -24,7 +18,15 @@ import {
   nextSource,
   type SourceConfig,
   slugOf,
-} from "./deployment.ts";
+} from "../desired-state/deployment.ts";
+import * as store from "../desired-state/deployment-store.ts";
+import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
+import type { RevisionMaker } from "../desired-state/revision-maker.ts";
+import { readRevision } from "../desired-state/revision-store.ts";
+import { type Secret, secretMask } from "../desired-state/secret-rules.ts";
+import { deploymentDatabaseContext } from "../encryption/sealed-columns.ts";
+import { isolationMissing } from "../sandbox/isolation.ts";
+import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { checkReferences } from "./deployment-references.ts";
 import {
   checkNewSource,
@@ -39,10 +41,8 @@ import {
   refuseRenaming,
 } from "./deployment-rules.ts";
 import type { DeploymentSecrets } from "./deployment-secrets.ts";
-import * as store from "./deployment-store.ts";
 import type { DeploymentViews } from "./deployment-views.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
-import { type Secret, secretMask } from "./secret-rules.ts";
 
 export type DeploymentServiceOptions = {
   database: Database;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import type { DeploymentService } from "./deployment-service.ts";
 
 /** Makes tokens with the rights of the caller, for one deployment of the caller's workspace. */

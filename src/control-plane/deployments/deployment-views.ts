@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Sql } from "../../platform/db/database.ts";
-import { readRevisions } from "../revisions/revision-store.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import { readRevisions } from "../desired-state/revision-store.ts";
 import { readExits } from "../runtimes/exit-store.ts";
-import type { Deployment } from "./deployment.ts";
 import type { DeploymentSecrets } from "./deployment-secrets.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
 import { healthOf } from "./health.ts";

@@ -1,11 +1,11 @@
 import type { z } from "zod";
-import type { Revision, SourceRevisionConfig } from "../revisions/revision.ts";
+import { type Deployment, deploymentStatus } from "../desired-state/deployment.ts";
+import type { Revision, SourceRevisionConfig } from "../desired-state/revision.ts";
+import { maskSecrets, type Secret } from "../desired-state/secret-rules.ts";
 import { exitText } from "../runtimes/exit.ts";
 import type { Exits } from "../runtimes/exit-store.ts";
-import { type Deployment, deploymentStatus } from "./deployment.ts";
 import type * as schemas from "./deployment-schemas.ts";
 import type { Health } from "./health.ts";
-import { maskSecrets, type Secret } from "./secret-rules.ts";
 
 export type DeploymentView = {
   deployment: Deployment;

@@ -1,4 +1,4 @@
-import { instanceSecretHeader } from "../instance-secret.ts";
+import { instanceSecretHeader } from "../runtimes/instance-secret.ts";
 
 /** They speak about one connection and not about the message. */
 export const hopByHop = new Set([

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
 import { isLoopbackOrigin } from "../../platform/http/access/loopback.ts";
-import { instanceSecretHeader } from "../instance-secret.ts";
+import { instanceSecretHeader } from "../runtimes/instance-secret.ts";
 import {
   callerHeader,
   callerHeaders,

@@ -1,5 +1,5 @@
 import type { Database, Unlisten } from "../../platform/db/database.ts";
-import { deploymentChannel } from "../revisions/revision-store.ts";
+import { deploymentChannel } from "../desired-state/revision-store.ts";
 import { type OpenSecret, type Target, targetOf } from "./target.ts";
 import { findTarget } from "./target-store.ts";
 

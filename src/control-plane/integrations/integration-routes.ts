@@ -2,7 +2,7 @@ import { z } from "zod";
 import { invalidField } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { readBytes } from "../../platform/http/validation/body.ts";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import type { Integration, IntegrationCredentials } from "./integration.ts";
 import type { IntegrationService } from "./integration-service.ts";
 

@@ -9,8 +9,8 @@ import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
 import type { GitCredentials } from "../builds/git-source.ts";
 import { parseRepoUrl } from "../builds/repo-url.ts";
-import { countForIntegration } from "../deployments/deployment-store.ts";
-import { integrationCredentialsContext, integrationWebhookContext } from "../sealed-columns.ts";
+import { countForIntegration } from "../desired-state/deployment-store.ts";
+import { integrationCredentialsContext, integrationWebhookContext } from "../encryption/sealed-columns.ts";
 import type { GithubApi } from "./github-api.ts";
 import {
   hostProblem,

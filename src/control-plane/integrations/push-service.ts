@@ -3,12 +3,12 @@ import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { Deployment } from "../deployments/deployment.ts";
-import { listTracking, lockDeployment, savePolledCommit } from "../deployments/deployment-store.ts";
-import type { Secret } from "../deployments/secret-rules.ts";
-import type { RevisionMaker } from "../revisions/revision-maker.ts";
-import { readRevision } from "../revisions/revision-store.ts";
-import { deploymentSecretsContext } from "../sealed-columns.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import { listTracking, lockDeployment, savePolledCommit } from "../desired-state/deployment-store.ts";
+import type { RevisionMaker } from "../desired-state/revision-maker.ts";
+import { readRevision } from "../desired-state/revision-store.ts";
+import type { Secret } from "../desired-state/secret-rules.ts";
+import { deploymentSecretsContext } from "../encryption/sealed-columns.ts";
 import { type Integration, type Push, repositoryKey } from "./integration.ts";
 
 /** Makes revisions when a tracked branch moves: a webhook reports it, or a check finds it. */

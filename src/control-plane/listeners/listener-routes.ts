@@ -4,7 +4,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { newId } from "../../platform/ids.ts";
-import { id, pageBody, pageOf, pageQuery, time } from "../wire.ts";
+import { id, pageBody, pageOf, pageQuery, time } from "../wire/wire-fields.ts";
 import {
   deleteListener,
   findListener,

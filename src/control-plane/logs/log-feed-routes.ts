@@ -3,10 +3,11 @@ import { z } from "zod";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { type Route, route } from "../../platform/http/route.ts";
 import { type SseFrame, sseResponse } from "../../platform/http/server/sse.ts";
-import { id } from "../wire.ts";
+import { id } from "../wire/wire-fields.ts";
 import { type LogRow, logLevels } from "./log.ts";
-import { type LogReader, toLogWire } from "./log-routes.ts";
+import type { LogService } from "./log-service.ts";
 import type { LogQuery } from "./log-store.ts";
+import { toLogWire } from "./log-wire.ts";
 
 const pollMs = 400;
 const batch = 500;
@@ -25,7 +26,7 @@ const query = z.object({
 });
 
 /** Lines as they are written, until the reader leaves. */
-export function logFeedRoutes(reader: LogReader): Route[] {
+export function logFeedRoutes(service: LogService): Route[] {
   return [
     route(
       {
@@ -52,8 +53,8 @@ export function logFeedRoutes(reader: LogReader): Route[] {
           runId: asked.run_id,
         };
         const seen = /^\d{1,15}$/.exec(request.headers.get("last-event-id") ?? "")?.[0];
-        const first = await firstLines(reader, caller, lines, asked.tail, seen);
-        return sseResponse((signal) => follow(reader, caller, lines, first, signal), {
+        const first = await firstLines(service, caller, lines, asked.tail, seen);
+        return sseResponse((signal) => follow(service, caller, lines, first, signal), {
           ...connection,
         });
       },
@@ -66,27 +67,27 @@ type First = { rows: LogRow[]; after: number };
 
 /** Before the stream begins, so that what is refused is refused with a status. */
 async function firstLines(
-  reader: LogReader,
+  service: LogService,
   caller: Caller,
   lines: Lines,
   tail: number,
   seen: string | undefined,
 ): Promise<First> {
   if (seen !== undefined) {
-    const rows = await reader.read(caller, { ...lines, order: "asc", limit: batch, after: Number(seen) });
+    const rows = await service.read(caller, { ...lines, order: "asc", limit: batch, after: Number(seen) });
     return { rows, after: rows.at(-1)?.id ?? Number(seen) };
   }
   // The next page begins after the newest line of all, also while no line matches yet.
   const { text: _text, level: _level, runId: _runId, ...all } = lines;
-  const [newest] = await reader.read(caller, { ...all, order: "desc", limit: 1 });
+  const [newest] = await service.read(caller, { ...all, order: "desc", limit: 1 });
   const after = newest?.id ?? 0;
   if (tail === 0 || !newest) return { rows: [], after };
-  const rows = await reader.read(caller, { ...lines, order: "desc", limit: tail, after: after + 1 });
+  const rows = await service.read(caller, { ...lines, order: "desc", limit: tail, after: after + 1 });
   return { rows: rows.reverse(), after };
 }
 
 async function* follow(
-  reader: LogReader,
+  service: LogService,
   caller: Caller,
   lines: Lines,
   first: First,
@@ -97,7 +98,7 @@ async function* follow(
     if (rows.length > 0) yield rows.map(toFrame);
     else await delay(pollMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    rows = await reader.read(caller, { ...lines, order: "asc", limit: batch, after });
+    rows = await service.read(caller, { ...lines, order: "asc", limit: batch, after });
     after = rows.at(-1)?.id ?? after;
   }
 }

@@ -1,50 +1,12 @@
 import { z } from "zod";
-import type { Caller } from "../../platform/http/access/caller.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id } from "../wire.ts";
-import { type LogKind, type LogRow, logLevels } from "./log.ts";
-import type { LogQuery } from "./log-store.ts";
-
-export type LogReader = {
-  read(caller: Caller, query: LogQuery): Promise<LogRow[]>;
-};
+import { id } from "../wire/wire-fields.ts";
+import type { LogKind } from "./log.ts";
+import type { LogService } from "./log-service.ts";
+import { itemsAnswer, level, logsAnswer, offset, order, placeOf, readLines, time } from "./log-wire.ts";
 
 const tag = "Logs";
 const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
-const order = z.enum(["asc", "desc"]).default("asc");
-const level = z
-  .string()
-  .transform((text) => text.toUpperCase())
-  .pipe(z.enum(logLevels))
-  .optional();
-/** A time as text or as milliseconds since 1970; clients send both. */
-const time = z
-  .union([z.number(), z.string()])
-  .transform((value, context) => {
-    const number = typeof value === "number" || /^\d{12,}$/.test(value) ? Number(value) : Number.NaN;
-    const at = new Date(Number.isNaN(number) ? value : number);
-    if (!Number.isNaN(at.getTime())) return at;
-    context.addIssue({ code: "custom", message: "must be a date-time" });
-    return z.NEVER;
-  })
-  .nullish();
-const offset = z
-  .union([z.number().int().min(0), z.string().regex(/^\d{1,15}$/, "must be a next_offset given before")])
-  .transform(Number)
-  .nullish();
-
-const line = z
-  .object({
-    id: z.string(),
-    timestamp: z.string(),
-    level: z.string(),
-    message: z.string(),
-    revision_id: id,
-    run_id: z.string().nullable(),
-  })
-  .meta({ id: "LogLine" });
-const logsAnswer = z.object({ logs: z.array(line), next_offset: z.string().nullable() });
-const itemsAnswer = z.object({ items: z.array(line), next_cursor: z.string().nullable() });
 
 const body = z.object({
   order,
@@ -68,71 +30,53 @@ const query = z.object({
 const params = z.object({ deployment_id: id });
 const revisionParams = params.extend({ revision_id: id });
 
-type Asked = {
-  order: "asc" | "desc";
-  limit: number;
-  offset?: number | null | undefined;
-  level?: string | null | undefined;
-  query?: string | null | undefined;
-  start_time?: Date | null | undefined;
-  end_time?: Date | null | undefined;
-  run_id?: string | undefined;
-};
-
 /** The three ways clients of different ages ask for logs. */
-export function logRoutes(reader: LogReader): Route[] {
-  const answer = async (
-    caller: Caller,
-    place: { deploymentId: string; revisionId?: string; kind: LogKind },
-    asked: Asked,
-  ) => {
-    const rows = await reader.read(caller, {
-      ...place,
-      order: asked.order,
-      limit: asked.limit,
-      after: asked.offset ?? undefined,
-      level: asked.level ?? undefined,
-      text: asked.query ?? undefined,
-      startTime: asked.start_time ?? undefined,
-      endTime: asked.end_time ?? undefined,
-      runId: asked.run_id,
-    });
-    // Also on a short page: more may come, and the place to go on from is known.
-    const last = rows.at(-1)?.id ?? asked.offset ?? null;
-    return {
-      rows: rows.map(toLogWire),
-      next: last === null ? null : String(last),
-      full: rows.length === asked.limit,
-    };
-  };
-  const project = (path: `/${string}`, operationId: string, kind: LogKind) =>
-    route(
-      {
-        method: "post",
-        path,
-        operationId,
-        summary: `Read ${kind} logs`,
-        tag,
-        access: read,
-        params: path.includes("revision_id") ? revisionParams : params,
-        body,
-        responses: { 200: { description: "Lines", schema: logsAnswer } },
-        errors: [404],
-      },
-      async ({ caller, params: given, body: asked }) => {
-        const place = given as { deployment_id: string; revision_id?: string };
-        const { rows, next } = await answer(caller, { ...placeOf(place), kind }, asked);
-        return json(200, { logs: rows, next_offset: next });
-      },
-    );
+export function logRoutes(service: LogService): Route[] {
+  return [...projectLogRoutes(service), ...deploymentLogRoutes(service), ...pagedLogRoutes(service)];
+}
+
+function projectLogRoutes(service: LogService): Route[] {
   return [
-    project("/v1/projects/{deployment_id}/revisions/{revision_id}/build_logs", "read_build_logs", "build"),
-    project(
+    projectRoute(
+      service,
+      "/v1/projects/{deployment_id}/revisions/{revision_id}/build_logs",
+      "read_build_logs",
+      "build",
+    ),
+    projectRoute(
+      service,
       "/v1/projects/{deployment_id}/revisions/{revision_id}/deploy_logs",
       "read_revision_deploy_logs",
       "deploy",
     ),
-    project("/v1/projects/{deployment_id}/deploy_logs", "read_deploy_logs", "deploy"),
+    projectRoute(service, "/v1/projects/{deployment_id}/deploy_logs", "read_deploy_logs", "deploy"),
+  ];
+}
+
+function projectRoute(service: LogService, path: `/${string}`, operationId: string, kind: LogKind): Route {
+  return route(
+    {
+      method: "post",
+      path,
+      operationId,
+      summary: `Read ${kind} logs`,
+      tag,
+      access: read,
+      params: path.includes("revision_id") ? revisionParams : params,
+      body,
+      responses: { 200: { description: "Lines", schema: logsAnswer } },
+      errors: [404],
+    },
+    async ({ caller, params: given, body: asked }) => {
+      const place = given as { deployment_id: string; revision_id?: string };
+      const { rows, next } = await readLines(service, caller, { ...placeOf(place), kind }, asked);
+      return json(200, { logs: rows, next_offset: next });
+    },
+  );
+}
+
+function deploymentLogRoutes(service: LogService): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -147,7 +91,8 @@ export function logRoutes(reader: LogReader): Route[] {
         errors: [404],
       },
       async ({ caller, params, query }) => {
-        const { rows, next } = await answer(
+        const { rows, next } = await readLines(
+          service,
           caller,
           { deploymentId: params.deployment_id, kind: "deploy" },
           query,
@@ -169,10 +114,20 @@ export function logRoutes(reader: LogReader): Route[] {
         errors: [404],
       },
       async ({ caller, params, query }) => {
-        const { rows, next } = await answer(caller, { ...placeOf(params), kind: query.type }, query);
+        const { rows, next } = await readLines(
+          service,
+          caller,
+          { ...placeOf(params), kind: query.type },
+          query,
+        );
         return json(200, { logs: rows, next_offset: next });
       },
     ),
+  ];
+}
+
+function pagedLogRoutes(service: LogService): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -201,7 +156,7 @@ export function logRoutes(reader: LogReader): Route[] {
         const kind = asked.log_type === "BUILD" ? "build" : "deploy";
         const place = { ...placeOf(asked), kind } as const;
         const { sort_order, page_size, cursor } = asked;
-        const { rows, next, full } = await answer(caller, place, {
+        const { rows, next, full } = await readLines(service, caller, place, {
           ...asked,
           order: sort_order,
           limit: page_size,
@@ -211,20 +166,4 @@ export function logRoutes(reader: LogReader): Route[] {
       },
     ),
   ];
-}
-
-function placeOf(given: { deployment_id: string; revision_id?: string | undefined }) {
-  const revision = given.revision_id === undefined ? {} : { revisionId: given.revision_id };
-  return { deploymentId: given.deployment_id, ...revision };
-}
-
-export function toLogWire(row: LogRow): z.input<typeof line> {
-  return {
-    id: String(row.id),
-    timestamp: row.at.toISOString(),
-    level: row.level,
-    message: row.message,
-    revision_id: row.revision_id,
-    run_id: row.run_id,
-  };
 }

@@ -1,20 +1,24 @@
 import type { Database } from "../../platform/db/database.ts";
-import type { DeploymentService } from "../deployments/deployment-service.ts";
-import type { RevisionService } from "../revisions/revision-service.ts";
-import type { LogReader } from "./log-routes.ts";
-import { readLogs } from "./log-store.ts";
+import type { Caller } from "../../platform/http/access/caller.ts";
+import type { OwnDeployments, OwnRevisions } from "../desired-state/caller-access.ts";
+import type { LogRow } from "./log.ts";
+import { type LogQuery, readLogs } from "./log-store.ts";
 
 /** Lines are looked up by deployment, so whether the caller may see that one is asked first. */
-export function createLogService(options: {
-  database: Database;
-  deployments: DeploymentService;
-  revisions: RevisionService;
-}): LogReader {
-  return {
-    async read(caller, query) {
-      if (query.revisionId === undefined) await options.deployments.load(caller, query.deploymentId);
-      else await options.revisions.load(caller, query.deploymentId, query.revisionId);
-      return readLogs(options.database.sql, query);
-    },
-  };
+export class LogService {
+  readonly #database: Database;
+  readonly #deployments: OwnDeployments;
+  readonly #revisions: OwnRevisions;
+
+  constructor(options: { database: Database; deployments: OwnDeployments; revisions: OwnRevisions }) {
+    this.#database = options.database;
+    this.#deployments = options.deployments;
+    this.#revisions = options.revisions;
+  }
+
+  async read(caller: Caller, query: LogQuery): Promise<LogRow[]> {
+    if (query.revisionId === undefined) await this.#deployments.load(caller, query.deploymentId);
+    else await this.#revisions.load(caller, query.deploymentId, query.revisionId);
+    return readLogs(this.#database.sql, query);
+  }
 }

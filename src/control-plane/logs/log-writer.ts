@@ -6,52 +6,54 @@ import { insertLogs } from "./log-store.ts";
 const flushMs = 150;
 const maxWaiting = 5_000;
 
-export type LogWriter = {
-  write(line: LogLine): void;
-  /** Everything written so far is stored when it resolves. */
-  flush(): Promise<void>;
-};
-
-/** Gathers lines and stores them together, in order. A log that cannot be stored does not stop the work. */
-export function createLogWriter(options: {
+export type LogWriterOptions = {
   database: Database;
   logger: Logger;
   place: { deploymentId: string; revisionId: string; kind: LogKind };
-}): LogWriter {
-  let waiting: LogLine[] = [];
-  let dropped = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let last: Promise<void> = Promise.resolve();
+};
 
-  const store = async () => {
-    const lines = waiting;
-    waiting = [];
-    if (dropped > 0) {
+/** Gathers lines and stores them together, in order. A log that cannot be stored does not stop the work. */
+export class LogWriter {
+  readonly #options: LogWriterOptions;
+  #waiting: LogLine[] = [];
+  #dropped = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: LogWriterOptions) {
+    this.#options = options;
+  }
+
+  write(line: LogLine): void {
+    if (this.#waiting.length >= maxWaiting) this.#dropped += 1;
+    else this.#waiting.push(line);
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs);
+  }
+
+  /** Everything written so far is stored when it resolves. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#last = this.#last.then(() => this.#store());
+    return this.#last;
+  }
+
+  async #store(): Promise<void> {
+    const { database, logger, place } = this.#options;
+    const lines = this.#waiting;
+    this.#waiting = [];
+    if (this.#dropped > 0) {
       lines.push({
         at: new Date(),
         level: "WARNING",
-        message: `${dropped} lines were left out: too many at once.`,
+        message: `${this.#dropped} lines were left out: too many at once.`,
       });
-      dropped = 0;
+      this.#dropped = 0;
     }
     try {
-      await insertLogs(options.database.sql, options.place, lines);
+      await insertLogs(database.sql, place, lines);
     } catch (error) {
-      options.logger.warn({ err: error, ...options.place }, "log lines could not be stored");
+      logger.warn({ err: error, ...place }, "log lines could not be stored");
     }
-  };
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    last = last.then(store);
-    return last;
-  };
-  return {
-    write(line) {
-      if (waiting.length >= maxWaiting) dropped += 1;
-      else waiting.push(line);
-      timer ??= setTimeout(() => void flush(), flushMs);
-    },
-    flush,
-  };
+  }
 }

@@ -3,9 +3,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import type { DeploymentService } from "../deployments/deployment-service.ts";
+import type { OwnDeployments } from "../desired-state/caller-access.ts";
 import { instanceStates } from "../runtimes/instance.ts";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import type { Meter } from "./meter.ts";
 import { countRestarts, readPoints, readRunning } from "./metric-store.ts";
 
@@ -46,7 +46,7 @@ const answer = z
 export type MetricRoutesOptions = {
   database: Database;
   clock: Clock;
-  deployments: DeploymentService;
+  deployments: OwnDeployments;
   meter: Meter;
   inFlight(instanceId: string): number;
 };

@@ -1,6 +1,3 @@
-/** What a server has used so far, and holds now. */
-export type Usage = { cpuSeconds: number; memoryBytes: number };
-
 export const stepMs = 10_000;
 
 /** The step a moment belongs to; all processes of the platform add to the same ones. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
 import { checkDemand } from "../../platform/http/access/access.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import type { EntryStates } from "./entry-state.ts";
 import type { PagePasses } from "./page-doors.ts";
 import { entryPath } from "./page-request.ts";

@@ -4,11 +4,9 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { BuildSource } from "../builds/build-request.ts";
 import type { Builder } from "../builds/builder.ts";
-import type { Deployment } from "../deployments/deployment.ts";
-import { plainLine, redact } from "../logs/log.ts";
-import { createLogWriter } from "../logs/log-writer.ts";
-import type { Revision } from "../revisions/revision.ts";
-import { statusesBefore } from "../revisions/revision.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import type { Revision } from "../desired-state/revision.ts";
+import { statusesBefore } from "../desired-state/revision.ts";
 import {
   insertEvent,
   moveRevision,
@@ -16,7 +14,9 @@ import {
   readRevision,
   saveBuilt,
   saveCommit,
-} from "../revisions/revision-store.ts";
+} from "../desired-state/revision-store.ts";
+import { plainLine, redact } from "../logs/log.ts";
+import { LogWriter } from "../logs/log-writer.ts";
 
 export type BuildTasksOptions = {
   database: Database;
@@ -58,7 +58,7 @@ export function createBuildTasks(options: BuildTasksOptions) {
 
   async function run(deployment: Deployment, revision: Revision, signal: AbortSignal): Promise<void> {
     const place = { deploymentId: deployment.id, revisionId: revision.id, kind: "build" as const };
-    const log = createLogWriter({ database, logger, place });
+    const log = new LogWriter({ database, logger, place });
     const writeLines = (text: string, level: "INFO" | "ERROR" = "INFO") => {
       for (const line of text.split("\n")) {
         log.write({ at: clock.now(), level, message: plainLine(redact(line, hidden)) });

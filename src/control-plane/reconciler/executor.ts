@@ -3,15 +3,15 @@ import type { Database } from "../../platform/db/database.ts";
 import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { Deployment } from "../deployments/deployment.ts";
-import { insertLogs, lastLines } from "../logs/log-store.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
 import {
   announceDeployment,
   insertEvent,
   moveRevision,
   noteProgress,
   readRevision,
-} from "../revisions/revision-store.ts";
+} from "../desired-state/revision-store.ts";
+import { insertLogs, lastLines } from "../logs/log-store.ts";
 import { crashLoopAttempts } from "../runtimes/instance.ts";
 import { moveInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";

@@ -5,12 +5,12 @@ import { ownDatabaseUrl } from "../../platform/db/own-database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import { takeArtifact } from "../builds/artifact-store.ts";
-import type { Deployment } from "../deployments/deployment.ts";
-import type { Secret } from "../deployments/secret-rules.ts";
-import { isBuilt, type Revision } from "../revisions/revision.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import { isBuilt, type Revision } from "../desired-state/revision.ts";
+import type { Secret } from "../desired-state/secret-rules.ts";
+import { deploymentDatabaseContext, revisionSecretsContext } from "../encryption/sealed-columns.ts";
 import { agentEnvironment, resourcesOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
 import type { LaunchSpec } from "../runtimes/launch-spec.ts";
-import { deploymentDatabaseContext, revisionSecretsContext } from "../sealed-columns.ts";
 import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
 
 export type LaunchPlannerOptions = {

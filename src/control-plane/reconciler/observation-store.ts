@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { Deployment } from "../deployments/deployment.ts";
-import type { Revision } from "../revisions/revision.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import type { Revision } from "../desired-state/revision.ts";
 
 export async function readDeployment(sql: Sql, id: string): Promise<Deployment | undefined> {
   const { rows } = await raw<Deployment>`select * from deployments where id = ${id}`.execute(sql);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Deployment } from "../deployments/deployment.ts";
-import type { Revision, RevisionStatus } from "../revisions/revision.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import type { Revision, RevisionStatus } from "../desired-state/revision.ts";
 import type { Instance, InstanceState } from "../runtimes/instance.ts";
 import { backoffMs, type Observed, plan } from "./plan.ts";
 

@@ -1,5 +1,5 @@
-import type { Deployment } from "../deployments/deployment.ts";
-import { isBuilt, isOpen, isWaiting, type Revision, type RevisionStatus } from "../revisions/revision.ts";
+import type { Deployment } from "../desired-state/deployment.ts";
+import { isBuilt, isOpen, isWaiting, type Revision, type RevisionStatus } from "../desired-state/revision.ts";
 import { exitOf, exitText, isInnocent } from "../runtimes/exit.ts";
 import type { Instance } from "../runtimes/instance.ts";
 

@@ -5,7 +5,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type Lease, LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
-import { identify, isAlive } from "../runtimes/process-table.ts";
+import { identify, isAlive } from "../sandbox/process-table.ts";
 import { dropLease, type LeaseOwner, readLease, takeLease } from "./reconcile-lease-store.ts";
 
 export type ReconcileLeaseOptions = {

@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { SseFrame } from "../../platform/http/server/sse.ts";
+import { isOpen } from "../desired-state/revision.ts";
+import { listEvents } from "../desired-state/revision-store.ts";
 import type { LogKind } from "../logs/log.ts";
 import { readLogs } from "../logs/log-store.ts";
-import { isOpen } from "./revision.ts";
 import type { RevisionService } from "./revision-service.ts";
-import { listEvents } from "./revision-store.ts";
 import { toEventWire, toRevisionWire } from "./revision-wire.ts";
 
 const pollMs = 250;

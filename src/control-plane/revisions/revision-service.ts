@@ -3,17 +3,17 @@ import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
-import { type DeploymentPatch, mergeSourceConfig } from "../deployments/deployment.ts";
 import { deploymentNotFound, revisionNotFound } from "../deployments/deployment-rules.ts";
 import type { DeploymentService } from "../deployments/deployment-service.ts";
-import { lockDeployment, saveDeployment } from "../deployments/deployment-store.ts";
 import type { DeploymentView } from "../deployments/deployment-wire.ts";
-import type { Secret } from "../deployments/secret-rules.ts";
+import { type DeploymentPatch, mergeSourceConfig } from "../desired-state/deployment.ts";
+import { lockDeployment, saveDeployment } from "../desired-state/deployment-store.ts";
+import { isOpen, type Revision, type RevisionEvent } from "../desired-state/revision.ts";
+import type { RevisionMaker } from "../desired-state/revision-maker.ts";
+import * as store from "../desired-state/revision-store.ts";
+import type { Secret } from "../desired-state/secret-rules.ts";
+import { deploymentSecretsContext, revisionSecretsContext } from "../encryption/sealed-columns.ts";
 import { type Exits, noExits, readExits } from "../runtimes/exit-store.ts";
-import { deploymentSecretsContext, revisionSecretsContext } from "../sealed-columns.ts";
-import { isOpen, type Revision, type RevisionEvent } from "./revision.ts";
-import type { RevisionMaker } from "./revision-maker.ts";
-import * as store from "./revision-store.ts";
 
 export type RevisionView = { revision: Revision; events: RevisionEvent[]; exits: Exits };
 

@@ -1,8 +1,13 @@
 import { z } from "zod";
 import { exitFields, sourceRevisionConfig } from "../deployments/deployment-schemas.ts";
 import { exitsWire, revisionConfigWire } from "../deployments/deployment-wire.ts";
-import { id, time } from "../wire.ts";
-import { type RevisionEvent, revisionConditions, revisionStatuses, sources } from "./revision.ts";
+import {
+  type RevisionEvent,
+  revisionConditions,
+  revisionStatuses,
+  sources,
+} from "../desired-state/revision.ts";
+import { id, time } from "../wire/wire-fields.ts";
 import type { RevisionView } from "./revision-service.ts";
 
 export const revisionEvent = z

@@ -1,4 +1,4 @@
-import type { Secret } from "../deployments/secret-rules.ts";
+import type { Secret } from "../desired-state/secret-rules.ts";
 import type { Resources } from "./runtime.ts";
 
 export type AgentFacts = {

@@ -6,8 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { makeFolder } from "../data-folders.ts";
-import type { Usage } from "../metrics/metric.ts";
+import { makeFolder } from "../sandbox/data-folders.ts";
 import { deploymentUser, type SystemUser } from "../sandbox/system-user.ts";
 import { chooseContainerUser, describeContainer, serveProject } from "./docker-container.ts";
 import { createDockerEngine } from "./docker-engine.ts";
@@ -23,7 +22,7 @@ import {
 } from "./docker-network.ts";
 import { createRelayKeeper } from "./docker-relay-keeper.ts";
 import { type Exit, exitedWith, outOfMemory, portTaken, portTakenCode, removed } from "./exit.ts";
-import type { Handle, PinnedImage, Runtime, StartSpec } from "./runtime.ts";
+import type { Handle, PinnedImage, Runtime, StartSpec, Usage } from "./runtime.ts";
 
 export type DockerRuntimeOptions = {
   socketPath: string;

@@ -1,4 +1,4 @@
-import { isAliveNow, type ProcessIdentity } from "./process-table.ts";
+import { isAliveNow, type ProcessIdentity } from "../sandbox/process-table.ts";
 
 const lookMs = 1_000;
 

@@ -1,6 +1,6 @@
 import { get } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { instanceSecretHeader } from "../instance-secret.ts";
+import { instanceSecretHeader } from "./instance-secret.ts";
 
 const intervalMs = 75;
 const timeoutMs = 5_000;

@@ -4,7 +4,6 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { insertLogs } from "../logs/log-store.ts";
-import { untilRecorded } from "../until-recorded.ts";
 import { type Exit, exitText, stoppedByUs } from "./exit.ts";
 import { untilHealthy } from "./health-probe.ts";
 import { type Announced, type Instance, liveStates } from "./instance.ts";
@@ -12,6 +11,7 @@ import { moveInstance, readInstance, saveAnnounced } from "./instance-store.ts";
 import { followLog, type LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
 import { type Handle, type Runtime, readyFileName } from "./runtime.ts";
+import { untilRecorded } from "./until-recorded.ts";
 
 export type WatchOptions = {
   database: Database;

@@ -4,10 +4,20 @@ import { constants } from "node:os";
 import { basename, dirname, posix } from "node:path";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { makeFolder } from "../data-folders.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
+import { makeFolder } from "../sandbox/data-folders.ts";
 import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
 import { packageMounts } from "../sandbox/machine-mounts.ts";
+import {
+  identify,
+  isAlive,
+  killGroup,
+  leadsGroup,
+  type ProcessIdentity,
+  signalGroup,
+  signalInside,
+  treeUsages,
+} from "../sandbox/process-table.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
 import type { Walls } from "../sandbox/walls.ts";
 import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
@@ -22,16 +32,6 @@ import {
   unknownEnd,
 } from "./exit.ts";
 import { createExitWatch } from "./exit-watch.ts";
-import {
-  identify,
-  isAlive,
-  killGroup,
-  leadsGroup,
-  type ProcessIdentity,
-  signalGroup,
-  signalInside,
-  treeUsages,
-} from "./process-table.ts";
 import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
 
 export type ProcessRuntimeOptions = {

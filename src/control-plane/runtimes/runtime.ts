@@ -1,4 +1,3 @@
-import type { Usage } from "../metrics/metric.ts";
 import type { Isolation } from "../sandbox/isolation.ts";
 import type { Exit } from "./exit.ts";
 
@@ -35,6 +34,9 @@ export type StartSpec = {
   logPath: string;
   resources: Resources;
 };
+
+/** What a server has used so far, and holds now. */
+export type Usage = { cpuSeconds: number; memoryBytes: number };
 
 /** Where deployed servers run. One suite of tests holds for every implementation. */
 export type Runtime = {

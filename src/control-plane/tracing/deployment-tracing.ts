@@ -4,7 +4,7 @@ import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { tracingKeyContext } from "../sealed-columns.ts";
+import { tracingKeyContext } from "../encryption/sealed-columns.ts";
 import { findTracingKey, listTracingKeysInUse, saveTracingKey } from "./tracing-key-store.ts";
 
 /** What tracing needs of the rest of the platform. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id } from "../wire.ts";
+import { id } from "../wire/wire-fields.ts";
 import { maxTarballBytes, type UploadService } from "./upload-service.ts";
 
 const tag = "Deployments (v2)";

@@ -9,78 +9,89 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { DeploymentService } from "../deployments/deployment-service.ts";
+import type { OwnDeployments } from "../desired-state/caller-access.ts";
 import { completeUpload, findOpenUpload, insertUpload } from "./upload-store.ts";
 
 export const maxTarballBytes = 200 * 1024 * 1024;
 const lifeMs = 60 * 60_000;
 
-export function createUploadService(options: {
+export type UploadServiceOptions = {
   database: Database;
   clock: Clock;
-  deployments: DeploymentService;
+  deployments: OwnDeployments;
   folder: string;
   publicUrl(): string;
-}) {
-  const { database, clock } = options;
-  const fileOf = (objectPath: string) => join(options.folder, "uploads", objectPath);
+};
 
-  return {
-    fileOf,
-    async open(caller: Caller, deploymentId: string): Promise<{ upload_url: string; object_path: string }> {
-      await options.deployments.load(caller, deploymentId);
-      const objectPath = `${deploymentId}/${newId()}.tar.gz`;
-      const token = newSecret();
-      const now = clock.now();
-      const expiresAt = new Date(now.getTime() + lifeMs);
-      const row = {
-        objectPath,
-        deploymentId,
-        workspaceId: caller.workspaceId,
-        tokenHash: hash(token),
-        now,
-        expiresAt,
-      };
-      await insertUpload(database.sql, row);
-      return {
-        upload_url: `${options.publicUrl()}/v2/uploads/${objectPath}?token=${token}`,
-        object_path: objectPath,
-      };
-    },
+export class UploadService {
+  readonly #options: UploadServiceOptions;
 
-    /** The secret in the address is the credential, as with signed addresses of object stores. */
-    async receive(objectPath: string, token: string, body: ReadableStream<Uint8Array> | null): Promise<void> {
-      const upload = await findOpenUpload(database.sql, objectPath, hash(token), clock.now());
-      if (!upload) throw unknownUpload();
-      if (body === null) throw empty();
-      const file = fileOf(objectPath);
-      const partial = `${file}.${newId()}.part`;
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      const digest = createHash("sha256");
-      let bytes = 0;
-      const count = new Transform({
-        transform(chunk: Buffer, _encoding, done) {
-          bytes += chunk.length;
-          digest.update(chunk);
-          if (bytes > maxTarballBytes) done(tooLarge());
-          else done(null, chunk);
-        },
-      });
-      try {
-        const source = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]);
-        await pipeline(source, count, createWriteStream(partial, { mode: 0o600 }));
-        if (bytes === 0) throw empty();
-        await rename(partial, file);
-      } finally {
-        await rm(partial, { force: true });
-      }
-      if (!(await completeUpload(database.sql, objectPath, { sha256: digest.digest("hex"), bytes })))
-        throw unknownUpload();
-    },
-  };
+  constructor(options: UploadServiceOptions) {
+    this.#options = options;
+  }
+
+  fileOf(objectPath: string): string {
+    return join(this.#options.folder, "uploads", objectPath);
+  }
+
+  async open(caller: Caller, deploymentId: string): Promise<{ upload_url: string; object_path: string }> {
+    await this.#options.deployments.load(caller, deploymentId);
+    const objectPath = `${deploymentId}/${newId()}.tar.gz`;
+    const token = newSecret();
+    const now = this.#options.clock.now();
+    const expiresAt = new Date(now.getTime() + lifeMs);
+    const row = {
+      objectPath,
+      deploymentId,
+      workspaceId: caller.workspaceId,
+      tokenHash: hash(token),
+      now,
+      expiresAt,
+    };
+    await insertUpload(this.#options.database.sql, row);
+    return {
+      upload_url: `${this.#options.publicUrl()}/v2/uploads/${objectPath}?token=${token}`,
+      object_path: objectPath,
+    };
+  }
+
+  /** The secret in the address is the credential, as with signed addresses of object stores. */
+  async receive(objectPath: string, token: string, body: ReadableStream<Uint8Array> | null): Promise<void> {
+    const upload = await findOpenUpload(
+      this.#options.database.sql,
+      objectPath,
+      hash(token),
+      this.#options.clock.now(),
+    );
+    if (!upload) throw unknownUpload();
+    if (body === null) throw empty();
+    const file = this.fileOf(objectPath);
+    const partial = `${file}.${newId()}.part`;
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const digest = createHash("sha256");
+    let bytes = 0;
+    const count = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        bytes += chunk.length;
+        digest.update(chunk);
+        if (bytes > maxTarballBytes) done(tooLarge());
+        else done(null, chunk);
+      },
+    });
+    try {
+      const source = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]);
+      await pipeline(source, count, createWriteStream(partial, { mode: 0o600 }));
+      if (bytes === 0) throw empty();
+      await rename(partial, file);
+    } finally {
+      await rm(partial, { force: true });
+    }
+    if (
+      !(await completeUpload(this.#options.database.sql, objectPath, { sha256: digest.digest("hex"), bytes }))
+    )
+      throw unknownUpload();
+  }
 }
-
-export type UploadService = ReturnType<typeof createUploadService>;
 
 function hash(token: string): string {
   return createHash("sha256").update(token).digest("hex");

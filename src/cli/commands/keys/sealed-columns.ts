@@ -1,6 +1,6 @@
 import { authServiceSealedColumns } from "../../../auth-service/sealed-columns.ts";
 import { bulkExportSealedColumns } from "../../../bulk-export/sealed-columns.ts";
-import { controlPlaneSealedColumns } from "../../../control-plane/sealed-columns.ts";
+import { controlPlaneSealedColumns } from "../../../control-plane/encryption/sealed-columns.ts";
 import type { SealedColumn } from "../../../platform/encryption/encryption-rotation.ts";
 import { idempotencySealedColumns } from "../../../platform/http/idempotency/idempotency-store.ts";
 import { workspaceSealedColumns } from "../../../workspaces/installation/sealed-columns.ts";

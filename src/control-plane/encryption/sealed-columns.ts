@@ -1,4 +1,4 @@
-import type { SealedColumn } from "../platform/encryption/encryption-rotation.ts";
+import type { SealedColumn } from "../../platform/encryption/encryption-rotation.ts";
 
 export const deploymentSecretsContext = (id: string) => `deployments.secrets:${id}`;
 export const deploymentDatabaseContext = (id: string) => `deployments.database:${id}`;

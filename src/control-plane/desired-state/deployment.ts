@@ -1,4 +1,4 @@
-import type { BuildConfig, Source, SourceRevisionConfig } from "../revisions/revision.ts";
+import type { BuildConfig, Source, SourceRevisionConfig } from "./revision.ts";
 
 export const deploymentTypes = [
   "dev_free",

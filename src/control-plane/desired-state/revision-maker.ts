@@ -2,12 +2,12 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Sql } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { newId } from "../../platform/ids.ts";
-import { buildConfigOf, type Deployment } from "../deployments/deployment.ts";
-import { markLatest, takeRevisionNumber } from "../deployments/deployment-store.ts";
-import type { Secret } from "../deployments/secret-rules.ts";
-import { revisionSecretsContext } from "../sealed-columns.ts";
+import { revisionSecretsContext } from "../encryption/sealed-columns.ts";
+import { buildConfigOf, type Deployment } from "./deployment.ts";
+import { markLatest, takeRevisionNumber } from "./deployment-store.ts";
 import type { BuildConfig, Revision, Source, SourceRevisionConfig } from "./revision.ts";
 import { announceDeployment, insertEvent, insertRevision } from "./revision-store.ts";
+import type { Secret } from "./secret-rules.ts";
 
 export type NewRevision = {
   source?: Source;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError } from "../platform/errors.ts";
+import { AppError } from "../../platform/errors.ts";
 
 const retryMs = 1_000;
 /** An hour. */

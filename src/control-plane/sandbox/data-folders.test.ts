@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, chown, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createTempFolder, type TempFolder } from "../../tests/support/components/temp-folder.ts";
+import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
 
 let temp: TempFolder;
 let root: string;
