@@ -26,7 +26,7 @@ import { createRevisionMaker } from "./desired-state/revision-maker.ts";
 import { readRevision } from "./desired-state/revision-store.ts";
 import { instanceSecretContext } from "./encryption/sealed-columns.ts";
 import { createDeploymentOrigins } from "./gateway/deployment-origins.ts";
-import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
+import { createGatewayListener, type GatewayOptions, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
 import { createGatewayUpgrade, isForGateway } from "./gateway/gateway-upgrade.ts";
 import { createProxy } from "./gateway/proxy.ts";
@@ -219,14 +219,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     passes && options.credentialsRequired
       ? createPageDoors({ passes, states, platformUrl: publicUrl })
       : undefined;
-  const gateway = {
-    ...{
-      targets,
-      proxy,
-      origins,
-      pages,
-      onServed: (...answer: Parameters<Meter["served"]>) => meter.served(...answer),
-    },
+  const gateway: GatewayOptions = {
+    ...{ targets, proxy, origins, pages },
+    onServed: (...answer) => meter.served(...answer),
     audit: options.audit,
     authorize: options.authorize,
     isPlatformCredential: options.isPlatformCredential,
