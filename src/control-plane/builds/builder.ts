@@ -2,7 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { openToReaders } from "../sandbox/server-user.ts";
+import { openToReaders } from "../sandbox/open-to-readers.ts";
 import type { Walls } from "../sandbox/walls.ts";
 import { ArtifactShelf } from "./artifact-shelf.ts";
 import { createBuildCommands, type PlaceOf } from "./build-commands.ts";

@@ -3,7 +3,7 @@ import { access, chmod, constants, mkdir, rename, rm, writeFile } from "node:fs/
 import { delimiter, join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
-import { openToReaders } from "../sandbox/server-user.ts";
+import { openToReaders } from "../sandbox/open-to-readers.ts";
 import { runStep, StepFailed } from "./build-step.ts";
 import { type Manager, managerPackage } from "./package-manager.ts";
 
