@@ -54,9 +54,10 @@ export function guardHonoRoutes(app: HonoLike, refusal: Refusal): HonoLike | und
       }
       return handler(context, next);
     };
-  const mounting = mountingText(Hono);
+  const mounting = readMounting(Hono);
+  if (mounting === "unreadable") return undefined;
   const routes = app.routes.map((route) =>
-    isMiddleware(route, mounting) ? route : { ...route, handler: guard(route.handler) },
+    isMiddleware(route, mounting.text) ? route : { ...route, handler: guard(route.handler) },
   );
   guarded.route("/", { routes, errorHandler: guarded.errorHandler });
   guarded.onError(app.errorHandler);
@@ -79,12 +80,21 @@ function isMiddleware({ method, path, handler }: HonoRoute, mounting: string | u
   return target.length > 1 && textOf(target) !== mounting;
 }
 
-/** An application mounted at the root looks like middleware; the code that calls it is always the same. */
-function mountingText(Hono: new (options: { getPath: unknown }) => WholeHono): string | undefined {
+/**
+ * An application mounted at the root looks like middleware; the code that calls it is always the same, so two probes
+ * show its text. A version without the method has none. Where the probes leave it open which code that is (none was
+ * added, each has its own, or the text is that of every bound function), nothing may be taken for middleware.
+ */
+function readMounting(
+  Hono: new (options: { getPath: unknown }) => WholeHono,
+): { text: string | undefined } | "unreadable" {
   const probe = new Hono({ getPath: undefined });
-  probe.mount?.("/", () => new Response());
-  const [mounted] = probe.routes;
-  return mounted && textOf(mounted.handler);
+  if (probe.mount === undefined) return { text: undefined };
+  probe.mount("/", () => new Response("one"));
+  probe.mount("/", () => new Response("another"));
+  const [text, another] = probe.routes.map(({ handler }) => textOf(handler));
+  if (text === undefined || text !== another || text.includes("[native code]")) return "unreadable";
+  return { text };
 }
 
 function textOf(handler: HonoHandler): string {

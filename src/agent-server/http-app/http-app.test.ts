@@ -168,6 +168,55 @@ describe("middleware before authentication, routes behind it", () => {
     expect(await (await fetch(get("/mine", { "x-api-key": "known" }))).text()).toBe("mounted");
   });
 
+  /** Another version of the framework, by how it mounts. */
+  function versionThatMounts(mount: ((this: Hono) => unknown) | undefined): Hono {
+    class Version extends Hono {}
+    Object.defineProperty(Version.prototype, "mount", { value: mount });
+    return new Version();
+  }
+  const pass = (_c: unknown, next: () => Promise<void>) => next();
+  const passToo = async (_c: unknown, next: () => Promise<void>) => void (await next());
+
+  test.each([
+    ["adds no route", () => undefined],
+    [
+      "with other code each time",
+      function (this: Hono) {
+        this.all("*", this.routes.length === 0 ? pass : passToo);
+      },
+    ],
+    [
+      "with code that cannot be read",
+      function (this: Hono) {
+        this.all("*", pass.bind(undefined));
+      },
+    ],
+  ])(
+    "a version of Hono that mounts otherwise (%s) is behind authentication as a whole, and the log says so",
+    async (_, mounts) => {
+      const { text, logger } = keepLogs();
+      const reached: string[] = [];
+      const app = versionThatMounts(mounts);
+      app.use("*", (c, next) => {
+        reached.push(c.req.path);
+        return next();
+      });
+      app.get("/mine", (c) => c.text("mine"));
+      const fetch = front(app, { logger });
+      expect(await statusOf(fetch, "/mine")).toBe(401);
+      expect(reached).toEqual([]);
+      expect(await (await fetch(get("/mine", { "x-api-key": "known" }))).text()).toBe("mine");
+      expect(text()).toContain("of a version unknown to the server");
+    },
+  );
+
+  test("a version of Hono that mounts nothing keeps its middleware in front", async () => {
+    const app = versionThatMounts(undefined);
+    app.use(async (c, _next) => c.text("later", 429));
+    app.get("/mine", (c) => c.text("mine"));
+    expect(await statusOf(front(app), "/mine")).toBe(429);
+  });
+
   test("a request is asked once, however many handlers it passes, and a preflight never", async () => {
     const app = new Hono();
     app.use("/mine/*", (_, next) => next());
