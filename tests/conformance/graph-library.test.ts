@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadProjectKit } from "../../src/agent-server/graphs/javascript/graph-kit.ts";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { runCommand } from "../support/components/run-command.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
@@ -106,6 +107,11 @@ describe.each(Object.keys(copies))("a project with %s", (name) => {
   const newThread = async () => (await client.threads.create()).thread_id;
   const nexts = async (threadId: string) =>
     (await client.threads.getHistory(threadId, { limit: 100 })).map(({ next }) => next.join()).reverse();
+
+  it("is of a version whose steps are lightened", async () => {
+    const { lightened } = await loadProjectKit(join(folder.path, "project"));
+    expect(lightened).toEqual({ context: true, callbacks: true });
+  });
 
   it("runs its graphs with that copy", async () => {
     expect(agent.ready).toMatchObject({ graphs: ["echo", "ask", "nested"], broken: {} });

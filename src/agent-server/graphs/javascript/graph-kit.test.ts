@@ -106,3 +106,12 @@ test("a project without the library gets the server's", async () => {
     await rm(directory, { recursive: true });
   }
 });
+
+test.each(["esm", "cjs"] as const)(
+  "the installed version of the library is one that is lightened (%s)",
+  async (format) => {
+    // Fails after an update that changed what light-context.ts or light-callbacks.ts rely on: runs still work, at more cost.
+    const { lightened } = await loadProjectKit(serverModules, format);
+    expect(lightened).toEqual({ context: true, callbacks: true });
+  },
+);

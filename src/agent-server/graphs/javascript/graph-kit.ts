@@ -48,6 +48,8 @@ export type GraphKit = {
   schemas: SchemaFunctions | undefined;
   /** Sends traces as the environment configures. */
   LangChainTracer: typeof Tracer.LangChainTracer;
+  /** What this copy does at less cost now; a version that is not known does all as it always did. */
+  lightened: { context: boolean; callbacks: boolean };
   /** Whether the graph was built with this copy. */
   owns(graph: unknown): boolean;
 };
@@ -106,8 +108,11 @@ export async function loadServerKit(): Promise<GraphKit> {
 async function loadKit(copies: Copies, origin: GraphKit["origin"], format: ModuleFormat): Promise<GraphKit> {
   const modules = format === "esm" ? await importModules(copies) : requireModules(copies);
   const { langgraph, pregel, checkpoint, messages, schemas, singletons, callbacks, tracer } = modules;
-  lightenContext(singletons.AsyncLocalStorageProviderSingleton, callbacks.CallbackManager);
-  lightenCallbacks(callbacks.CallbackManager);
+  const { CallbackManager } = callbacks;
+  const lightened = {
+    context: lightenContext(singletons.AsyncLocalStorageProviderSingleton, CallbackManager),
+    callbacks: lightenCallbacks(CallbackManager),
+  };
   return {
     origin,
     format,
@@ -129,6 +134,7 @@ async function loadKit(copies: Copies, origin: GraphKit["origin"], format: Modul
     messages,
     schemas,
     LangChainTracer: tracer.LangChainTracer,
+    lightened,
     owns: (graph) => graph instanceof pregel.Pregel,
   };
 }

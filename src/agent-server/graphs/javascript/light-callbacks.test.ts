@@ -39,12 +39,47 @@ it("makes copies that can be changed without changing the first", () => {
 
 it("is done once, however often it is asked for", () => {
   const before = CallbackManager.prototype.copy;
-  lightenCallbacks(CallbackManager);
+  expect(lightenCallbacks(CallbackManager)).toBe(true);
   expect(CallbackManager.prototype.copy).toBe(before);
 });
 
-it("leaves a library alone that copies in another way", () => {
+it("leaves a library alone that does not copy", () => {
   class Manager {}
-  expect(() => lightenCallbacks(Manager as unknown as typeof CallbackManager)).not.toThrow();
+  expect(lightenCallbacks(Manager as unknown as typeof CallbackManager)).toBe(false);
   expect(Manager.prototype).not.toHaveProperty("copy");
+});
+
+/** The rules of this version, with a copy of another. */
+function versionThatCopies(copy: (this: CallbackManager) => CallbackManager): typeof CallbackManager {
+  class Version extends CallbackManager {}
+  Version.prototype.copy = copy;
+  return Version;
+}
+
+it.each([
+  [
+    "keeps something of the metadata elsewhere",
+    function (this: CallbackManager) {
+      return Object.assign(whole.call(this), { seen: Object.keys(this.metadata) });
+    },
+  ],
+  [
+    "passes all metadata on",
+    function (this: CallbackManager) {
+      const made = whole.call(this);
+      made.inheritableMetadata = { ...this.metadata };
+      return made;
+    },
+  ],
+  [
+    "cannot copy a manager without metadata",
+    function (this: CallbackManager) {
+      if (Object.keys(this.metadata).length === 0) throw new Error("no metadata");
+      return whole.call(this);
+    },
+  ],
+])("leaves a library alone whose copy %s", (_, copy) => {
+  const Version = versionThatCopies(copy);
+  expect(lightenCallbacks(Version)).toBe(false);
+  expect(Version.prototype.copy).toBe(copy);
 });

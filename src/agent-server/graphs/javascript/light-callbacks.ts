@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as Callbacks from "@langchain/core/callbacks/manager";
 
 type Manager = Callbacks.CallbackManager;
@@ -6,13 +7,21 @@ const lightened = Symbol("treadle.lightened");
 /**
  * The graph library copies its callback manager several times a step, and in each copy adds the metadata of the run
  * key by key to new objects: with the square of their number, a tenth of what a traced run costs. Here the library
- * copies all but the metadata, which follows in one go.
+ * copies all but the metadata, which follows in one go. A library whose own copy of a sample comes out otherwise is
+ * left as it is; whether it was lightened is returned.
  */
-export function lightenCallbacks({ prototype }: typeof Callbacks.CallbackManager): void {
-  // A library without it copies in a way of its own, and is left as it is.
-  if (typeof prototype.copy !== "function" || lightened in prototype.copy) return;
-  const whole = prototype.copy;
-  prototype.copy = Object.assign(
+export function lightenCallbacks(Manager: typeof Callbacks.CallbackManager): boolean {
+  const { prototype } = Manager;
+  if (typeof prototype.copy !== "function") return false;
+  if (lightened in prototype.copy) return true;
+  const copy = lightCopy(prototype.copy);
+  if (!copiesAlike(Manager, prototype.copy, copy)) return false;
+  prototype.copy = copy;
+  return true;
+}
+
+function lightCopy(whole: Manager["copy"]): Manager["copy"] {
+  return Object.assign(
     function copy(this: Manager, ...rest: Parameters<Manager["copy"]>): Manager {
       const { metadata } = this;
       this.metadata = {};
@@ -28,6 +37,25 @@ export function lightenCallbacks({ prototype }: typeof Callbacks.CallbackManager
     },
     { [lightened]: true },
   );
+}
+
+function copiesAlike(
+  Manager: typeof Callbacks.CallbackManager,
+  whole: Manager["copy"],
+  light: Manager["copy"],
+): boolean {
+  try {
+    const sample = new Manager("parent");
+    sample.addTags(["inherited"]);
+    sample.addTags(["local"], false);
+    sample.addMetadata({ first: 1, second: { deep: true } });
+    sample.addMetadata({ own: 2, second: "here only" }, false);
+    const before = whole.call(sample);
+    return isDeepStrictEqual(light.call(sample), before) && isDeepStrictEqual(whole.call(sample), before);
+  } catch {
+    // A manager that is made or filled in another way is another library.
+    return false;
+  }
 }
 
 /** Of the keys that go on to children, the values as they are here. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { getContextVariable, setContextVariable } from "@langchain/core/context";
@@ -106,16 +107,32 @@ it("leaves the library alone where the environment asks for its tracer", async (
 
 it("is done once, however often it is asked for", () => {
   const before = provider.runWithConfig;
-  lightenContext(provider, CallbackManager);
+  expect(lightenContext(provider, CallbackManager)).toBe(true);
   expect(provider.runWithConfig).toBe(before);
 });
 
-it("changes nothing in a library whose context it does not know", () => {
-  const unknown = {
-    getInstance: () => ({ getStore: () => ({ another: "shape" }) }),
-    runWithConfig: (_config: unknown, callback: () => unknown) => callback(),
+/** A library that keeps its context in its own way. */
+function versionThatRuns(contextOf: (config: unknown, outer: unknown) => object) {
+  const storage = new AsyncLocalStorage<object>();
+  const version = {
+    getInstance: () => storage,
+    runWithConfig: (config: unknown, callback: () => unknown) =>
+      storage.run(contextOf(config, storage.getStore()), callback),
   };
-  const stranger = Object.create(unknown) as typeof provider;
-  lightenContext(stranger, CallbackManager);
-  expect(Object.hasOwn(stranger, "runWithConfig")).toBe(false);
+  return Object.create(version) as typeof provider;
+}
+const spanOf = (config: unknown) => ({
+  tracingEnabled: false,
+  extra: { [Symbol.for("lc:child_config")]: config },
+});
+
+it.each([
+  ["has another shape", () => ({ another: "shape" })],
+  ["is traced", (config: unknown) => ({ ...spanOf(config), tracingEnabled: true })],
+  ["keeps the config elsewhere", (config: unknown) => ({ ...spanOf(undefined), config })],
+  ["passes no variables on", spanOf],
+])("changes nothing in a library whose context %s", (_, contextOf) => {
+  const version = versionThatRuns(contextOf);
+  expect(lightenContext(version, CallbackManager)).toBe(false);
+  expect(Object.hasOwn(version, "runWithConfig")).toBe(false);
 });

@@ -7,6 +7,7 @@ type Context = { tracingEnabled?: boolean; extra?: Record<symbol, unknown>; [var
 
 const configKey = Symbol.for("lc:child_config");
 const variablesKey = Symbol.for("lc:context_variables");
+const lightened = Symbol("treadle.lightened");
 const tracerName = "langchain_tracer";
 const askAgainAfterMs = 100;
 
@@ -14,14 +15,14 @@ const askAgainAfterMs = 100;
  * The graph library keeps the config of the step under way in a context, and makes for it each time, also where nobody
  * traces with it, a whole span of its tracing client: an id, a time, a look at the environment. That is an eighth
  * of what a short run costs. Here such contexts inherit from a single span, made once by the library itself. Wherever
- * its tracer is at work, and in versions whose context looks otherwise, the library does as it always did.
+ * its tracer is at work, and in versions whose context looks otherwise, the library does as it always did. Whether it
+ * was lightened is returned.
  */
-export function lightenContext(provider: Provider, managers: Managers): void {
-  if (Object.hasOwn(provider, "runWithConfig")) return;
+export function lightenContext(provider: Provider, managers: Managers): boolean {
+  if (Object.hasOwn(provider, "runWithConfig")) return lightened in provider.runWithConfig;
   const whole = provider.runWithConfig.bind(provider);
-  const probe = { configurable: {} };
-  const span = whole(probe, () => provider.getInstance().getStore()) as Context | undefined;
-  if (span?.tracingEnabled !== false || span.extra?.[configKey] !== probe) return;
+  const span = knownSpan(provider, whole);
+  if (span === undefined) return false;
 
   class LightContext {
     readonly extra: Record<symbol, unknown>;
@@ -33,7 +34,7 @@ export function lightenContext(provider: Provider, managers: Managers): void {
 
   const environmentTraces = rememberFor(askAgainAfterMs, () => managers.configure() !== undefined);
 
-  provider.runWithConfig = (config, callback, withoutSpan) => {
+  const runWithConfig: Provider["runWithConfig"] = (config, callback, withoutSpan) => {
     const storage = provider.getInstance();
     const outer = storage.getStore() as Context | undefined;
     const quiet = outer === undefined ? !environmentTraces() : outer instanceof LightContext;
@@ -43,6 +44,24 @@ export function lightenContext(provider: Provider, managers: Managers): void {
     if (variables !== undefined) context[variablesKey] = variables;
     return storage.run(context, callback);
   };
+  provider.runWithConfig = Object.assign(runWithConfig, { [lightened]: true });
+  return true;
+}
+
+/** A span as the library makes it, when it keeps the config and passes context variables on as we know it. */
+function knownSpan(provider: Provider, whole: Provider["runWithConfig"]): Context | undefined {
+  const contextNow = () => provider.getInstance().getStore() as Context | undefined;
+  const probe = { configurable: {} };
+  const variables = {};
+  const within = () => {
+    const span = contextNow();
+    if (span?.tracingEnabled !== false || span.extra?.[configKey] !== probe) return undefined;
+    span[variablesKey] = variables;
+    const passedOn = whole({}, () => contextNow()?.[variablesKey]) === variables;
+    delete span[variablesKey];
+    return passedOn ? span : undefined;
+  };
+  return whole(probe, within) as Context | undefined;
 }
 
 /** Each answer costs half a dozen readings of the process's environment, which are slow. */
