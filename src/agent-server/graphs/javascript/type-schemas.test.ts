@@ -1,8 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { createTempFolder } from "../../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
+import { findInstalledPackage } from "../../../platform/installed-package.ts";
 import { createSchemaCatalog } from "../schema-catalog.ts";
 import { withCompiler } from "./compiler-process.ts";
 import { type LoadedProject, loadProject } from "./graph-loader.ts";
@@ -135,4 +139,70 @@ test("a compiler that takes too long is ended; the reason is reported, and later
     status: { type: "string", enum: ["closed", "open"] },
   });
   expect(asked).toBe(2);
+});
+
+test("the installed compiler is of the version that is known to answer", () => {
+  // What it is asked through is marked unstable: after an update of TypeScript run the tests above, then name it here.
+  expect(findInstalledPackage("typescript", fixtures)?.version).toMatch(/^7\.0\./);
+});
+
+describe("without a compiler that can be asked", () => {
+  const api = (body: string) => `export const SymbolFlags = { Optional: 1 }; export class API { ${body} }`;
+  test.each([
+    ["there is none", undefined, /TypeScript is not installed beside the server/],
+    ["it is an older one", { exports: {}, code: "" }, /TypeScript 9\.9\.9 .* cannot be asked for types/],
+    [
+      "it names things otherwise",
+      { code: "export class Compiler {}" },
+      /TypeScript 9\.9\.9 .* cannot be asked/,
+    ],
+    [
+      "it does not start",
+      { code: api("constructor() { throw new Error('no binary'); }") },
+      /not read: no binary/,
+    ],
+    [
+      "it takes other calls",
+      { code: api("async close() {}") },
+      /not read: .*updateSnapshot is not a function/,
+    ],
+  ])(
+    "because %s, the schemas of the running graph are served, and the reason",
+    async (_, installed, reason) => {
+      const folder = await createTempFolder("compiler");
+      onTestFinished(folder.remove);
+      if (installed) {
+        const directory = join(folder.path, "node_modules/typescript");
+        await mkdir(directory, { recursive: true });
+        const manifest = {
+          version: "9.9.9",
+          type: "module",
+          exports: { "./unstable/async": "./api.js" },
+          ...installed,
+        };
+        await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+        await writeFile(join(directory, "api.js"), installed.code);
+      }
+      const configPath = `${fixtures}typescript/langgraph.json`;
+      const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+      opened.push(project);
+      const problems: unknown[] = [];
+      const catalog = createSchemaCatalog({
+        graphs: project.graphs,
+        typeSchemas: createTypeSchemas(project.config.directory, {
+          compilerOf: join(folder.path, "server.js"),
+        }),
+        onProblem: (_graphId, error) => problems.push(error),
+      });
+      const schemas = await catalog.get("rich");
+      expect(schemas?.problem).toMatch(reason);
+      expect(Object.keys(schemas?.state_schema?.properties ?? {})).toEqual([
+        "orders",
+        "status",
+        "totals",
+        "last",
+      ]);
+      expect(problems).toHaveLength(1);
+    },
+  );
 });

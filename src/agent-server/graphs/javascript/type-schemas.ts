@@ -15,41 +15,45 @@ import { findTsconfig } from "./user-module.ts";
 const typed = new Set([".ts", ".mts", ".cts", ".tsx"]);
 const defaultLimitMs = 60_000;
 
+export type TypeSchemasOptions = {
+  limitMs?: number;
+  /** Whose compiler it is: that of the package a file at this path imports. */
+  compilerOf?: string;
+};
+
 /**
- * Schemas from the types in the source, for state and config declared with annotations. The compiler is TypeScript 7 or
- * later (the project's own, else the server's) and runs as a process of its own, so the server's event loop stays free;
- * one at a time, because each reads all that a graph imports.
+ * Schemas from the types in the source, for state and config declared with annotations. The compiler runs as a process
+ * of its own, so the server's event loop stays free; one at a time, because each reads all that a graph imports. It is
+ * the server's, whose version is fixed, and never the project's: what it is asked through has no promise to stay.
  */
 export function createTypeSchemas(
   projectDirectory: string,
-  { limitMs = defaultLimitMs }: { limitMs?: number } = {},
+  { limitMs = defaultLimitMs, compilerOf = fileURLToPath(import.meta.url) }: TypeSchemasOptions = {},
 ): TypeSchemas {
   const turns = new KeyedLock();
   return async (graph, atRunTime) => {
     const { file, exportName } = graph;
     if (file === undefined || !typed.has(extname(file))) return undefined;
     return turns.run("compiler", async () => {
-      const compiler = await loadCompiler(projectDirectory);
+      const compiler = await loadCompiler(compilerOf);
       return readInCompiler(compiler, { file, exportName, atRunTime }, { projectDirectory, limitMs });
     });
   };
 }
 
-async function loadCompiler(projectDirectory: string): Promise<typeof Compiler> {
-  const url = compilerUrl(projectDirectory);
-  if (url === undefined) {
-    throw new Error("The types of the graph were not read: TypeScript 7 or later is not installed.");
+async function loadCompiler(fromFile: string): Promise<typeof Compiler> {
+  const found = findInstalledPackage("typescript", fromFile);
+  if (found === undefined) {
+    throw new Error("The types of the graph were not read: TypeScript is not installed beside the server.");
   }
-  return (await importModule(url)) as unknown as typeof Compiler;
-}
-
-function compilerUrl(projectDirectory: string): string | undefined {
-  for (const from of [join(projectDirectory, "package.json"), fileURLToPath(import.meta.url)]) {
-    const found = findInstalledPackage("typescript", from);
-    const url = found && importUrl(found, "./unstable/async");
-    if (url !== undefined) return url;
+  const url = importUrl(found, "./unstable/async");
+  const compiler = url === undefined ? {} : ((await importModule(url)) as Partial<typeof Compiler>);
+  if (typeof compiler.API !== "function" || typeof compiler.SymbolFlags?.Optional !== "number") {
+    throw new Error(
+      `The types of the graph were not read: TypeScript ${found.version} (${found.directory}) cannot be asked for types as TypeScript 7.0 can. Install the server's dependencies again.`,
+    );
   }
-  return undefined;
+  return compiler as typeof Compiler;
 }
 
 type Subject = { file: string; exportName: string; atRunTime: GraphSchemas };
@@ -62,14 +66,14 @@ async function readInCompiler(
   const tsconfig = findTsconfig(file, projectDirectory);
   const project = join(tsconfig ? dirname(tsconfig) : projectDirectory, "tsconfig.graph-types.json");
   const source = projectSource(file, tsconfig);
-  const api = new compiler.API({
-    cwd: projectDirectory,
-    fs: {
-      readFile: (path) => (path === project ? source : undefined),
-      fileExists: (path) => (path === project ? true : undefined),
-    },
-  });
   try {
+    const api = new compiler.API({
+      cwd: projectDirectory,
+      fs: {
+        readFile: (path) => (path === project ? source : undefined),
+        fileExists: (path) => (path === project ? true : undefined),
+      },
+    });
     return await withCompiler(api, limitMs, async (signal) => {
       const snapshot = await api.updateSnapshot({ openProjects: [project] });
       signal.throwIfAborted();
