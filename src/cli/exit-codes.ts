@@ -42,6 +42,7 @@ const byErrorCode: Partial<Record<ErrorCode, ExitName>> = {
   "graph.config_invalid": "projectUnusable",
   "graph.tsconfig_unusable": "projectUnusable",
   "graph.part_unusable": "projectUnusable",
+  "graph.python_missing": "projectUnusable",
   "client.unreachable": "serverUnreachable",
   "client.not_treadle": "serverUnreachable",
   "client.unauthorized": "notPermitted",

@@ -1,0 +1,84 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { keepLogs } from "../../../../tests/support/logged-lines.ts";
+import { PythonProcess } from "./python-process.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "treadle-process-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Any program can stand where Python does, as far as its beginning and its end are concerned. */
+async function start(script: string) {
+  const interpreter = join(folder, `${Math.random()}.sh`);
+  await writeFile(interpreter, `#!/bin/sh\n${script}\n`);
+  await chmod(interpreter, 0o700);
+  const { logger, text } = keepLogs();
+  const lines = () =>
+    text()
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as { msg: string });
+  const handlers = { unary: {}, streaming: {}, noted: {} };
+  const child = new PythonProcess({ interpreter, main: "main.py", directory: folder, handlers, logger });
+  return { child, lines };
+}
+
+/** One that ended may still be listed, until somebody asks how. */
+async function isAlive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone) Z");
+  return !/\) Z/.test(stat);
+}
+
+describe("a Python process", () => {
+  it("works in the project's folder, and what it prints is logged", async () => {
+    const { child, lines } = await start('pwd; echo "$1 $2"; echo oh >&2; printf "no end"');
+    await child.ended;
+    const texts = lines().map(({ msg }) => msg);
+    expect(texts).toEqual(expect.arrayContaining([folder, "-u main.py", "oh", "no end"]));
+  });
+
+  it("cuts lines that have no end", async () => {
+    const { child, lines } = await start("head -c 100000 /dev/zero | tr '\\0' x");
+    await child.ended;
+    expect(lines().map(({ msg }) => msg.length)).toEqual([8_193]);
+  });
+
+  it.each([
+    [
+      "its code and last words",
+      "echo the reason >&2; exit 3",
+      /exited with code 3\. Its last lines:\nthe reason$/,
+    ],
+    ["a kill", "kill -9 $$", /killed \(SIGKILL\), perhaps because the machine was out of memory/],
+    ["another signal", "kill -TERM $$", /ended by SIGTERM/],
+    ["nonsense on its line", "echo nonsense of some length >&3; sleep 60", /A frame says that it has/],
+    ["nonsense on the control line", "echo nonsense >&4; sleep 60", /control line carried no JSON/],
+    ["a closed line", "exec 3>&-; sleep 60", /closed its connection/],
+  ])("says why it ended: %s", async (_, script, expected) => {
+    const { child } = await start(script);
+    const error = await child.ended;
+    expect(error).toMatchObject({ code: "graph.worker_lost", message: expect.stringMatching(expected) });
+    await expect(child.channel.call("load")).rejects.toBe(error);
+  });
+
+  it("ends with what it started", async () => {
+    const { child, lines } = await start("sleep 600 & echo $!; wait");
+    await expect.poll(() => lines().length).toBe(1);
+    const started = Number(lines()[0]!.msg);
+    child.kill("The test is over.");
+    expect((await child.ended).message).toContain("The test is over.");
+    await expect.poll(() => isAlive(started)).toBe(false);
+  });
+
+  it("that is not there says so", async () => {
+    const { logger } = keepLogs();
+    const handlers = { unary: {}, streaming: {}, noted: {} };
+    const interpreter = join(folder, "none");
+    const child = new PythonProcess({ interpreter, main: "", directory: folder, handlers, logger });
+    expect((await child.ended).message).toMatch(/could not be started: spawn .*none ENOENT/);
+  });
+});
