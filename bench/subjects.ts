@@ -12,7 +12,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const project = join(root, "bench/fixtures/agents");
 const peerPackage = "@langchain/langgraph-cli@1.5.1";
 
-export type Subject = { name: string; start(port: number): ChildProcess };
+export type Subject = {
+  name: string;
+  start(port: number): ChildProcess;
+  /** What it answers when it serves; `/ok` unless it has another. */
+  health?: string;
+};
 
 export const ours: Subject = {
   name: "treadle",
@@ -97,11 +102,11 @@ export async function stop(child: ChildProcess): Promise<void> {
   await Promise.race([new Promise((resolve) => child.once("exit", resolve)), delay(10_000)]);
 }
 
-export async function untilHealthy(http: HttpClient): Promise<void> {
+export async function untilHealthy(http: HttpClient, path = "/ok"): Promise<void> {
   const until = performance.now() + 60_000;
   for (;;) {
     try {
-      await http.call("GET", "/ok");
+      await http.call("GET", path);
       return;
     } catch (error) {
       if (performance.now() > until) throw error;
