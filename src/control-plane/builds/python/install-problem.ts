@@ -1,0 +1,85 @@
+/** What is known about an installation that failed. */
+export type InstallFacts = {
+  installer: "uv" | "pip";
+  /** Without credentials. */
+  index: string;
+  /** `3.12.4` */
+  python: string;
+};
+
+type Rule = { pattern: RegExp; say(match: RegExpExecArray, facts: InstallFacts): string };
+
+const compilers =
+  /(?:No such file or directory: '|command '|unable to execute '|Unknown compiler\(s\): \[\['|linker `)([\w+./-]*(?:gcc|g\+\+|clang|cc|c\+\+|gfortran|rustc|cargo|cmake|ninja|swig|pg_config|mysql_config))\b/;
+
+const rules: Rule[] = [
+  {
+    pattern: /Because ([\w.[\]-]+) was not found in the package registry/,
+    say: ([, name], { index }) =>
+      `the package ${name} does not exist at ${index}. Correct its name, or name the index that has it.`,
+  },
+  {
+    pattern: /Could not find a version that satisfies the requirement (\S+) \(from versions: none\)/,
+    say: ([, name], { index, python }) =>
+      `${index} has no package ${name} for Python ${python}, or cannot be reached. Correct its name, or name the index that has it.`,
+  },
+  {
+    pattern: /there (?:is|are) no versions? of ([\w.[\]-]+)((?:[<>=!~]=?[^\s]+)?)/,
+    say: ([, name, range], { index }) =>
+      `${index} has no version of ${name} that fits ${range || "what is asked for"}.`,
+  },
+  {
+    pattern: /Could not find a version that satisfies the requirement (\S+) \(from versions: ([^)]*)\)/,
+    say: ([, name], { index, python }) => `${index} has no version of ${name} that fits Python ${python}.`,
+  },
+  {
+    pattern: /current Python version \(([\d.]+)\) does not satisfy Python([<>=!~.,\d]+) and (\S+) depends/,
+    say: ([, version, range, name]) =>
+      `${name} needs Python ${range}, and this is ${version}. Ask for another in python_version.`,
+  },
+  {
+    pattern: /No solution found|ResolutionImpossible|conflicting dependencies/,
+    say: () => "the versions that are asked for exclude one another.",
+  },
+  {
+    pattern: /\b(?:HTTP status (?:client|server) error \((\d{3})|(\d{3}) Client Error|HTTP error (\d{3}))/,
+    say: ([, one, two, three], { index }) =>
+      `${index} answered ${one ?? two ?? three}. Check the address of the index and its credentials.`,
+  },
+  {
+    pattern:
+      /dns error|tcp connect error|error sending request|Failed to establish a new connection|Name or service not known|ConnectTimeoutError|Connection refused|Network is unreachable/,
+    say: (_match, { index }) =>
+      `the package index ${index} cannot be reached from this machine. Check its network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to one it reaches.`,
+  },
+  {
+    pattern: /(?:lockfile|uv\.lock) .{0,80}(?:needs to be updated|outdated)|Failed to parse `uv\.lock`/,
+    say: () => "uv.lock does not belong to this pyproject.toml. Run `uv lock` and commit it.",
+  },
+];
+
+/** One sentence about why packages could not be installed, from the installer's own lines; null: its lines have to do. */
+export function explainInstall(lines: readonly string[], facts: InstallFacts): string | null {
+  // Older versions of uv break sentences into lines, and draw beside them.
+  const text = lines.join("\n");
+  const flat = text.replace(/\s*\n[\s│╰├─▶×]*/g, " ");
+  const compiler = compilers.exec(flat)?.[1];
+  const failed = failedPackage(text);
+  if (compiler !== undefined) {
+    const { python } = facts;
+    return `there is no wheel of ${failed ?? "a package"} for Python ${python} on ${process.platform} ${process.arch}, and building it needs ${compiler}, which this machine has not. Choose a version that has a wheel, or have the operator install a compiler (Debian: build-essential, python3-dev) and what else the package needs.`;
+  }
+  for (const { pattern, say } of rules) {
+    const match = pattern.exec(flat);
+    if (match) return say(match, facts);
+  }
+  return failed === null ? null : `${failed} could not be built.`;
+}
+
+function failedPackage(text: string): string | null {
+  const match =
+    /Failed to (?:build|download and build) `([^`]+)`/.exec(text) ??
+    /Failed building wheel for (\S+)/.exec(text) ??
+    /Failed to build (\S+)\s*$/m.exec(text);
+  return match ? match[1]!.replace(/ @ .*$/, "") : null;
+}
