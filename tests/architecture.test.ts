@@ -112,6 +112,7 @@ const folderOrder: Record<string, readonly string[]> = {
     "reconciler",
     ".",
   ],
+  "src/auth-service": ["providers", "tokens", "authorizations", "."],
   "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
 };
 

@@ -26,9 +26,9 @@ export function composeBuiltinGraphs(
   return builtinGraphs({
     environment: providerKeys(),
     accounts: {
-      ...agentAccess,
       userOf: readPlatformUser,
       fetch: ports.network.guardedFetch,
+      decline: (user, authId) => agentAccess.decline(user, authId),
       async access(user, request) {
         const found = await agentAccess.access(user, request);
         if (found.status === "completed") {

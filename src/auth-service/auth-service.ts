@@ -6,36 +6,39 @@ import type { Caller } from "../platform/http/access/caller.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
-import { type AgentAccessService, createAgentAccess } from "./authorizations/agent-access-service.ts";
+import { AgentAccessService } from "./authorizations/agent-access-service.ts";
 import { authorizationRoutes } from "./authorizations/authorization-routes.ts";
 import {
   type AuthenticateOutcome,
   type AuthenticateRequest,
-  createAuthorizationService,
+  AuthorizationService,
 } from "./authorizations/authorization-service.ts";
 import { callbackPageRoutes } from "./authorizations/callback-page-routes.ts";
 import { consentPageRoutes } from "./authorizations/consent-page-routes.ts";
-import { createConsentService, findRevocationJobKind } from "./authorizations/consent-service.ts";
+import { ConsentService, findRevocationJobKind } from "./authorizations/consent-service.ts";
 import { openConsentRoutes } from "./authorizations/open-consent-routes.ts";
 import { createEndpointCheck } from "./providers/endpoint-check-service.ts";
-import { createMcpDiscovery } from "./providers/mcp-discovery-service.ts";
-import { createOAuthClient } from "./providers/oauth-client.ts";
+import { McpDiscovery } from "./providers/mcp-discovery-service.ts";
+import { OAuthClient } from "./providers/oauth-client.ts";
+import { providerChangeRoutes } from "./providers/provider-change-routes.ts";
 import { applyProviderFile } from "./providers/provider-file-service.ts";
 import { providerRoutes } from "./providers/provider-routes.ts";
-import { createProviderService, removeProviderJobKind } from "./providers/provider-service.ts";
+import { ProviderService, removeProviderJobKind } from "./providers/provider-service.ts";
+import { agentTokenRoutes } from "./tokens/agent-token-routes.ts";
 import { connectionRoutes } from "./tokens/connection-routes.ts";
-import { createConnectionService } from "./tokens/connection-service.ts";
-import { createDepartures, type Departures, removeDepartedJobKind } from "./tokens/departure-service.ts";
-import { createPendingRevocations, revokePendingJobKind } from "./tokens/pending-revocation-service.ts";
+import { ConnectionService } from "./tokens/connection-service.ts";
+import { Departures, removeDepartedJobKind } from "./tokens/departure-service.ts";
+import { PendingRevocations, revokePendingJobKind } from "./tokens/pending-revocation-service.ts";
 import { tokenEventRoutes } from "./tokens/token-event-routes.ts";
-import { createTokenEventService, deliverEventJobKind } from "./tokens/token-event-service.ts";
-import { createTokenLeases } from "./tokens/token-lease-service.ts";
-import { createTokenRefresh } from "./tokens/token-refresh-service.ts";
-import { createTokenRefreshWorker } from "./tokens/token-refresh-worker.ts";
-import { createTokenRemoval } from "./tokens/token-removal-service.ts";
-import { createTokenRevocation } from "./tokens/token-revocation-service.ts";
+import { deliverEventJobKind, TokenEventService } from "./tokens/token-event-service.ts";
+import { TokenLeases } from "./tokens/token-lease-service.ts";
+import { TokenRefresh } from "./tokens/token-refresh-service.ts";
+import { TokenRefreshWorker } from "./tokens/token-refresh-worker.ts";
+import { tokenRemovalRoutes } from "./tokens/token-removal-routes.ts";
+import { TokenRemoval } from "./tokens/token-removal-service.ts";
+import { TokenRevocation } from "./tokens/token-revocation-service.ts";
 import { tokenRoutes } from "./tokens/token-routes.ts";
-import { createTokenService } from "./tokens/token-service.ts";
+import { TokenService } from "./tokens/token-service.ts";
 
 export type AuthServiceOptions = {
   database: Database;
@@ -76,47 +79,50 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
   const platformOrganization = config.oauthPlatformOrganization;
   const ground = { database, secretBox, clock, logger, guard, publicUrl };
 
-  const client = createOAuthClient({ guard, allowHttp });
+  const client = new OAuthClient({ guard, allowHttp });
   const checkEndpoint = createEndpointCheck({ guard, allowHttp });
-  const discovery = createMcpDiscovery({ guard, client, checkEndpoint });
-  const providers = createProviderService({
+  const discovery = new McpDiscovery({ guard, client, checkEndpoint });
+  const providers = new ProviderService({
     ...ground,
     client,
     checkEndpoint,
     discovery,
     platformOrganization,
   });
-  const events = createTokenEventService({ ...ground, checkEndpoint });
-  const leases = createTokenLeases({ database });
-  const refresh = createTokenRefresh({ ...ground, client, providers, events, leases });
-  const revocation = createTokenRevocation({ guard, client });
-  const pending = createPendingRevocations({ ...ground, providers, events, revocation });
-  const tokens = createTokenService({ ...ground, providers, events, pending });
-  const removal = createTokenRemoval({ ...ground, providers, tokens, events, leases, revocation, pending });
-  const departures = createDepartures({ ...ground, removal });
-  const connections = createConnectionService({ ...ground, tokens, removal });
-  const authorizations = createAuthorizationService({ ...ground, providers, refresh, platformOrganization });
-  const consents = createConsentService({ ...ground, client, providers, tokens, refresh, connections });
-  const agentAccess = createAgentAccess({ providers, authorizations, consents, client });
-  const worker = createTokenRefreshWorker({ ...ground, refresh });
+  const events = new TokenEventService({ ...ground, checkEndpoint });
+  const leases = new TokenLeases({ database });
+  const refresh = new TokenRefresh({ ...ground, client, providers, events, leases });
+  const revocation = new TokenRevocation({ guard, client });
+  const pending = new PendingRevocations({ ...ground, providers, events, revocation });
+  const tokens = new TokenService({ ...ground, providers, events, pending });
+  const removal = new TokenRemoval({ ...ground, providers, tokens, events, leases, revocation, pending });
+  const departures = new Departures({ ...ground, removal });
+  const connections = new ConnectionService({ ...ground, tokens, removal });
+  const authorizations = new AuthorizationService({ ...ground, providers, refresh, platformOrganization });
+  const consents = new ConsentService({ ...ground, client, providers, tokens, refresh, connections });
+  const agentAccess = new AgentAccessService({ providers, authorizations, consents, client });
+  const worker = new TokenRefreshWorker({ ...ground, refresh });
 
   return {
     routes: [
       ...providerRoutes(providers, publicUrl),
+      ...providerChangeRoutes(providers, publicUrl),
       ...authorizationRoutes(authorizations, consents),
       ...openConsentRoutes(consents),
       ...callbackPageRoutes(),
       ...consentPageRoutes(),
-      ...tokenRoutes(tokens, removal),
+      ...tokenRoutes(tokens),
+      ...tokenRemovalRoutes(removal),
       ...connectionRoutes(connections),
+      ...agentTokenRoutes(connections),
       ...tokenEventRoutes(events),
     ],
     jobHandlers: {
-      [removeProviderJobKind]: removal.removeProvider,
-      [removeDepartedJobKind]: departures.remove,
-      [findRevocationJobKind]: consents.findRevocation,
-      [revokePendingJobKind]: pending.revoke,
-      [deliverEventJobKind]: events.deliver,
+      [removeProviderJobKind]: (context) => removal.removeProvider(context),
+      [removeDepartedJobKind]: (context) => departures.remove(context),
+      [findRevocationJobKind]: (context) => consents.findRevocation(context),
+      [revokePendingJobKind]: (context) => pending.revoke(context),
+      [deliverEventJobKind]: (context) => events.deliver(context),
     },
     workers: [],
     recurringJobs: [
@@ -148,7 +154,7 @@ export function createAuthService(options: AuthServiceOptions): AuthService {
         ...request,
       }),
     agentAccess,
-    leave: departures.leave,
+    leave: (tx, departure) => departures.leave(tx, departure),
     refreshDueTokens: (signal) => worker.refreshAll(signal),
     async start() {
       if (config.oauthProvidersFile !== undefined) {

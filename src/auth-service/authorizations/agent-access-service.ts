@@ -30,22 +30,64 @@ export type AgentAccess =
   | { status: "pending"; url: string; authId: string; scopes: string[]; provider: AskedProvider }
   | { status: "unknown_provider"; known: AskedProvider[] };
 
-/** For graphs that run inside the platform. */
-export type AgentAccessService = {
-  access(user: TokenUser, request: AgentRequest): Promise<AgentAccess>;
-  /** The person does not want to, for now. */
-  decline(user: TokenUser, authId: string): Promise<void>;
-};
-
-export function createAgentAccess(options: {
+type AgentAccessServiceOptions = {
   providers: ProviderService;
   authorizations: AuthorizationService;
   consents: ConsentService;
   client: OAuthClient;
-}): AgentAccessService {
-  const { providers, authorizations, consents, client } = options;
+};
 
-  async function findProvider(user: TokenUser, asked: string): Promise<Provider | AskedProvider[]> {
+/** For graphs that run inside the platform. */
+export class AgentAccessService {
+  readonly #options: AgentAccessServiceOptions;
+
+  constructor(options: AgentAccessServiceOptions) {
+    this.#options = options;
+  }
+
+  async access(user: TokenUser, { provider: asked, scopes, agentId }: AgentRequest): Promise<AgentAccess> {
+    const { authorizations } = this.#options;
+    const provider = await this.#findProvider(user, asked);
+    if (Array.isArray(provider)) return { status: "unknown_provider", known: provider };
+    const request = {
+      provider: provider.provider_id,
+      // Named, so that the account is the person's own, not one the agent owns.
+      user_id: user.userId,
+      agent_id: agentId,
+      force_new: false,
+      is_default: true,
+    };
+    const held = await authorizations.authenticate(user, {
+      ...request,
+      scopes: [...(scopes ?? [])],
+      check_only: true,
+    });
+    if (held.status === "completed") return this.#handOver(provider, held);
+    const wanted = [...(scopes ?? (await this.#identityScopes(provider)))];
+    const consent = await authorizations.authenticate(user, {
+      ...request,
+      scopes: wanted,
+      check_only: false,
+      reuse_pending: true,
+    });
+    if (consent.status === "completed") return this.#handOver(provider, consent);
+    if (!("url" in consent)) throw notStarted(provider);
+    return {
+      status: "pending",
+      url: consent.url,
+      authId: consent.authId,
+      scopes: wanted,
+      provider: nameOf(provider),
+    };
+  }
+
+  /** The person does not want to, for now. */
+  decline(user: TokenUser, authId: string): Promise<void> {
+    return this.#options.consents.decline(user, authId);
+  }
+
+  async #findProvider(user: TokenUser, asked: string): Promise<Provider | AskedProvider[]> {
+    const { providers } = this.#options;
     const all = [...(await providers.list(user)), ...(await providers.listPlatform())];
     const wanted = plain(asked);
     const found =
@@ -57,10 +99,10 @@ export function createAgentAccess(options: {
   }
 
   /** The server's metadata; null where it publishes none, or that of another server. */
-  async function metadataOf(provider: Provider): Promise<AuthorizationServer | null> {
+  async #metadataOf(provider: Provider): Promise<AuthorizationServer | null> {
     const issuer = new URL(provider.issuer ?? new URL(provider.token_url).origin);
     try {
-      const server = await client.discover(issuer);
+      const server = await this.#options.client.discover(issuer);
       return server?.token_endpoint === provider.token_url ? server : null;
     } catch {
       // No metadata, or none that can be used: then the account's name is what was learnt at the consent.
@@ -68,59 +110,22 @@ export function createAgentAccess(options: {
     }
   }
 
-  async function identityScopes(provider: Provider): Promise<string[]> {
+  async #identityScopes(provider: Provider): Promise<string[]> {
     const template = templateOf(provider);
     if (template) return template.identity_scopes;
-    const supported = (await metadataOf(provider))?.scopes_supported ?? [];
+    const supported = (await this.#metadataOf(provider))?.scopes_supported ?? [];
     return ["openid", "profile", "email"].filter((scope) => supported.includes(scope));
   }
 
-  async function handOver(
+  async #handOver(
     provider: Provider,
     { token, details }: Extract<AuthenticateOutcome, { status: "completed" }>,
   ): Promise<AgentAccess> {
-    const userinfoUrl = knownUserinfo(provider) ?? (await metadataOf(provider))?.userinfo_endpoint ?? null;
+    const userinfoUrl =
+      knownUserinfo(provider) ?? (await this.#metadataOf(provider))?.userinfo_endpoint ?? null;
     const account = details.provider_account_label;
     return { status: "completed", token, account, provider: nameOf(provider), userinfoUrl };
   }
-
-  return {
-    async access(user, { provider: asked, scopes, agentId }) {
-      const provider = await findProvider(user, asked);
-      if (Array.isArray(provider)) return { status: "unknown_provider", known: provider };
-      const request = {
-        provider: provider.provider_id,
-        // Named, so that the account is the person's own, not one the agent owns.
-        user_id: user.userId,
-        agent_id: agentId,
-        force_new: false,
-        is_default: true,
-      };
-      const held = await authorizations.authenticate(user, {
-        ...request,
-        scopes: [...(scopes ?? [])],
-        check_only: true,
-      });
-      if (held.status === "completed") return handOver(provider, held);
-      const wanted = [...(scopes ?? (await identityScopes(provider)))];
-      const consent = await authorizations.authenticate(user, {
-        ...request,
-        scopes: wanted,
-        check_only: false,
-        reuse_pending: true,
-      });
-      if (consent.status === "completed") return handOver(provider, consent);
-      if (!("url" in consent)) throw notStarted(provider);
-      return {
-        status: "pending",
-        url: consent.url,
-        authId: consent.authId,
-        scopes: wanted,
-        provider: nameOf(provider),
-      };
-    },
-    decline: (user, authId) => consents.decline(user, authId),
-  };
 }
 
 function plain(text: string): string {

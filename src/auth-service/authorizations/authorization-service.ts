@@ -8,7 +8,6 @@ import { newId, newSecret } from "../../platform/ids.ts";
 import { defaultRedirectUri, mayRedirectTo, type Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { scopesToRequest } from "../providers/provider-templates.ts";
-import { codeVerifierContext, consentUrlContext } from "../sealed-columns.ts";
 import { coversScopes, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "../tokens/token.ts";
 import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
 import { findCandidates, findToken, identityOf } from "../tokens/token-store.ts";
@@ -16,6 +15,7 @@ import { authorizationLifeMs, formatState, hashState } from "./authorization.ts"
 import { findSameAuthorization, insertAuthorization, type NewAuthorization } from "./authorization-store.ts";
 import { authorizationUrl } from "./authorization-url.ts";
 import { consentPageUrl } from "./consent-page.ts";
+import { codeVerifierContext, consentUrlContext } from "./sealed-columns.ts";
 
 export type AuthenticateRequest = {
   provider: string;
@@ -40,12 +40,7 @@ export type AuthenticateOutcome =
   | { status: "pending" | "token_expired"; url: string; authId: string }
   | { status: "connection_required" | "token_expired" };
 
-export type AuthorizationService = {
-  /** A token that is there and covers the scopes, or the address of a consent. */
-  authenticate(caller: TokenUser, request: AuthenticateRequest): Promise<AuthenticateOutcome>;
-};
-
-export function createAuthorizationService(options: {
+type AuthorizationServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
@@ -53,15 +48,43 @@ export function createAuthorizationService(options: {
   refresh: TokenRefresh;
   publicUrl(): string;
   platformOrganization: string | undefined;
-}): AuthorizationService {
-  const { database, clock, secretBox, providers, refresh, publicUrl, platformOrganization } = options;
+};
+
+export class AuthorizationService {
+  readonly #options: AuthorizationServiceOptions;
+
+  constructor(options: AuthorizationServiceOptions) {
+    this.#options = options;
+  }
+
+  /** A token that is there and covers the scopes, or the address of a consent. */
+  async authenticate(caller: TokenUser, request: AuthenticateRequest): Promise<AuthenticateOutcome> {
+    const { refresh, providers } = this.#options;
+    const who = { subject: subjectOf(caller, request), agentId: request.agent_id ?? "" };
+    const token = request.force_new ? undefined : await this.#chooseToken(caller, request, who);
+    const isCovered = token !== undefined && coversScopes(token.scopes, request.scopes);
+    const usable = isCovered ? await refresh.usable(token, "reader") : null;
+    if (usable) return { status: "completed", token: usable.accessToken, details: usable.token };
+    const provider = await providers.resolve(caller.workspaceId, request.provider);
+    const isUnlinked = request.token_id && !token && !request.force_new;
+    if (request.check_only || isUnlinked) {
+      return { status: isCovered ? "token_expired" : "connection_required" };
+    }
+    const consent = await this.#startConsent(caller, request, {
+      provider,
+      identity: { ...who, workspaceId: caller.workspaceId, provider: provider.id, ownerId: caller.userId },
+      renews: token,
+    });
+    return { status: isCovered && request.token_id ? "token_expired" : "pending", ...consent };
+  }
 
   /** The token the request names or would use; undefined when there is none. */
-  async function chooseToken(
+  async #chooseToken(
     caller: TokenUser,
     request: AuthenticateRequest,
     who: { subject: string; agentId: string },
   ): Promise<Token | undefined> {
+    const { database, platformOrganization } = this.#options;
     const candidates = await findCandidates(database, {
       ...who,
       workspaceId: caller.workspaceId,
@@ -80,11 +103,12 @@ export function createAuthorizationService(options: {
     throw notTheOwner();
   }
 
-  async function startConsent(
+  async #startConsent(
     caller: TokenUser,
     request: AuthenticateRequest,
     consent: { provider: Provider; identity: TokenIdentity; renews: Token | undefined },
   ): Promise<{ url: string; authId: string }> {
+    const { publicUrl, clock, secretBox, database } = this.#options;
     const { provider, renews } = consent;
     const redirectUri = request.redirect_uri ?? defaultRedirectUri(publicUrl(), provider.provider_id);
     if (!mayRedirectTo(provider, publicUrl(), redirectUri)) {
@@ -126,38 +150,18 @@ export function createAuthorizationService(options: {
       created_at: now,
       expires_at: new Date(now.getTime() + authorizationLifeMs),
     };
-    const pending = request.reuse_pending ? await findPending(authorization) : undefined;
+    const pending = request.reuse_pending ? await this.#findPending(authorization) : undefined;
     if (!pending) await insertAuthorization(database.sql, authorization);
     const kept = pending ?? { url, authId };
     return isForGraph(request) ? { ...kept, url: consentPageUrl(publicUrl(), kept.authId) } : kept;
   }
 
-  async function findPending(wanted: NewAuthorization): Promise<{ url: string; authId: string } | undefined> {
+  async #findPending(wanted: NewAuthorization): Promise<{ url: string; authId: string } | undefined> {
+    const { database, secretBox } = this.#options;
     const openUntil = new Date(wanted.created_at.getTime() + authorizationLifeMs / 2);
     const same = await findSameAuthorization(database.sql, wanted, openUntil);
     return same && { url: secretBox.open(same.url_sealed!, consentUrlContext(same.id)), authId: same.id };
   }
-
-  return {
-    async authenticate(caller, request) {
-      const who = { subject: subjectOf(caller, request), agentId: request.agent_id ?? "" };
-      const token = request.force_new ? undefined : await chooseToken(caller, request, who);
-      const isCovered = token !== undefined && coversScopes(token.scopes, request.scopes);
-      const usable = isCovered ? await refresh.usable(token, "reader") : null;
-      if (usable) return { status: "completed", token: usable.accessToken, details: usable.token };
-      const provider = await providers.resolve(caller.workspaceId, request.provider);
-      const isUnlinked = request.token_id && !token && !request.force_new;
-      if (request.check_only || isUnlinked) {
-        return { status: isCovered ? "token_expired" : "connection_required" };
-      }
-      const consent = await startConsent(caller, request, {
-        provider,
-        identity: { ...who, workspaceId: caller.workspaceId, provider: provider.id, ownerId: caller.userId },
-        renews: token,
-      });
-      return { status: isCovered && request.token_id ? "token_expired" : "pending", ...consent };
-    },
-  };
 }
 
 /** Nobody else named means the owner. */

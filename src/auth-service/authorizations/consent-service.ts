@@ -6,13 +6,12 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import { createKeyedNotifications } from "../keyed-notifications.ts";
+import { KeyedNotifications } from "../../platform/work/keyed-notifications.ts";
 import type { OAuthClient } from "../providers/oauth-client.ts";
 import { OAuthFailure } from "../providers/oauth-failure.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { knownRevocation } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
-import { codeVerifierContext, consentUrlContext } from "../sealed-columns.ts";
 import type { ConnectionService } from "../tokens/connection-service.ts";
 import type { TokenRefresh } from "../tokens/token-refresh-service.ts";
 import type { TokenService } from "../tokens/token-service.ts";
@@ -31,6 +30,7 @@ import {
 } from "./authorization.ts";
 import type { TokenUser } from "./authorization-service.ts";
 import * as store from "./authorization-store.ts";
+import { codeVerifierContext, consentUrlContext } from "./sealed-columns.ts";
 
 export const findRevocationJobKind = "auth.find_revocation";
 const keepMs = 24 * 60 * 60_000;
@@ -59,24 +59,7 @@ export type ConsentView = {
 
 export type OpenConsent = { authorization: Authorization; url: string };
 
-export type ConsentService = {
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Turns the provider's answer into a token, once, for the user who asked for it. */
-  finish(caller: Caller, providerId: string, answer: CallbackAnswer): Promise<{ tokenId: string }>;
-  wait(caller: Caller, authId: string, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome>;
-  /** Answers when the consent came to an end, at the latest after the time given. */
-  view(caller: TokenUser, authId: string, timeoutMs: number, signal: AbortSignal): Promise<ConsentView>;
-  /** What waits for the caller, newest first. */
-  listOpen(caller: TokenUser): Promise<OpenConsent[]>;
-  /** Declines it: whoever waits for it gets `denied`. */
-  decline(caller: TokenUser, authId: string): Promise<void>;
-  /** The job that looks for a revocation endpoint while the provider is known to be up. */
-  findRevocation(context: JobContext): Promise<void>;
-  prune(): Promise<void>;
-};
-
-export function createConsentService(options: {
+type ConsentServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
@@ -85,12 +68,94 @@ export function createConsentService(options: {
   tokens: TokenService;
   refresh: TokenRefresh;
   connections: ConnectionService;
-}): ConsentService {
-  const { database, clock, secretBox, client, providers, tokens, refresh, connections } = options;
-  const notifications = createKeyedNotifications(database, store.authorizationChannel);
+};
+
+export class ConsentService {
+  readonly #options: ConsentServiceOptions;
+  readonly #notifications: KeyedNotifications;
+
+  constructor(options: ConsentServiceOptions) {
+    this.#options = options;
+    this.#notifications = new KeyedNotifications(options.database, store.authorizationChannel);
+  }
+
+  start(): Promise<void> {
+    return this.#notifications.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#notifications.stop();
+  }
+
+  /** Turns the provider's answer into a token, once, for the user who asked for it. */
+  async finish(caller: Caller, providerId: string, answer: CallbackAnswer): Promise<{ tokenId: string }> {
+    const authorization = await this.#claim(caller, providerId, answer.state);
+    try {
+      if (answer.error !== undefined) throw consentFailed(failureOf(answer.error));
+      const granted = await this.#exchange(authorization, answer);
+      return { tokenId: await this.#bind(caller, authorization, granted) };
+    } catch (error) {
+      const failure = failureText(error, answer);
+      await store.failAuthorization(this.#options.database.sql, authorization.id, failure);
+      // A code that is wrong, used or not ours is the sender's mistake, not the provider's failure.
+      throw error instanceof OAuthFailure && error.failure === "grant" ? consentFailed(failure) : error;
+    }
+  }
+
+  async wait(caller: Caller, authId: string, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome> {
+    const outcome = await this.#follow(authId, { timeoutMs, signal }, () => this.#look(caller, authId));
+    return outcome ?? { status: timeoutMs === 0 ? "pending" : "timeout" };
+  }
+
+  /** Answers when the consent came to an end, at the latest after the time given. */
+  async view(
+    caller: TokenUser,
+    authId: string,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ConsentView> {
+    const ended = await this.#follow(authId, { timeoutMs, signal }, async () => {
+      const now = this.#viewOf(await this.#findFor(caller, authId));
+      return now.status === "pending" ? null : now;
+    });
+    return ended ?? this.#viewOf(await this.#findFor(caller, authId));
+  }
+
+  /** What waits for the caller, newest first. */
+  async listOpen(caller: TokenUser): Promise<OpenConsent[]> {
+    const { database, clock, secretBox } = this.#options;
+    const open = await store.listOpenAuthorizations(database.sql, { ...caller, now: clock.now() });
+    return open.flatMap((authorization) => {
+      const { id, url_sealed: sealed } = authorization;
+      return sealed === null ? [] : [{ authorization, url: secretBox.open(sealed, consentUrlContext(id)) }];
+    });
+  }
+
+  /** Declines it: whoever waits for it gets `denied`. */
+  async decline(caller: TokenUser, authId: string): Promise<void> {
+    const { database, clock } = this.#options;
+    const { id } = await this.#findFor(caller, authId);
+    // Claimed first: a person who is just giving the consent wins.
+    if (await store.claimAuthorization(database.sql, id, clock.now())) {
+      await store.failAuthorization(database.sql, id, declined);
+    }
+  }
+
+  /** The job that looks for a revocation endpoint while the provider is known to be up. */
+  async findRevocation({ job }: JobContext): Promise<void> {
+    const { providers } = this.#options;
+    const provider = await providers.find((job.payload as { provider: string }).provider);
+    if (provider) await providers.findRevocation(provider);
+  }
+
+  prune(): Promise<void> {
+    const { database, clock } = this.#options;
+    return store.deleteExpiredAuthorizations(database.sql, new Date(clock.now().getTime() - keepMs));
+  }
 
   /** Everything is checked before anything is claimed: a stranger cannot use a consent up. */
-  async function claim(caller: Caller, providerId: string, state: string): Promise<Authorization> {
+  async #claim(caller: Caller, providerId: string, state: string): Promise<Authorization> {
+    const { database, clock } = this.#options;
     const parsed = parseState(state);
     const found = parsed && (await store.findAuthorization(database.sql, caller.workspaceId, parsed.authId));
     if (!found || !isStateOf(found, parsed.secret) || found.provider_id !== providerId) throw stateRefused();
@@ -99,7 +164,8 @@ export function createConsentService(options: {
     return found;
   }
 
-  async function exchange(authorization: Authorization, answer: CallbackAnswer): Promise<GrantedToken> {
+  async #exchange(authorization: Authorization, answer: CallbackAnswer): Promise<GrantedToken> {
+    const { providers, client, secretBox } = this.#options;
     const provider = await providers.find(authorization.provider);
     if (!provider || answer.code === undefined) throw stateRefused();
     const { id, code_verifier_sealed: sealed } = authorization;
@@ -112,7 +178,8 @@ export function createConsentService(options: {
     });
   }
 
-  async function bind(caller: Caller, authorization: Authorization, granted: GrantedToken): Promise<string> {
+  async #bind(caller: Caller, authorization: Authorization, granted: GrantedToken): Promise<string> {
+    const { providers, database, tokens, connections } = this.#options;
     const provider = await providers.find(authorization.provider);
     if (!provider) throw stateRefused();
     const { workspace_id: workspaceId, agent_id: agentId, subject, subject_kind } = authorization;
@@ -140,9 +207,9 @@ export function createConsentService(options: {
   }
 
   /** To anybody else it does not exist: an auth_id alone opens nothing. */
-  async function findFor(caller: TokenUser, authId: string): Promise<Authorization> {
+  async #findFor(caller: TokenUser, authId: string): Promise<Authorization> {
     const found = isUuid(authId)
-      ? await store.findAuthorization(database.sql, caller.workspaceId, authId)
+      ? await store.findAuthorization(this.#options.database.sql, caller.workspaceId, authId)
       : undefined;
     if (!found || (found.subject_kind === "user" && found.initiator_id !== caller.userId)) {
       throw consentNotFound(authId);
@@ -150,7 +217,8 @@ export function createConsentService(options: {
     return found;
   }
 
-  function viewOf(authorization: Authorization): ConsentView {
+  #viewOf(authorization: Authorization): ConsentView {
+    const { clock, secretBox } = this.#options;
     const { id, status, expires_at, url_sealed } = authorization;
     if (status === "completed" || status === "failed") return { authorization, status, url: null };
     if (expires_at <= clock.now()) return { authorization, status: "expired", url: null };
@@ -160,14 +228,14 @@ export function createConsentService(options: {
   }
 
   /** Looks until there is an outcome, or the time is over; null then. */
-  async function follow<Outcome>(
+  async #follow<Outcome>(
     authId: string,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
     look: () => Promise<Outcome | null>,
   ): Promise<Outcome | null> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
-      const change = notifications.listen(authId);
+      const change = this.#notifications.listen(authId);
       try {
         const outcome = await look();
         const leftMs = deadline - performance.now();
@@ -180,7 +248,8 @@ export function createConsentService(options: {
   }
 
   /** The outcome so far; null while the consent is on its way. */
-  async function look(caller: Caller, authId: string): Promise<WaitOutcome | null> {
+  async #look(caller: Caller, authId: string): Promise<WaitOutcome | null> {
+    const { database, refresh, clock } = this.#options;
     const found = isUuid(authId)
       ? await store.findAuthorization(database.sql, caller.workspaceId, authId)
       : undefined;
@@ -205,61 +274,6 @@ export function createConsentService(options: {
     }
     return null;
   }
-
-  return {
-    start: notifications.start,
-    stop: notifications.stop,
-
-    async finish(caller, providerId, answer) {
-      const authorization = await claim(caller, providerId, answer.state);
-      try {
-        if (answer.error !== undefined) throw consentFailed(failureOf(answer.error));
-        const granted = await exchange(authorization, answer);
-        return { tokenId: await bind(caller, authorization, granted) };
-      } catch (error) {
-        const failure = failureText(error, answer);
-        await store.failAuthorization(database.sql, authorization.id, failure);
-        // A code that is wrong, used or not ours is the sender's mistake, not the provider's failure.
-        throw error instanceof OAuthFailure && error.failure === "grant" ? consentFailed(failure) : error;
-      }
-    },
-
-    async wait(caller, authId, timeoutMs, signal) {
-      const outcome = await follow(authId, { timeoutMs, signal }, () => look(caller, authId));
-      return outcome ?? { status: timeoutMs === 0 ? "pending" : "timeout" };
-    },
-
-    async view(caller, authId, timeoutMs, signal) {
-      const ended = await follow(authId, { timeoutMs, signal }, async () => {
-        const now = viewOf(await findFor(caller, authId));
-        return now.status === "pending" ? null : now;
-      });
-      return ended ?? viewOf(await findFor(caller, authId));
-    },
-
-    async listOpen(caller) {
-      const open = await store.listOpenAuthorizations(database.sql, { ...caller, now: clock.now() });
-      return open.flatMap((authorization) => {
-        const { id, url_sealed: sealed } = authorization;
-        return sealed === null ? [] : [{ authorization, url: secretBox.open(sealed, consentUrlContext(id)) }];
-      });
-    },
-
-    async decline(caller, authId) {
-      const { id } = await findFor(caller, authId);
-      // Claimed first: a person who is just giving the consent wins.
-      if (await store.claimAuthorization(database.sql, id, clock.now())) {
-        await store.failAuthorization(database.sql, id, declined);
-      }
-    },
-
-    async findRevocation({ job }) {
-      const provider = await providers.find((job.payload as { provider: string }).provider);
-      if (provider) await providers.findRevocation(provider);
-    },
-
-    prune: () => store.deleteExpiredAuthorizations(database.sql, new Date(clock.now().getTime() - keepMs)),
-  };
 }
 
 /** A short code: what is kept about a failure is shown to the initiator and must hold no secret. */

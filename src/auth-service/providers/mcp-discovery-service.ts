@@ -28,36 +28,91 @@ export type DiscoveredProvider = Pick<
   | "is_dynamic_client"
 > & { clientSecret: string | null };
 
-export type McpDiscovery = {
-  discover(request: {
-    serverUrl: string;
-    clientName: string;
-    redirectUri: string;
-  }): Promise<DiscoveredProvider>;
-};
+export type DiscoveryRequest = { serverUrl: string; clientName: string; redirectUri: string };
 
 const maxResponseBytes = 1024 * 1024;
+
+type McpDiscoveryOptions = {
+  guard: NetworkGuard;
+  client: OAuthClient;
+  checkEndpoint: EndpointCheck;
+};
 
 /**
  * From the address of an MCP server to a client registered at its authorization server: RFC 9728, RFC 8414 and
  * RFC 7591 in turn. A step that fails is named in the error, with what to do instead.
  */
-export function createMcpDiscovery(options: {
-  guard: NetworkGuard;
-  client: OAuthClient;
-  checkEndpoint: EndpointCheck;
-}): McpDiscovery {
-  const { guard, client, checkEndpoint } = options;
+export class McpDiscovery {
+  readonly #options: McpDiscoveryOptions;
 
-  const read = (
-    url: string,
-    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
-  ) =>
-    guard.guardedFetch(url, { ...init, timeoutMs: providerTimeoutMs, maxResponseBytes, redirect: "manual" });
+  constructor(options: McpDiscoveryOptions) {
+    this.#options = options;
+  }
+
+  async discover({ serverUrl, clientName, redirectUri }: DiscoveryRequest): Promise<DiscoveredProvider> {
+    await this.#options.checkEndpoint("mcp_server_url", serverUrl);
+    const resource = await this.#findResource(serverUrl);
+    const issuer = resource?.authorization_servers[0] ?? new URL(serverUrl).origin;
+    if (!URL.canParse(issuer))
+      throw discoveryFailed("The server names an authorization server that is no URL.");
+    const server = await this.#findServer(issuer);
+    const endpoints = endpointsOf(server, issuer);
+    for (const url of Object.values(endpoints)) await this.#options.checkEndpoint("mcp_server_url", url);
+    const method = chooseAuthMethod(server.token_endpoint_auth_methods_supported);
+    // No `resource` here: it belongs to the requests, and servers refuse unknown members.
+    const registered = await this.#register(server, endpoints.registration, {
+      client_name: clientName,
+      redirect_uris: [redirectUri],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: method,
+    });
+    const clientSecret = registered.client_secret ?? null;
+    return {
+      client_id: registered.client_id,
+      clientSecret,
+      auth_url: endpoints.authorization,
+      token_url: endpoints.token,
+      revocation_url: server.revocation_endpoint ?? null,
+      issuer: server.issuer,
+      uses_pkce: true,
+      code_challenge_method: "S256",
+      mcp_server_url: serverUrl,
+      resource: resource?.resource ?? null,
+      token_endpoint_auth_method:
+        clientSecret === null ? "none" : chooseAuthMethod([registered.token_endpoint_auth_method ?? method]),
+      is_dynamic_client: true,
+    };
+  }
+
+  async #register(
+    server: oauth.AuthorizationServer,
+    endpoint: string,
+    metadata: Parameters<OAuthClient["register"]>[1],
+  ): Promise<RegisteredClient> {
+    try {
+      return await this.#options.client.register(server, metadata);
+    } catch (error) {
+      throw describeOAuthFailure(error, {
+        host: hostOf(endpoint),
+        step: "the registration of a client",
+        secrets: [],
+      });
+    }
+  }
+
+  #read(url: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) {
+    return this.#options.guard.guardedFetch(url, {
+      ...init,
+      timeoutMs: providerTimeoutMs,
+      maxResponseBytes,
+      redirect: "manual",
+    });
+  }
 
   /** The address of its metadata from the server's refusal; null when it names none. */
-  async function askServer(serverUrl: string): Promise<string | null> {
-    const answer = await read(serverUrl, {
+  async #askServer(serverUrl: string): Promise<string | null> {
+    const answer = await this.#read(serverUrl, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: JSON.stringify({
@@ -75,10 +130,10 @@ export function createMcpDiscovery(options: {
   }
 
   /** Null: the server publishes none, and is taken for its own authorization server, as older ones are. */
-  async function findResource(serverUrl: string) {
-    const hint = await askServer(serverUrl);
+  async #findResource(serverUrl: string) {
+    const hint = await this.#askServer(serverUrl);
     for (const url of hint === null ? wellKnownUrls(serverUrl) : [hint]) {
-      const answer = await read(url, { headers: { accept: "application/json" } });
+      const answer = await this.#read(url, { headers: { accept: "application/json" } });
       if (answer.status !== 200) continue;
       const metadata = readResourceMetadata(await answer.text());
       if (metadata === null) {
@@ -94,10 +149,10 @@ export function createMcpDiscovery(options: {
     return null;
   }
 
-  async function findServer(issuer: string): Promise<oauth.AuthorizationServer> {
+  async #findServer(issuer: string): Promise<oauth.AuthorizationServer> {
     let server: oauth.AuthorizationServer | null;
     try {
-      server = await client.discover(new URL(issuer));
+      server = await this.#options.client.discover(new URL(issuer));
     } catch (error) {
       throw describeOAuthFailure(error, {
         host: hostOf(issuer),
@@ -110,67 +165,29 @@ export function createMcpDiscovery(options: {
     }
     return server;
   }
+}
 
+/** What a client needs of the server; refused when it lacks something. */
+function endpointsOf(
+  server: oauth.AuthorizationServer,
+  issuer: string,
+): { authorization: string; token: string; registration: string } {
+  const { authorization_endpoint, token_endpoint, registration_endpoint } = server;
+  if (!authorization_endpoint || !token_endpoint) {
+    throw discoveryFailed(`${shown(issuer)} names no authorization or token endpoint in its metadata.`);
+  }
+  if (!server.code_challenge_methods_supported?.includes("S256")) {
+    throw discoveryFailed(
+      `${shown(issuer)} does not declare that it supports PKCE with S256, which MCP requires.`,
+    );
+  }
+  if (!registration_endpoint) {
+    throw discoveryFailed(`${shown(issuer)} does not let clients register themselves (RFC 7591).`);
+  }
   return {
-    async discover({ serverUrl, clientName, redirectUri }) {
-      await checkEndpoint("mcp_server_url", serverUrl);
-      const resource = await findResource(serverUrl);
-      const issuer = resource?.authorization_servers[0] ?? new URL(serverUrl).origin;
-      if (!URL.canParse(issuer))
-        throw discoveryFailed("The server names an authorization server that is no URL.");
-      const server = await findServer(issuer);
-      const { authorization_endpoint, token_endpoint, registration_endpoint } = server;
-      if (!authorization_endpoint || !token_endpoint) {
-        throw discoveryFailed(`${shown(issuer)} names no authorization or token endpoint in its metadata.`);
-      }
-      if (!server.code_challenge_methods_supported?.includes("S256")) {
-        throw discoveryFailed(
-          `${shown(issuer)} does not declare that it supports PKCE with S256, which MCP requires.`,
-        );
-      }
-      if (!registration_endpoint) {
-        throw discoveryFailed(`${shown(issuer)} does not let clients register themselves (RFC 7591).`);
-      }
-      for (const url of [authorization_endpoint, token_endpoint, registration_endpoint]) {
-        await checkEndpoint("mcp_server_url", url);
-      }
-      const method = chooseAuthMethod(server.token_endpoint_auth_methods_supported);
-      let registered: RegisteredClient;
-      try {
-        // No `resource` here: it belongs to the requests, and servers refuse unknown members.
-        registered = await client.register(server, {
-          client_name: clientName,
-          redirect_uris: [redirectUri],
-          grant_types: ["authorization_code", "refresh_token"],
-          response_types: ["code"],
-          token_endpoint_auth_method: method,
-        });
-      } catch (error) {
-        throw describeOAuthFailure(error, {
-          host: hostOf(registration_endpoint),
-          step: "the registration of a client",
-          secrets: [],
-        });
-      }
-      const clientSecret = registered.client_secret ?? null;
-      return {
-        client_id: registered.client_id,
-        clientSecret,
-        auth_url: authorization_endpoint,
-        token_url: token_endpoint,
-        revocation_url: server.revocation_endpoint ?? null,
-        issuer: server.issuer,
-        uses_pkce: true,
-        code_challenge_method: "S256",
-        mcp_server_url: serverUrl,
-        resource: resource?.resource ?? null,
-        token_endpoint_auth_method:
-          clientSecret === null
-            ? "none"
-            : chooseAuthMethod([registered.token_endpoint_auth_method ?? method]),
-        is_dynamic_client: true,
-      };
-    },
+    authorization: authorization_endpoint,
+    token: token_endpoint,
+    registration: registration_endpoint,
   };
 }
 

@@ -5,7 +5,6 @@ import { AppError, invalidField } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
-import { clientSecretContext } from "../sealed-columns.ts";
 import type { EndpointCheck } from "./endpoint-check-service.ts";
 import type { McpDiscovery } from "./mcp-discovery-service.ts";
 import type { OAuthClient } from "./oauth-client.ts";
@@ -21,32 +20,12 @@ import {
 import type { ProviderCreateRequest, ProviderUpdateRequest } from "./provider-schemas.ts";
 import * as store from "./provider-store.ts";
 import { findTemplate, knownRevocation } from "./provider-templates.ts";
+import { clientSecretContext } from "./sealed-columns.ts";
 
 export const removeProviderJobKind = "auth.remove_provider";
 const askAgainMs = 24 * 60 * 60_000;
 
-export type ProviderService = {
-  list(caller: Pick<Caller, "workspaceId">): Promise<Provider[]>;
-  get(caller: Caller, providerId: string): Promise<Provider>;
-  listPlatform(): Promise<Provider[]>;
-  getPlatform(providerId: string): Promise<Provider>;
-  create(caller: Caller, request: ProviderCreateRequest): Promise<Provider>;
-  discoverMcp(
-    caller: Caller,
-    request: { provider_id: string; name: string; mcp_server_url: string },
-  ): Promise<Provider>;
-  update(caller: Caller, providerId: string, request: ProviderUpdateRequest): Promise<Provider>;
-  /** Gone at once; a job revokes its tokens. */
-  remove(caller: Caller, providerId: string): Promise<void>;
-  /** The workspace's own, else the platform's. */
-  resolve(workspaceId: string, providerId: string): Promise<Provider>;
-  find(id: string): Promise<Provider | undefined>;
-  secretOf(provider: Provider): string | null;
-  /** Asks the server's metadata for a revocation endpoint, at most once a day; failing means there is none. */
-  findRevocation(provider: Provider): Promise<Provider>;
-};
-
-export function createProviderService(options: {
+type ProviderServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
@@ -55,142 +34,175 @@ export function createProviderService(options: {
   discovery: McpDiscovery;
   publicUrl(): string;
   platformOrganization: string | undefined;
-}): ProviderService {
-  const { database, clock, secretBox, client, checkEndpoint, platformOrganization } = options;
+};
 
-  const seal = (id: string, secret: string | null | undefined) =>
-    secret == null ? null : secretBox.seal(secret, clientSecretContext(id));
+export class ProviderService {
+  readonly #options: ProviderServiceOptions;
 
-  async function getOwn(caller: Caller, providerId: string): Promise<Provider> {
-    const provider = await store.findWorkspaceProvider(database.sql, caller.workspaceId, providerId);
+  constructor(options: ProviderServiceOptions) {
+    this.#options = options;
+  }
+
+  list(caller: Pick<Caller, "workspaceId">): Promise<Provider[]> {
+    return store.listWorkspaceProviders(this.#options.database.sql, caller.workspaceId);
+  }
+
+  get(caller: Caller, providerId: string): Promise<Provider> {
+    return this.#getOwn(caller, providerId);
+  }
+
+  listPlatform(): Promise<Provider[]> {
+    const { database, platformOrganization } = this.#options;
+    return store.listPlatformProviders(database.sql, platformOrganization);
+  }
+
+  async getPlatform(providerId: string): Promise<Provider> {
+    const { database, platformOrganization } = this.#options;
+    const provider = await store.findPlatformProvider(database.sql, platformOrganization, providerId);
     if (!provider) throw providerNotFound(providerId);
     return provider;
   }
 
-  async function insert(provider: NewProvider): Promise<Provider> {
-    const stored = await store.insertProvider(database.sql, provider);
-    if (!stored) throw providerExists(provider.provider_id);
+  async create(caller: Caller, request: ProviderCreateRequest): Promise<Provider> {
+    const { clock, checkEndpoint } = this.#options;
+    const id = newId();
+    const provider: NewProvider = {
+      ...completeRequest(request),
+      id,
+      organization_id: caller.organizationId,
+      workspace_id: caller.workspaceId,
+      client_secret_sealed: this.#seal(id, request.client_secret),
+      created_at: clock.now(),
+    };
+    await checkEndpoints(provider, checkEndpoint);
+    return this.#insert(provider);
+  }
+
+  async discoverMcp(
+    caller: Caller,
+    request: { provider_id: string; name: string; mcp_server_url: string },
+  ): Promise<Provider> {
+    const { database, clock } = this.#options;
+    const known = await store.findWorkspaceProvider(database.sql, caller.workspaceId, request.provider_id);
+    // Before a client is registered that nobody would use.
+    if (known) throw providerExists(request.provider_id);
+    const found = await this.#options.discovery.discover({
+      serverUrl: request.mcp_server_url,
+      clientName: request.name,
+      redirectUri: defaultRedirectUri(this.#options.publicUrl(), request.provider_id),
+    });
+    const id = newId();
+    const { clientSecret, ...facts } = found;
+    return this.#insert({
+      ...facts,
+      id,
+      organization_id: caller.organizationId,
+      workspace_id: caller.workspaceId,
+      provider_id: request.provider_id,
+      name: request.name,
+      client_secret_sealed: this.#seal(id, clientSecret),
+      provider_type: null,
+      template: null,
+      authorization_params: null,
+      allowed_redirect_uris: [],
+      created_at: clock.now(),
+    });
+  }
+
+  async update(caller: Caller, providerId: string, request: ProviderUpdateRequest): Promise<Provider> {
+    const { checkEndpoint, database, clock } = this.#options;
+    const present = await this.#getOwn(caller, providerId);
+    const changed = { ...present, ...changesOf(present, request) };
+    await checkEndpoints(changed, checkEndpoint, present);
+    if (leavesItsServer(present, changed)) {
+      if (await store.hasTokens(database.sql, present.id)) throw providerInUse();
+      if (present.client_secret_sealed !== null && request.client_secret === undefined) {
+        throw invalidField(["body", "client_secret"], "must be given again: the address is another server's");
+      }
+    }
+    const sealed =
+      request.client_secret === undefined
+        ? present.client_secret_sealed
+        : this.#seal(present.id, request.client_secret);
+    const stored = await store.updateProvider(
+      database.sql,
+      {
+        ...changed,
+        client_secret_sealed: sealed,
+        code_challenge_method: changed.uses_pkce
+          ? (changed.code_challenge_method ?? "S256")
+          : changed.code_challenge_method,
+      },
+      clock.now(),
+    );
+    if (!stored) throw providerNotFound(providerId);
     return stored;
   }
 
-  return {
-    list: (caller) => store.listWorkspaceProviders(database.sql, caller.workspaceId),
-    get: (caller, providerId) => getOwn(caller, providerId),
-    listPlatform: () => store.listPlatformProviders(database.sql, platformOrganization),
-    async getPlatform(providerId) {
-      const provider = await store.findPlatformProvider(database.sql, platformOrganization, providerId);
-      if (!provider) throw providerNotFound(providerId);
-      return provider;
-    },
-
-    async create(caller, request) {
-      const id = newId();
-      const provider: NewProvider = {
-        ...completeRequest(request),
-        id,
-        organization_id: caller.organizationId,
-        workspace_id: caller.workspaceId,
-        client_secret_sealed: seal(id, request.client_secret),
-        created_at: clock.now(),
-      };
-      await checkEndpoints(provider, checkEndpoint);
-      return insert(provider);
-    },
-
-    async discoverMcp(caller, request) {
-      const known = await store.findWorkspaceProvider(database.sql, caller.workspaceId, request.provider_id);
-      // Before a client is registered that nobody would use.
-      if (known) throw providerExists(request.provider_id);
-      const found = await options.discovery.discover({
-        serverUrl: request.mcp_server_url,
-        clientName: request.name,
-        redirectUri: defaultRedirectUri(options.publicUrl(), request.provider_id),
+  /** Gone at once; a job revokes its tokens. */
+  async remove(caller: Caller, providerId: string): Promise<void> {
+    const { database, clock } = this.#options;
+    const provider = await this.#getOwn(caller, providerId);
+    await database.transaction(async (tx) => {
+      if (!(await store.markProviderDeleted(tx, provider.id, clock.now())))
+        throw providerNotFound(providerId);
+      await enqueue(tx, {
+        kind: removeProviderJobKind,
+        payload: { provider: provider.id },
+        idempotencyKey: provider.id,
+        workspaceId: caller.workspaceId,
       });
-      const id = newId();
-      const { clientSecret, ...facts } = found;
-      return insert({
-        ...facts,
-        id,
-        organization_id: caller.organizationId,
-        workspace_id: caller.workspaceId,
-        provider_id: request.provider_id,
-        name: request.name,
-        client_secret_sealed: seal(id, clientSecret),
-        provider_type: null,
-        template: null,
-        authorization_params: null,
-        allowed_redirect_uris: [],
-        created_at: clock.now(),
-      });
-    },
+    });
+  }
 
-    async update(caller, providerId, request) {
-      const present = await getOwn(caller, providerId);
-      const changed = { ...present, ...changesOf(present, request) };
-      await checkEndpoints(changed, checkEndpoint, present);
-      if (leavesItsServer(present, changed)) {
-        if (await store.hasTokens(database.sql, present.id)) throw providerInUse();
-        if (present.client_secret_sealed !== null && request.client_secret === undefined) {
-          throw invalidField(
-            ["body", "client_secret"],
-            "must be given again: the address is another server's",
-          );
-        }
-      }
-      const sealed =
-        request.client_secret === undefined
-          ? present.client_secret_sealed
-          : seal(present.id, request.client_secret);
-      const stored = await store.updateProvider(
-        database.sql,
-        {
-          ...changed,
-          client_secret_sealed: sealed,
-          code_challenge_method: changed.uses_pkce
-            ? (changed.code_challenge_method ?? "S256")
-            : changed.code_challenge_method,
-        },
-        clock.now(),
-      );
-      if (!stored) throw providerNotFound(providerId);
-      return stored;
-    },
+  /** The workspace's own, else the platform's. */
+  async resolve(workspaceId: string, providerId: string): Promise<Provider> {
+    const { database, platformOrganization } = this.#options;
+    const provider = await store.resolveProvider(database, workspaceId, providerId, platformOrganization);
+    if (!provider) throw providerNotFound(providerId);
+    return provider;
+  }
 
-    async remove(caller, providerId) {
-      const provider = await getOwn(caller, providerId);
-      await database.transaction(async (tx) => {
-        if (!(await store.markProviderDeleted(tx, provider.id, clock.now())))
-          throw providerNotFound(providerId);
-        await enqueue(tx, {
-          kind: removeProviderJobKind,
-          payload: { provider: provider.id },
-          idempotencyKey: provider.id,
-          workspaceId: caller.workspaceId,
-        });
-      });
-    },
+  find(id: string): Promise<Provider | undefined> {
+    return store.findProvider(this.#options.database.sql, id);
+  }
 
-    async resolve(workspaceId, providerId) {
-      const provider = await store.resolveProvider(database, workspaceId, providerId, platformOrganization);
-      if (!provider) throw providerNotFound(providerId);
-      return provider;
-    },
-    find: (id) => store.findProvider(database.sql, id),
+  secretOf(provider: Provider): string | null {
+    return provider.client_secret_sealed === null
+      ? null
+      : this.#options.secretBox.open(provider.client_secret_sealed, clientSecretContext(provider.id));
+  }
 
-    secretOf: (provider) =>
-      provider.client_secret_sealed === null
-        ? null
-        : secretBox.open(provider.client_secret_sealed, clientSecretContext(provider.id)),
+  /** Asks the server's metadata for a revocation endpoint, at most once a day; failing means there is none. */
+  async findRevocation(provider: Provider): Promise<Provider> {
+    const { clock, client, database } = this.#options;
+    const now = clock.now();
+    const askedAt = provider.metadata_checked_at?.getTime() ?? 0;
+    if (knownRevocation(provider) !== null || now.getTime() - askedAt < askAgainMs) return provider;
+    const url = await discoverRevocation(client, provider);
+    await store.saveFoundRevocation(database.sql, provider.id, url, now);
+    return { ...provider, found_revocation_url: url, metadata_checked_at: now };
+  }
 
-    async findRevocation(provider) {
-      const now = clock.now();
-      const askedAt = provider.metadata_checked_at?.getTime() ?? 0;
-      if (knownRevocation(provider) !== null || now.getTime() - askedAt < askAgainMs) return provider;
-      const url = await discoverRevocation(client, provider);
-      await store.saveFoundRevocation(database.sql, provider.id, url, now);
-      return { ...provider, found_revocation_url: url, metadata_checked_at: now };
-    },
-  };
+  #seal(id: string, secret: string | null | undefined) {
+    return secret == null ? null : this.#options.secretBox.seal(secret, clientSecretContext(id));
+  }
+
+  async #getOwn(caller: Caller, providerId: string): Promise<Provider> {
+    const provider = await store.findWorkspaceProvider(
+      this.#options.database.sql,
+      caller.workspaceId,
+      providerId,
+    );
+    if (!provider) throw providerNotFound(providerId);
+    return provider;
+  }
+
+  async #insert(provider: NewProvider): Promise<Provider> {
+    const stored = await store.insertProvider(this.#options.database.sql, provider);
+    if (!stored) throw providerExists(provider.provider_id);
+    return stored;
+  }
 }
 
 /** What the request names, with null put back to what it is when nobody names it. */

@@ -13,55 +13,56 @@ const maxAttempts = 20;
 /** Somebody who is no longer a member, or, without a user, a whole workspace that was deleted. */
 export type Departure = { workspaceId: string; userId: string | null };
 
-export type Departures = {
+type DeparturesOptions = {
+  database: Database;
+  clock: Clock;
+  removal: TokenRemoval;
+};
+
+export class Departures {
+  readonly #options: DeparturesOptions;
+
+  constructor(options: DeparturesOptions) {
+    this.#options = options;
+  }
+
   /**
    * Part of the transaction that takes the access away: from its commit on nobody can use the tokens, and a job gives
    * them back to their providers.
    */
-  leave(tx: Sql, departure: Departure): Promise<void>;
+  async leave(tx: Sql, departure: Departure): Promise<void> {
+    const now = this.#options.clock.now();
+    await store.disableTokens(tx, departure, now);
+    await store.deleteAuthorizations(tx, departure);
+    await enqueue(tx, {
+      kind: removeDepartedJobKind,
+      // Who comes back and connects anew keeps what is connected then.
+      payload: { ...departure, before: now.toISOString() },
+      workspaceId: departure.workspaceId,
+      maxAttempts,
+    });
+  }
+
   /** The job. What a provider does not revoke is tried again, and in the end deleted here all the same. */
-  remove(context: JobContext): Promise<void>;
-};
-
-export function createDepartures(options: {
-  database: Database;
-  clock: Clock;
-  removal: TokenRemoval;
-}): Departures {
-  const { database, clock, removal } = options;
-  return {
-    async leave(tx, departure) {
-      const now = clock.now();
-      await store.disableTokens(tx, departure, now);
-      await store.deleteAuthorizations(tx, departure);
-      await enqueue(tx, {
-        kind: removeDepartedJobKind,
-        // Who comes back and connects anew keeps what is connected then.
-        payload: { ...departure, before: now.toISOString() },
-        workspaceId: departure.workspaceId,
-        maxAttempts,
-      });
-    },
-
-    async remove({ job, attempt, signal }) {
-      const { before, ...departure } = job.payload as Departure & { before: string };
-      const force = attempt >= maxAttempts;
-      const source = departure.userId === null ? "workspace deleted" : "member removed";
-      let failed: AppError | undefined;
-      for (const id of await store.listDisabledTokens(database.sql, departure, new Date(before))) {
-        signal.throwIfAborted();
-        try {
-          await removal.removeStored(id, { force, source });
-        } catch (error) {
-          if (!(error instanceof AppError)) throw error;
-          // The other providers are not to wait for this one.
-          failed = error;
-        }
+  async remove({ job, attempt, signal }: JobContext): Promise<void> {
+    const { database, removal } = this.#options;
+    const { before, ...departure } = job.payload as Departure & { before: string };
+    const force = attempt >= maxAttempts;
+    const source = departure.userId === null ? "workspace deleted" : "member removed";
+    let failed: AppError | undefined;
+    for (const id of await store.listDisabledTokens(database.sql, departure, new Date(before))) {
+      signal.throwIfAborted();
+      try {
+        await removal.removeStored(id, { force, source });
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        // The other providers are not to wait for this one.
+        failed = error;
       }
-      if (failed) throw notYet(failed);
-      if (departure.userId === null) await store.deleteProviders(database.sql, departure.workspaceId);
-    },
-  };
+    }
+    if (failed) throw notYet(failed);
+    if (departure.userId === null) await store.deleteProviders(database.sql, departure.workspaceId);
+  }
 }
 
 function notYet(cause: AppError): AppError {

@@ -6,13 +6,13 @@ import { newId } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
+import * as store from "./pending-revocation-store.ts";
 import {
   accessTokenContext,
   pendingAccessTokenContext,
   pendingRefreshTokenContext,
   refreshTokenContext,
-} from "../sealed-columns.ts";
-import * as store from "./pending-revocation-store.ts";
+} from "./sealed-columns.ts";
 import type { Token } from "./token.ts";
 import type { EventInput, TokenEventService } from "./token-event-service.ts";
 import type { TokenRevocation } from "./token-revocation-service.ts";
@@ -21,28 +21,73 @@ export const revokePendingJobKind = "auth.revoke_pending";
 /** With the queue's pauses, about two hours: a provider may be down for that long. */
 const maxAttempts = 20;
 
-export type PendingRevocations = {
-  /** In the transaction that takes the token out of use. A job revokes it at the provider, after the commit. */
-  leave(tx: Sql, token: Token, source: PendingSource): Promise<void>;
-  /** The job. */
-  revoke(context: JobContext): Promise<void>;
-  /** Before a provider goes for good: each is tried once more. */
-  finishProvider(provider: string): Promise<void>;
-};
-
 export type PendingSource = "owner" | "new consent";
 
-export function createPendingRevocations(options: {
+type PendingRevocationsOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
   providers: ProviderService;
   events: TokenEventService;
   revocation: TokenRevocation;
-}): PendingRevocations {
-  const { database, clock, secretBox, providers, events, revocation } = options;
+};
 
-  async function revokeOne(id: string, isLast: boolean): Promise<void> {
+export class PendingRevocations {
+  readonly #options: PendingRevocationsOptions;
+
+  constructor(options: PendingRevocationsOptions) {
+    this.#options = options;
+  }
+
+  /** In the transaction that takes the token out of use. A job revokes it at the provider, after the commit. */
+  async leave(tx: Sql, token: Token, source: PendingSource): Promise<void> {
+    const { secretBox, clock } = this.#options;
+    const id = newId();
+    const { refresh_token_sealed: refresh } = token;
+    const access = secretBox.open(token.access_token_sealed, accessTokenContext(token.id));
+    const row = {
+      id,
+      workspace_id: token.workspace_id,
+      provider: token.provider,
+      owner_id: token.owner_id,
+      token_id: token.id,
+      subject: token.subject,
+      agent_id: token.agent_id,
+      provider_account_label: token.provider_account_label,
+      scopes: token.scopes,
+      source,
+      access_token_sealed: secretBox.seal(access, pendingAccessTokenContext(id)),
+      refresh_token_sealed:
+        refresh === null
+          ? null
+          : secretBox.seal(
+              secretBox.open(refresh, refreshTokenContext(token.id)),
+              pendingRefreshTokenContext(id),
+            ),
+    };
+    await store.insertPendingRevocation(tx, row, clock.now());
+    await enqueue(tx, {
+      kind: revokePendingJobKind,
+      payload: { revocation: id },
+      workspaceId: token.workspace_id,
+      maxAttempts,
+    });
+  }
+
+  /** The job. */
+  async revoke({ job, attempt }: JobContext): Promise<void> {
+    const { revocation: id } = job.payload as { revocation: string };
+    await this.#revokeOne(id, attempt >= maxAttempts);
+  }
+
+  /** Before a provider goes for good: each is tried once more. */
+  async finishProvider(provider: string): Promise<void> {
+    for (const id of await store.listPendingOfProvider(this.#options.database.sql, provider))
+      await this.#revokeOne(id, true);
+  }
+
+  async #revokeOne(id: string, isLast: boolean): Promise<void> {
+    const { database, providers, revocation, secretBox, events } = this.#options;
     const row = await store.findPendingRevocation(database.sql, id);
     const provider = row && (await providers.find(row.provider));
     if (!row || !provider) return;
@@ -74,50 +119,6 @@ export function createPendingRevocations(options: {
       await events.record(tx, { ...row, id: row.token_id }, event);
     });
   }
-
-  return {
-    async leave(tx, token, source) {
-      const id = newId();
-      const { refresh_token_sealed: refresh } = token;
-      const access = secretBox.open(token.access_token_sealed, accessTokenContext(token.id));
-      const row = {
-        id,
-        workspace_id: token.workspace_id,
-        provider: token.provider,
-        owner_id: token.owner_id,
-        token_id: token.id,
-        subject: token.subject,
-        agent_id: token.agent_id,
-        provider_account_label: token.provider_account_label,
-        scopes: token.scopes,
-        source,
-        access_token_sealed: secretBox.seal(access, pendingAccessTokenContext(id)),
-        refresh_token_sealed:
-          refresh === null
-            ? null
-            : secretBox.seal(
-                secretBox.open(refresh, refreshTokenContext(token.id)),
-                pendingRefreshTokenContext(id),
-              ),
-      };
-      await store.insertPendingRevocation(tx, row, clock.now());
-      await enqueue(tx, {
-        kind: revokePendingJobKind,
-        payload: { revocation: id },
-        workspaceId: token.workspace_id,
-        maxAttempts,
-      });
-    },
-
-    async revoke({ job, attempt }) {
-      const { revocation: id } = job.payload as { revocation: string };
-      await revokeOne(id, attempt >= maxAttempts);
-    },
-
-    async finishProvider(provider) {
-      for (const id of await store.listPendingOfProvider(database.sql, provider)) await revokeOne(id, true);
-    },
-  };
 }
 
 function notToldEvent(row: store.PendingRevocation, reason: string, why: string): EventInput {

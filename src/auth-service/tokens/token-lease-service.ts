@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/db/database.ts";
-import { createKeyedNotifications } from "../keyed-notifications.ts";
+import { KeyedNotifications } from "../../platform/work/keyed-notifications.ts";
 import { tokenBusy } from "./token.ts";
 import { claimToken, readTokenState, type SeenToken, tokenChannel } from "./token-lease-store.ts";
 
@@ -10,29 +10,46 @@ const longestWaitMs = 45_000;
 /** Should a notification get lost. */
 const lookAgainMs = 500;
 
-export type TokenLeases = {
-  start(): Promise<void>;
-  stop(): Promise<void>;
+type TokenLeasesOptions = { database: Database };
+
+/** One owner per token over all processes: a row in Postgres, notifications only to wait well. */
+export class TokenLeases {
+  readonly #options: TokenLeasesOptions;
+  readonly #notifications: KeyedNotifications;
+
+  constructor(options: TokenLeasesOptions) {
+    this.#options = options;
+    this.#notifications = new KeyedNotifications(options.database, tokenChannel);
+  }
+
+  start(): Promise<void> {
+    return this.#notifications.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#notifications.stop();
+  }
+
   /**
    * The lease, or null when the token was refreshed, or failed to be, since it was `seen`: what one caller found
    * out counts for all who waited, so a provider that is down is not asked by each of them in turn.
    */
-  claimSeen(id: string, seen: SeenToken): Promise<string | null>;
+  claimSeen(id: string, seen: SeenToken): Promise<string | null> {
+    return this.#acquire(id, seen);
+  }
+
   /** The lease whatever happened; null when the token is gone. Waits for who holds it. */
-  claim(id: string): Promise<string | null>;
-};
+  claim(id: string): Promise<string | null> {
+    return this.#acquire(id, null);
+  }
 
-/** One owner per token over all processes: a row in Postgres, notifications only to wait well. */
-export function createTokenLeases(options: { database: Database }): TokenLeases {
-  const { database } = options;
-  const notifications = createKeyedNotifications(database, tokenChannel);
-
-  async function acquire(id: string, seen: SeenToken | null): Promise<string | null> {
+  async #acquire(id: string, seen: SeenToken | null): Promise<string | null> {
+    const { database } = this.#options;
     const deadline = performance.now() + longestWaitMs;
     const leaseToken = randomUUID();
     for (;;) {
       if (await claimToken(database, id, { leaseToken, leaseMs, seen })) return leaseToken;
-      const change = notifications.listen(id);
+      const change = this.#notifications.listen(id);
       try {
         const state = await readTokenState(database, id);
         if (state === undefined || (seen !== null && !isSame(state, seen))) return null;
@@ -43,13 +60,6 @@ export function createTokenLeases(options: { database: Database }): TokenLeases 
       }
     }
   }
-
-  return {
-    start: notifications.start,
-    stop: notifications.stop,
-    claimSeen: (id, seen) => acquire(id, seen),
-    claim: (id) => acquire(id, null),
-  };
 }
 
 function isSame(now: SeenToken, seen: SeenToken): boolean {

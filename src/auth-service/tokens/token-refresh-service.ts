@@ -9,7 +9,7 @@ import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { lifeSecondsOf } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
-import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
+import { accessTokenContext, refreshTokenContext } from "./sealed-columns.ts";
 import { isExpired, isStale, lifetimeOf, retryDelayMs, type Token, tokenNotFound } from "./token.ts";
 import type { TokenEventService } from "./token-event-service.ts";
 import type { TokenLeases } from "./token-lease-service.ts";
@@ -19,14 +19,7 @@ import { findTokenById } from "./token-store.ts";
 /** What a caller gets to see: never the refresh token. */
 export type UsableToken = { token: Token; accessToken: string };
 
-export type TokenRefresh = {
-  /** The access token, refreshed first when it is about to end; null when it cannot be had any more. */
-  usable(token: Token, source: string): Promise<UsableToken | null>;
-  /** Refreshes a token that is due, unless somebody else does. False: the provider did not do it. */
-  refreshDue(id: string): Promise<boolean>;
-};
-
-export function createTokenRefresh(options: {
+type TokenRefreshOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
@@ -35,35 +28,66 @@ export function createTokenRefresh(options: {
   providers: ProviderService;
   events: TokenEventService;
   leases: TokenLeases;
-}): TokenRefresh {
-  const { database, clock, logger, secretBox, client, providers, events, leases } = options;
+};
+
+export class TokenRefresh {
+  readonly #options: TokenRefreshOptions;
   /** Callers in this process share one refresh, and one wait. */
-  const running = new Map<string, Promise<Token>>();
+  readonly #running = new Map<string, Promise<Token>>();
 
-  const open = (token: Token): UsableToken => ({
-    token,
-    accessToken: secretBox.open(token.access_token_sealed, accessTokenContext(token.id)),
-  });
+  constructor(options: TokenRefreshOptions) {
+    this.#options = options;
+  }
 
-  function renewed(token: Token, source: string): Promise<Token> {
-    const known = running.get(token.id);
+  /** The access token, refreshed first when it is about to end; null when it cannot be had any more. */
+  async usable(token: Token, source: string): Promise<UsableToken | null> {
+    const now = this.#options.clock.now();
+    if (token.status === "dead") return null;
+    if (!isStale(token, now)) return this.#open(token);
+    if (token.refresh_token_sealed === null) return isExpired(token, now) ? null : this.#open(token);
+    const current = await this.#renewed(token, source);
+    return current.status === "dead" ? null : this.#open(current);
+  }
+
+  /** Refreshes a token that is due, unless somebody else does. False: the provider did not do it. */
+  async refreshDue(id: string): Promise<boolean> {
+    const { database, clock } = this.#options;
+    const token = await findTokenById(database, id);
+    if (token?.status !== "active" || token.refresh_token_sealed === null) return true;
+    // Somebody else may have been faster since the list was made.
+    if (token.refresh_at === null || token.refresh_at > clock.now()) return true;
+    const current = await this.#renewed(token, "background refresh");
+    return current.version !== token.version;
+  }
+
+  #open(token: Token): UsableToken {
+    return {
+      token,
+      accessToken: this.#options.secretBox.open(token.access_token_sealed, accessTokenContext(token.id)),
+    };
+  }
+
+  #renewed(token: Token, source: string): Promise<Token> {
+    const known = this.#running.get(token.id);
     if (known) return known;
-    const work = renew(token, source).finally(() => running.delete(token.id));
-    running.set(token.id, work);
+    const work = this.#renew(token, source).finally(() => this.#running.delete(token.id));
+    this.#running.set(token.id, work);
     return work;
   }
 
-  async function renew(token: Token, source: string): Promise<Token> {
+  async #renew(token: Token, source: string): Promise<Token> {
+    const { leases, database, clock } = this.#options;
     const lease = await leases.claimSeen(token.id, token);
     // Null: somebody else has just done it or tried to, or the token is gone.
-    if (lease !== null) await refreshHeld(token, lease, source);
+    if (lease !== null) await this.#refreshHeld(token, lease, source);
     const now = await findTokenById(database, token.id);
     if (!now) throw tokenNotFound(token.id);
     if (now.status === "active" && isExpired(now, clock.now())) throw notRefreshed(now);
     return now;
   }
 
-  async function refreshHeld(token: Token, lease: string, source: string): Promise<void> {
+  async #refreshHeld(token: Token, lease: string, source: string): Promise<void> {
+    const { providers, secretBox, client } = this.#options;
     const provider = await providers.find(token.provider);
     if (!provider) throw tokenNotFound(token.id);
     let granted: GrantedToken;
@@ -71,18 +95,14 @@ export function createTokenRefresh(options: {
       const refreshToken = secretBox.open(token.refresh_token_sealed!, refreshTokenContext(token.id));
       granted = await client.refresh(provider, providers.secretOf(provider), refreshToken);
     } catch (error) {
-      await settleFailure(token, lease, source, error);
+      await this.#settleFailure(token, lease, source, error);
       return;
     }
-    await saveGrant(provider, token, lease, granted);
+    await this.#saveGrant(provider, token, lease, granted);
   }
 
-  async function saveGrant(
-    provider: Provider,
-    token: Token,
-    lease: string,
-    granted: GrantedToken,
-  ): Promise<void> {
+  async #saveGrant(provider: Provider, token: Token, lease: string, granted: GrantedToken): Promise<void> {
+    const { clock, database, secretBox, logger } = this.#options;
     const now = clock.now();
     const { refreshToken } = granted;
     // Without `expires_in` for a token whose life was known before: the same life again.
@@ -107,7 +127,8 @@ export function createTokenRefresh(options: {
   }
 
   /** A dead grant is written down as such; anything else is tried again later. */
-  async function settleFailure(token: Token, lease: string, source: string, error: unknown): Promise<void> {
+  async #settleFailure(token: Token, lease: string, source: string, error: unknown): Promise<void> {
+    const { clock, database, events, logger } = this.#options;
     const now = clock.now();
     const isDead = error instanceof OAuthFailure && error.failure === "grant";
     await database.transaction(async (tx) => {
@@ -141,26 +162,6 @@ export function createTokenRefresh(options: {
       "an OAuth token could not be refreshed; the old one is still valid",
     );
   }
-
-  return {
-    async usable(token, source) {
-      const now = clock.now();
-      if (token.status === "dead") return null;
-      if (!isStale(token, now)) return open(token);
-      if (token.refresh_token_sealed === null) return isExpired(token, now) ? null : open(token);
-      const current = await renewed(token, source);
-      return current.status === "dead" ? null : open(current);
-    },
-
-    async refreshDue(id) {
-      const token = await findTokenById(database, id);
-      if (token?.status !== "active" || token.refresh_token_sealed === null) return true;
-      // Somebody else may have been faster since the list was made.
-      if (token.refresh_at === null || token.refresh_at > clock.now()) return true;
-      const current = await renewed(token, "background refresh");
-      return current.version !== token.version;
-    },
-  };
 }
 
 function notRefreshed(token: Token): AppError {

@@ -11,16 +11,48 @@ const concurrency = 16;
 /** A provider that failed so often in one round is left for the next: the others must not wait behind it. */
 const failuresPerRound = 16;
 
-/** Refreshes every token that is due, so that whoever reads one finds it fresh. */
-export function createTokenRefreshWorker(options: {
+type TokenRefreshWorkerOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
   refresh: TokenRefresh;
-}) {
-  const { database, clock, logger, refresh } = options;
+};
 
-  async function refreshOne(id: string): Promise<boolean> {
+/** Refreshes every token that is due, so that whoever reads one finds it fresh. */
+export class TokenRefreshWorker {
+  readonly #options: TokenRefreshWorkerOptions;
+
+  constructor(options: TokenRefreshWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Returns how many were looked after. */
+  async refreshAll(signal: AbortSignal): Promise<number> {
+    const { database, clock } = this.#options;
+    const failures = new Map<string, number>();
+    const isGivenUp = (provider: string) => (failures.get(provider) ?? 0) >= failuresPerRound;
+    let done = 0;
+    for (;;) {
+      const exceptProviders = [...failures.keys()].filter(isGivenUp);
+      const due = await findDueTokens(database, clock.now(), { exceptProviders, limit: batchSize });
+      const queue = due.values();
+      const run = async () => {
+        for (const { id, provider } of queue) {
+          signal.throwIfAborted();
+          if (isGivenUp(provider)) continue;
+          const isFine = await this.#refreshOne(id);
+          failures.set(provider, isFine ? 0 : (failures.get(provider) ?? 0) + 1);
+          done += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, run));
+      if (due.length < batchSize) return done;
+      await yieldToOthers();
+    }
+  }
+
+  async #refreshOne(id: string): Promise<boolean> {
+    const { refresh, logger } = this.#options;
     try {
       return await refresh.refreshDue(id);
     } catch (error) {
@@ -31,30 +63,4 @@ export function createTokenRefreshWorker(options: {
       return error.kind === "not_found";
     }
   }
-
-  return {
-    /** Returns how many were looked after. */
-    async refreshAll(signal: AbortSignal): Promise<number> {
-      const failures = new Map<string, number>();
-      const isGivenUp = (provider: string) => (failures.get(provider) ?? 0) >= failuresPerRound;
-      let done = 0;
-      for (;;) {
-        const exceptProviders = [...failures.keys()].filter(isGivenUp);
-        const due = await findDueTokens(database, clock.now(), { exceptProviders, limit: batchSize });
-        const queue = due.values();
-        const run = async () => {
-          for (const { id, provider } of queue) {
-            signal.throwIfAborted();
-            if (isGivenUp(provider)) continue;
-            const isFine = await refreshOne(id);
-            failures.set(provider, isFine ? 0 : (failures.get(provider) ?? 0) + 1);
-            done += 1;
-          }
-        };
-        await Promise.all(Array.from({ length: concurrency }, run));
-        if (due.length < batchSize) return done;
-        await yieldToOthers();
-      }
-    },
-  };
 }

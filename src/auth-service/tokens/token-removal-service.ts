@@ -7,8 +7,8 @@ import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { deleteProviderRow } from "../providers/provider-store.ts";
-import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
 import type { PendingRevocations } from "./pending-revocation-service.ts";
+import { accessTokenContext, refreshTokenContext } from "./sealed-columns.ts";
 import { type Token, tokenNotFound } from "./token.ts";
 import type { EventInput, TokenEventService } from "./token-event-service.ts";
 import type { TokenLeases } from "./token-lease-service.ts";
@@ -17,21 +17,7 @@ import type { TokenRevocation } from "./token-revocation-service.ts";
 import type { TokenService } from "./token-service.ts";
 import * as store from "./token-store.ts";
 
-export type TokenRemoval = {
-  /** Revokes at the provider first; when that fails the token stays. Forced: gone at once, revoked at the provider later. */
-  remove(caller: Caller, id: string, force: boolean): Promise<void>;
-  /** All the caller's tokens of a provider; stops at the first the provider refuses to revoke. */
-  removeAll(caller: Caller, providerId: string, force: boolean): Promise<number>;
-  /** Of everybody in the workspace. */
-  removeOfType(caller: Caller, providerType: string): Promise<number>;
-  hasOfType(caller: Caller, providerType: string): Promise<boolean>;
-  /** Whoever's it is; one that is gone already is fine. */
-  removeStored(id: string, request: { force: boolean; source: string }): Promise<void>;
-  /** The job behind a deleted provider. */
-  removeProvider(context: JobContext): Promise<void>;
-};
-
-export function createTokenRemoval(options: {
+type TokenRemovalOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
@@ -41,11 +27,65 @@ export function createTokenRemoval(options: {
   leases: TokenLeases;
   revocation: TokenRevocation;
   pending: PendingRevocations;
-}): TokenRemoval {
-  const { database, secretBox, providers, tokens, events, leases, revocation, pending } = options;
+};
+
+export class TokenRemoval {
+  readonly #options: TokenRemovalOptions;
+
+  constructor(options: TokenRemovalOptions) {
+    this.#options = options;
+  }
+
+  /** Revokes at the provider first; when that fails the token stays. Forced: gone at once, revoked at the provider later. */
+  async remove(caller: Caller, id: string, force: boolean): Promise<void> {
+    await this.#removeOwn(await this.#options.tokens.own(caller, id), force);
+  }
+
+  /** All the caller's tokens of a provider; stops at the first the provider refuses to revoke. */
+  async removeAll(caller: Caller, providerId: string, force: boolean): Promise<number> {
+    const own = await this.#options.tokens.list(caller, providerId);
+    for (const token of own) await this.#removeOwn(token, force);
+    return own.length;
+  }
+
+  /** Of everybody in the workspace. */
+  async removeOfType(caller: Caller, providerType: string): Promise<number> {
+    const all = await store.listTypeTokens(this.#options.database.sql, caller.workspaceId, providerType);
+    for (const token of all) await this.#removeToken(token, { force: false, source: "administrator" });
+    return all.length;
+  }
+
+  async hasOfType(caller: Caller, providerType: string): Promise<boolean> {
+    const all = await store.listTypeTokens(this.#options.database.sql, caller.workspaceId, providerType);
+    return all.some((token) => token.status === "active");
+  }
+
+  /** Whoever's it is; one that is gone already is fine. */
+  async removeStored(id: string, request: { force: boolean; source: string }): Promise<void> {
+    const token = await store.findTokenById(this.#options.database, id);
+    if (!token) return;
+    try {
+      await this.#removeToken(token, request);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== "not_found") throw error;
+    }
+  }
+
+  /** The job behind a deleted provider. */
+  async removeProvider({ job, signal }: JobContext): Promise<void> {
+    const { database, pending } = this.#options;
+    const { provider } = job.payload as { provider: string };
+    for (const id of await store.listProviderTokenIds(database.sql, provider)) {
+      signal.throwIfAborted();
+      await this.removeStored(id, { force: true, source: "provider deleted" });
+    }
+    await pending.finishProvider(provider);
+    await deleteProviderRow(database.sql, provider);
+  }
 
   /** Holding the lease, so that no refresh makes a token that is never revoked. */
-  async function removeToken(known: Token, request: { force: boolean; source: string }): Promise<void> {
+  async #removeToken(known: Token, request: { force: boolean; source: string }): Promise<void> {
+    const { providers, leases, database, events } = this.#options;
     const { id } = known;
     // Before the lease begins to run: it is long enough for the revocation, not for a search too.
     const stored = await providers.find(known.provider);
@@ -56,7 +96,7 @@ export function createTokenRemoval(options: {
     try {
       const token = await store.findTokenById(database, id);
       if (!token) throw tokenNotFound(id);
-      const event = await revokeAtProvider(provider, token, request);
+      const event = await this.#revokeAtProvider(provider, token, request);
       await database.transaction(async (tx) => {
         if (!(await deleteToken(tx, id, lease))) throw changedMeanwhile(id);
         if (token.is_default) await store.promoteDefault(tx, store.identityOf(token));
@@ -71,7 +111,8 @@ export function createTokenRemoval(options: {
   }
 
   /** Waits for nobody: neither for the provider nor for a refresh that hangs there. */
-  async function removeAtOnce({ id }: Token): Promise<void> {
+  async #removeAtOnce({ id }: Token): Promise<void> {
+    const { database, pending, events } = this.#options;
     await database.transaction(async (tx) => {
       const token = await store.takeToken(tx, id);
       if (!token) throw tokenNotFound(id);
@@ -87,26 +128,17 @@ export function createTokenRemoval(options: {
     });
   }
 
-  async function removeOwn(token: Token, force: boolean): Promise<void> {
-    if (force) await removeAtOnce(token);
-    else await removeToken(token, { force, source: "owner" });
+  async #removeOwn(token: Token, force: boolean): Promise<void> {
+    if (force) await this.#removeAtOnce(token);
+    else await this.#removeToken(token, { force, source: "owner" });
   }
 
-  async function removeStored(id: string, request: { force: boolean; source: string }): Promise<void> {
-    const token = await store.findTokenById(database, id);
-    if (!token) return;
-    try {
-      await removeToken(token, request);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.kind !== "not_found") throw error;
-    }
-  }
-
-  async function revokeAtProvider(
+  async #revokeAtProvider(
     provider: Provider,
     token: Token,
     { force, source }: { force: boolean; source: string },
   ): Promise<EventInput> {
+    const { revocation, providers, secretBox } = this.#options;
     const { id, refresh_token_sealed } = token;
     try {
       const outcome = await revocation.revoke({
@@ -136,39 +168,6 @@ export function createTokenRemoval(options: {
       };
     }
   }
-
-  return {
-    async remove(caller, id, force) {
-      await removeOwn(await tokens.own(caller, id), force);
-    },
-
-    async removeAll(caller, providerId, force) {
-      const own = await tokens.list(caller, providerId);
-      for (const token of own) await removeOwn(token, force);
-      return own.length;
-    },
-
-    async removeOfType(caller, providerType) {
-      const all = await store.listTypeTokens(database.sql, caller.workspaceId, providerType);
-      for (const token of all) await removeToken(token, { force: false, source: "administrator" });
-      return all.length;
-    },
-    async hasOfType(caller, providerType) {
-      const all = await store.listTypeTokens(database.sql, caller.workspaceId, providerType);
-      return all.some((token) => token.status === "active");
-    },
-
-    removeStored,
-    async removeProvider({ job, signal }) {
-      const { provider } = job.payload as { provider: string };
-      for (const id of await store.listProviderTokenIds(database.sql, provider)) {
-        signal.throwIfAborted();
-        await removeStored(id, { force: true, source: "provider deleted" });
-      }
-      await pending.finishProvider(provider);
-      await deleteProviderRow(database.sql, provider);
-    },
-  };
 }
 
 function notRevoked(cause: AppError): AppError {

@@ -15,8 +15,6 @@ export type RevocationRequest = {
 /** `no_endpoint`: the provider offers no way to revoke. A refusal is thrown. */
 export type RevocationOutcome = "revoked" | "no_endpoint";
 
-export type TokenRevocation = { revoke(request: RevocationRequest): Promise<RevocationOutcome> };
-
 /** Providers' errors for a token that is not valid any more: then there is nothing left to revoke. */
 const alreadyInvalid = new Set([
   "invalid_token",
@@ -32,17 +30,39 @@ const alreadyInvalid = new Set([
 
 const step = "the revocation of a token";
 
-export function createTokenRevocation(options: {
+type TokenRevocationOptions = {
   guard: NetworkGuard;
   client: OAuthClient;
-}): TokenRevocation {
-  const { guard, client } = options;
+};
 
-  async function standard(url: string, request: RevocationRequest): Promise<void> {
+export class TokenRevocation {
+  readonly #options: TokenRevocationOptions;
+
+  constructor(options: TokenRevocationOptions) {
+    this.#options = options;
+  }
+
+  async revoke(request: RevocationRequest): Promise<RevocationOutcome> {
+    const known = knownRevocation(request.provider);
+    if (known === null) return "no_endpoint";
+    try {
+      if (known.style === "rfc7009") await this.#standard(known.url, request);
+      else await this.#special(known.style, known.url, request);
+    } catch (error) {
+      throw describeOAuthFailure(error, {
+        host: hostOf(known.url),
+        step,
+        secrets: [request.clientSecret, request.accessToken, request.refreshToken],
+      });
+    }
+    return "revoked";
+  }
+
+  async #standard(url: string, request: RevocationRequest): Promise<void> {
     const { provider, clientSecret, accessToken, refreshToken } = request;
     const revoke = async (token: string, hint: "access_token" | "refresh_token") => {
       try {
-        await client.revoke(provider, clientSecret, { url, token, hint });
+        await this.#options.client.revoke(provider, clientSecret, { url, token, hint });
         return true;
       } catch (error) {
         if (!(error instanceof OAuthFailure)) throw error;
@@ -58,7 +78,7 @@ export function createTokenRevocation(options: {
     if (refreshToken !== null && !refreshGone) throw refused(url, "unsupported_token_type");
   }
 
-  async function special(
+  async #special(
     style: Exclude<RevocationStyle, "rfc7009">,
     template: string,
     request: RevocationRequest,
@@ -69,7 +89,7 @@ export function createTokenRevocation(options: {
     const bearer = `Bearer ${accessToken}`;
     const isJson = style === "github" || style === "json_basic";
     const body = JSON.stringify(style === "github" ? { access_token: accessToken } : { token: accessToken });
-    const answer = await guard.guardedFetch(url, {
+    const answer = await this.#options.guard.guardedFetch(url, {
       method: style === "github" ? "DELETE" : "POST",
       headers: {
         accept: "application/json",
@@ -91,24 +111,6 @@ export function createTokenRevocation(options: {
       throw providerFailed(hostOf(url), step, answer.status, reason ?? undefined);
     throw refused(url, reason ?? `status ${answer.status}`);
   }
-
-  return {
-    async revoke(request) {
-      const known = knownRevocation(request.provider);
-      if (known === null) return "no_endpoint";
-      try {
-        if (known.style === "rfc7009") await standard(known.url, request);
-        else await special(known.style, known.url, request);
-      } catch (error) {
-        throw describeOAuthFailure(error, {
-          host: hostOf(known.url),
-          step,
-          secrets: [request.clientSecret, request.accessToken, request.refreshToken],
-        });
-      }
-      return "revoked";
-    },
-  };
 }
 
 function readError(text: string): string | null {

@@ -8,8 +8,8 @@ import type { Provider } from "../providers/provider.ts";
 import type { ProviderService } from "../providers/provider-service.ts";
 import { lifeSecondsOf, revocationEndsGrant } from "../providers/provider-templates.ts";
 import type { GrantedToken } from "../providers/token-response.ts";
-import { accessTokenContext, refreshTokenContext } from "../sealed-columns.ts";
 import type { PendingRevocations } from "./pending-revocation-service.ts";
+import { accessTokenContext, refreshTokenContext } from "./sealed-columns.ts";
 import { lifetimeOf, notTheOwner, type Token, type TokenIdentity, tokenNotFound } from "./token.ts";
 import type { TokenEventService } from "./token-event-service.ts";
 import * as store from "./token-store.ts";
@@ -37,39 +37,89 @@ export type TokenImport = {
   is_default: boolean;
 };
 
-export type TokenService = {
-  list(caller: Caller, providerId?: string): Promise<Token[]>;
-  connected(caller: Caller, providerIds: string[]): Promise<Set<string>>;
-  /** The caller's own, or 404, or 403 when it is somebody else's. */
-  own(caller: Caller, id: string): Promise<Token>;
-  changeMetadata(
-    caller: Caller,
-    id: string,
-    change: { label?: string | null | undefined; isDefault?: boolean | undefined },
-  ): Promise<Token>;
-  import(caller: Caller, request: TokenImport, agentId?: string): Promise<string>;
-  /** In the caller's transaction. Returns the id of the token that holds the grant now. */
-  store(tx: Sql, input: GrantInput): Promise<string>;
-};
-
-export function createTokenService(options: {
+type TokenServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
   providers: ProviderService;
   events: TokenEventService;
   pending: Pick<PendingRevocations, "leave">;
-}): TokenService {
-  const { database, clock, secretBox, providers, events, pending } = options;
+};
 
-  async function own(caller: Caller, id: string): Promise<Token> {
-    const token = await store.findToken(database.sql, caller.workspaceId, id);
+export class TokenService {
+  readonly #options: TokenServiceOptions;
+
+  constructor(options: TokenServiceOptions) {
+    this.#options = options;
+  }
+
+  list(caller: Caller, providerId?: string): Promise<Token[]> {
+    return store.listOwnTokens(this.#options.database.sql, {
+      workspaceId: caller.workspaceId,
+      ownerId: caller.userId,
+      providerId,
+    });
+  }
+
+  connected(caller: Caller, providerIds: string[]): Promise<Set<string>> {
+    return store.findConnectedProviders(this.#options.database.sql, {
+      workspaceId: caller.workspaceId,
+      ownerId: caller.userId,
+      providerIds,
+    });
+  }
+
+  /** The caller's own, or 404, or 403 when it is somebody else's. */
+  async own(caller: Caller, id: string): Promise<Token> {
+    const token = await store.findToken(this.#options.database.sql, caller.workspaceId, id);
     if (!token) throw tokenNotFound(id);
     if (token.owner_id !== caller.userId) throw notTheOwner();
     return token;
   }
 
-  async function storeGrant(tx: Sql, input: GrantInput): Promise<string> {
+  async changeMetadata(
+    caller: Caller,
+    id: string,
+    change: { label?: string | null | undefined; isDefault?: boolean | undefined },
+  ): Promise<Token> {
+    const { database, clock } = this.#options;
+    const token = await this.own(caller, id);
+    const identity = store.identityOf(token);
+    await database.transaction(async (tx) => {
+      await store.lockIdentity(tx, identity);
+      if (change.isDefault === true) await store.clearDefault(tx, identity);
+      await store.updateTokenMetadata(tx, id, change, clock.now());
+    });
+    return this.own(caller, id);
+  }
+
+  async import(caller: Caller, request: TokenImport, agentId = ""): Promise<string> {
+    const { providers, database } = this.#options;
+    const provider = await providers.resolve(caller.workspaceId, request.provider_id);
+    const identity: TokenIdentity = {
+      workspaceId: caller.workspaceId,
+      provider: provider.id,
+      ownerId: caller.userId,
+      subject: "",
+      agentId,
+    };
+    return database.transaction((tx) =>
+      this.store(tx, {
+        identity,
+        provider,
+        granted: importedGrant(request),
+        scopes: request.scopes,
+        isDefault: request.is_default,
+        renewsTokenId: null,
+        metadata: request.metadata ?? null,
+        source: "import",
+      }),
+    );
+  }
+
+  /** In the caller's transaction. Returns the id of the token that holds the grant now. */
+  async store(tx: Sql, input: GrantInput): Promise<string> {
+    const { clock, secretBox, pending, events } = this.#options;
     const now = clock.now();
     const { identity, granted, provider } = input;
     await store.lockIdentity(tx, identity);
@@ -91,7 +141,7 @@ export function createTokenService(options: {
       metadata: input.metadata,
       isDefault,
     };
-    if (renewed && isLeftBehind(renewed, granted, provider)) {
+    if (renewed && this.#isLeftBehind(renewed, granted, provider)) {
       // Not its refresh token, which nobody else ever saw: at many servers that would end the new consent as well.
       await pending.leave(tx, { ...renewed, refresh_token_sealed: null }, "new consent");
     }
@@ -108,63 +158,11 @@ export function createTokenService(options: {
   }
 
   /** Whether the access token of the earlier consent goes on to live at the provider beside the new one. */
-  function isLeftBehind(earlier: Token, granted: GrantedToken, provider: Provider): boolean {
+  #isLeftBehind(earlier: Token, granted: GrantedToken, provider: Provider): boolean {
     if (earlier.status === "dead" || revocationEndsGrant(provider)) return false;
-    const access = secretBox.open(earlier.access_token_sealed, accessTokenContext(earlier.id));
+    const access = this.#options.secretBox.open(earlier.access_token_sealed, accessTokenContext(earlier.id));
     return access !== granted.accessToken;
   }
-
-  return {
-    list: (caller, providerId) =>
-      store.listOwnTokens(database.sql, {
-        workspaceId: caller.workspaceId,
-        ownerId: caller.userId,
-        providerId,
-      }),
-    connected: (caller, providerIds) =>
-      store.findConnectedProviders(database.sql, {
-        workspaceId: caller.workspaceId,
-        ownerId: caller.userId,
-        providerIds,
-      }),
-    own,
-
-    async changeMetadata(caller, id, change) {
-      const token = await own(caller, id);
-      const identity = store.identityOf(token);
-      await database.transaction(async (tx) => {
-        await store.lockIdentity(tx, identity);
-        if (change.isDefault === true) await store.clearDefault(tx, identity);
-        await store.updateTokenMetadata(tx, id, change, clock.now());
-      });
-      return own(caller, id);
-    },
-
-    async import(caller, request, agentId = "") {
-      const provider = await providers.resolve(caller.workspaceId, request.provider_id);
-      const identity: TokenIdentity = {
-        workspaceId: caller.workspaceId,
-        provider: provider.id,
-        ownerId: caller.userId,
-        subject: "",
-        agentId,
-      };
-      return database.transaction((tx) =>
-        storeGrant(tx, {
-          identity,
-          provider,
-          granted: importedGrant(request),
-          scopes: request.scopes,
-          isDefault: request.is_default,
-          renewsTokenId: null,
-          metadata: request.metadata ?? null,
-          source: "import",
-        }),
-      );
-    },
-
-    store: storeGrant,
-  };
 }
 
 /** The same account is the same token; otherwise the one the consent was asked for, if it may be that account. */
