@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { PartitionFile, PartitionTask } from "../src/bulk-export/partitions/partition-task.ts";
-import { createPartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
+import { PartitionThreads } from "../src/bulk-export/partitions/partition-threads.ts";
 import { streamPartition, writePartition } from "../src/bulk-export/partitions/partition-writer.ts";
 import type { BlobStore } from "../src/platform/blob/blob-store.ts";
 import { copyOut } from "../src/platform/db/copy/copy-out.ts";
@@ -47,7 +47,7 @@ async function measure(input: MeasureInput): Promise<{ rows: number; bytes: numb
       return { rows, bytes: bytes() };
     }
     case "threads": {
-      const threads = createPartitionThreads();
+      const threads = new PartitionThreads();
       const done = await Promise.all(input.tasks.map((one) => threads.write(one, events, never)));
       await threads.stop();
       return { rows: done.reduce((sum, one) => sum + one.rows, 0), bytes: bytes() };

@@ -113,6 +113,7 @@ const folderOrder: Record<string, readonly string[]> = {
     ".",
   ],
   "src/auth-service": ["providers", "tokens", "authorizations", "."],
+  "src/bulk-export": ["parquet", "destinations", "partitions", "exports", "execution", "schedules", "."],
   "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
 };
 
@@ -305,7 +306,7 @@ describe("files", () => {
     // Each commits one step of something that goes on after it: a batch, a page of a rotation, a move of a state machine.
     const steps = [
       /^src\/platform\//,
-      /^src\/bulk-export\/(exports|partitions)\//,
+      /^src\/bulk-export\/(exports|execution)\//,
       /^src\/control-plane\/reconciler\//,
       /^src\/control-plane\/runtimes\/log-tail\.ts$/,
       /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,

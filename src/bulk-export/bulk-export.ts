@@ -4,27 +4,25 @@ import type { Database } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/access/caller.ts";
-import { createJobWorker, type JobContext, type JobHandler } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import { createNetworkGuard } from "../platform/network/network-guard.ts";
+import { destinationChangeRoutes } from "./destinations/destination-change-routes.ts";
 import { destinationRoutes } from "./destinations/destination-routes.ts";
-import { createDestinationService } from "./destinations/destination-service.ts";
-import type { ExportLimits } from "./export-limits.ts";
-import { failExport } from "./exports/export-ending.ts";
-import { createExportFinisher } from "./exports/export-finisher.ts";
-import { finishJobKind, partitionJobKind, planJobKind } from "./exports/export-jobs.ts";
-import { createExportPlanner } from "./exports/export-planner.ts";
-import { createPreviewService } from "./exports/export-preview.ts";
+import { DestinationService } from "./destinations/destination-service.ts";
+import { ExportFinisher } from "./execution/export-finisher.ts";
+import { ExportPlanner } from "./execution/export-planner.ts";
+import { createExportWorkers } from "./execution/export-workers.ts";
+import { PartitionExecutor } from "./execution/partition-executor.ts";
+import type { ExportLimits } from "./exports/export-limits.ts";
+import { PreviewService } from "./exports/export-preview.ts";
 import { exportRoutes } from "./exports/export-routes.ts";
-import { createExportService } from "./exports/export-service.ts";
+import { ExportService } from "./exports/export-service.ts";
+import { partitionRoutes } from "./exports/partition-routes.ts";
 import { exportPreviewRoutes } from "./exports/preview-routes.ts";
-import { createPartitionExecutor } from "./partitions/partition-executor.ts";
-import { isWorthRetrying } from "./partitions/partition-failure.ts";
-import { partitionRoutes } from "./partitions/partition-routes.ts";
 import { defaultFileLimits, type FileLimits } from "./partitions/partition-task.ts";
-import { createPartitionThreads } from "./partitions/partition-threads.ts";
+import { PartitionThreads } from "./partitions/partition-threads.ts";
 import type { RunSource } from "./partitions/run-source.ts";
-import { createScheduleWorker } from "./schedules/schedule-worker.ts";
+import { ScheduleWorker } from "./schedules/schedule-worker.ts";
 
 export type BulkExportOptions = {
   database: Database;
@@ -52,8 +50,6 @@ export type BulkExportArea = Area & {
   tick(): Promise<void>;
 };
 
-const finishRetries = 20;
-
 /** Area B, exports: traces to Parquet files in somebody's bucket, once or on a schedule. */
 export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const { database, clock, logger, limits, source, allowPrivateAddresses, leaseMs = 30_000 } = options;
@@ -61,7 +57,7 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const requirePlan = async (caller: Caller) => {
     if (await options.needsPaidPlan(caller.organizationId)) throw planRequired();
   };
-  const destinations = createDestinationService({
+  const destinations = new DestinationService({
     database,
     clock,
     logger,
@@ -70,19 +66,18 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     ambientCredentials: options.ambientCredentials,
     checkTimeoutMs: limits.checkTimeoutMs,
   });
-  const schedules = createScheduleWorker({
+  const schedules = new ScheduleWorker({
     database,
     clock,
     logger,
     limits,
     heartbeatMs: options.heartbeatMs ?? 30_000,
   });
-  const wake = schedules.announce;
-  const service = createExportService({ database, clock, limits, source, requirePlan, wake });
-  const threads = createPartitionThreads();
-  const planner = createExportPlanner({ database, clock, limits, source });
-  const finisher = createExportFinisher({ database, clock, limits, network, destinations });
-  const executor = createPartitionExecutor({
+  const wake = () => schedules.announce();
+  const service = new ExportService({ database, clock, limits, source, requirePlan, wake });
+  const preview = new PreviewService({ database, clock, limits, source });
+  const threads = new PartitionThreads();
+  const executor = new PartitionExecutor({
     database,
     databaseUrl: options.databaseUrl,
     clock,
@@ -95,65 +90,29 @@ export function createBulkExport(options: BulkExportOptions): BulkExportArea {
     source,
     threads,
   });
-
-  /** Ends the export when a step of its own cannot be done, instead of leaving it running for ever. */
-  const step =
-    (work: (exportId: string, job: JobContext) => Promise<void>): JobHandler =>
-    async (job) => {
-      const { exportId } = job.job.payload as { exportId: string };
-      try {
-        await work(exportId, job);
-      } catch (error) {
-        job.signal.throwIfAborted();
-        const retryable = error instanceof AppError && error.retryable && isWorthRetrying(error);
-        if (retryable && job.attempt <= finishRetries) throw error;
-        logger.error({ err: error, export_id: exportId }, "bulk export failed");
-        await failExport({ database, clock }, exportId, error);
-      }
-      wake();
-    };
-
-  const common = { database, clock, logger, leaseMs, heartbeatMs: Math.floor(leaseMs / 3) };
-  const backoff = { firstMs: limits.retryDelayMs, maxMs: limits.retryDelayMs };
-  // Two workers of its own: exports last for hours and must not hold up anybody's jobs, nor one another's steps.
-  const steps = createJobWorker({
-    ...common,
-    backoff,
-    concurrency: 2,
-    handlers: { [planJobKind]: step(planner.plan), [finishJobKind]: step(finisher.finish) },
-  });
-  const partitions = createJobWorker({
-    ...common,
-    backoff,
-    concurrency: limits.partitionsAtOnce,
-    handlers: {
-      [partitionJobKind]: async (job) => {
-        await executor.execute((job.job.payload as { runId: string }).runId, job);
-        // The export may have ended with it.
-        wake();
-      },
-    },
+  const workers = createExportWorkers({
+    database,
+    clock,
+    logger,
+    limits,
+    leaseMs,
+    planner: new ExportPlanner({ database, clock, limits, source }),
+    finisher: new ExportFinisher({ database, clock, limits, network, destinations }),
+    executor,
+    wake,
   });
 
   return {
     routes: [
-      ...destinationRoutes(destinations, { requirePlan }),
+      ...destinationRoutes(destinations),
+      ...destinationChangeRoutes(destinations, { requirePlan }),
       ...partitionRoutes(service),
-      ...exportPreviewRoutes(createPreviewService({ database, clock, limits, source })),
+      ...exportPreviewRoutes(preview),
       ...exportRoutes(service),
     ],
     jobHandlers: {},
     recurringJobs: [],
-    workers: [
-      { name: "bulk-export.steps", ...steps },
-      // A partition goes on elsewhere from its cursor: there is nothing to wait for.
-      {
-        name: "bulk-export.partitions",
-        start: partitions.start,
-        stop: () => partitions.stop({ graceMs: 0 }),
-      },
-      schedules,
-    ],
+    workers: [...workers, schedules],
     start: async () => {},
     stop: () => threads.stop(),
     tick: () => schedules.tick(),

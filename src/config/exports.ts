@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ExportLimits } from "../bulk-export/export-limits.ts";
+import type { ExportLimits } from "../bulk-export/exports/export-limits.ts";
 import { amount, type Edition, flag, whole } from "./fields.ts";
 
 const positive = (most: number, fallback: number) => whole(1, most).default(fallback);

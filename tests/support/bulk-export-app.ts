@@ -4,7 +4,7 @@ import {
   type BulkExportOptions,
   createBulkExport,
 } from "../../src/bulk-export/bulk-export.ts";
-import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/export-limits.ts";
+import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/exports/export-limits.ts";
 import { startArea, stopArea } from "../../src/platform/area.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";

@@ -1,5 +1,5 @@
 import { createBulkExport } from "../../src/bulk-export/bulk-export.ts";
-import { defaultExportLimits } from "../../src/bulk-export/export-limits.ts";
+import { defaultExportLimits } from "../../src/bulk-export/exports/export-limits.ts";
 import type { FileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { startArea } from "../../src/platform/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";

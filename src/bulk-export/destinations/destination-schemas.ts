@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { addressingStyles, checksumModes } from "../../platform/blob/blob-store.ts";
-import { normalPrefix, putArgumentNames } from "./destination.ts";
+import { wireTime } from "../../platform/exact-time.ts";
+import { type Destination, normalPrefix, putArgumentNames } from "./destination.ts";
 
 export const time = z.iso.datetime({ offset: true });
 
@@ -128,3 +129,16 @@ export const destinationBody = z
     updated_at: time,
   })
   .meta({ id: "BulkExportDestination" });
+
+export function toDestinationBody(found: Destination): z.input<typeof destinationBody> {
+  return {
+    id: found.id,
+    tenant_id: found.workspace_id,
+    destination_type: found.destination_type,
+    display_name: found.display_name,
+    config: found.config,
+    credentials_keys: found.credentials_keys,
+    created_at: wireTime(found.created_at),
+    updated_at: wireTime(found.updated_at),
+  };
+}

@@ -18,16 +18,6 @@ import { checkDestination } from "./destination-check.ts";
 import type { CreateDestination } from "./destination-schemas.ts";
 import * as store from "./destination-store.ts";
 
-export type DestinationService = {
-  create(workspaceId: string, input: CreateDestination): Promise<Destination>;
-  list(workspaceId: string): Promise<Destination[]>;
-  get(workspaceId: string, id: string): Promise<Destination>;
-  rotate(workspaceId: string, id: string, credentials: DestinationCredentials): Promise<Destination>;
-  remove(workspaceId: string, id: string): Promise<void>;
-  /** With the credentials opened, for whoever writes. */
-  settingsOf(destination: Destination): BucketSettings;
-};
-
 export type DestinationServiceOptions = {
   database: Database;
   clock: Clock;
@@ -39,81 +29,92 @@ export type DestinationServiceOptions = {
   checkTimeoutMs: number;
 };
 
-export function createDestinationService(options: DestinationServiceOptions): DestinationService {
-  const { database, clock, secretBox } = options;
+export class DestinationService {
+  readonly #options: DestinationServiceOptions;
 
-  const check = (settings: BucketSettings, prefix: string) =>
-    checkDestination({
-      settings,
-      prefix,
-      network: options.network,
-      logger: options.logger,
-      timeoutMs: options.checkTimeoutMs,
-    });
-  const seal = (id: string, credentials: DestinationCredentials) =>
-    secretBox.seal(JSON.stringify(credentials), destinationContext(id));
-  const find = async (workspaceId: string, id: string) => {
-    const found = await store.findDestination(database.sql, workspaceId, id);
+  constructor(options: DestinationServiceOptions) {
+    this.#options = options;
+  }
+
+  async create(workspaceId: string, input: CreateDestination): Promise<Destination> {
+    const { database, clock } = this.#options;
+    const credentials = input.credentials ?? null;
+    if (credentials === null && !this.#options.ambientCredentials) {
+      throw invalidField(["body", "credentials"], "Field required");
+    }
+    await this.#check(bucketSettings(input.config, credentials), input.config.prefix);
+    const id = newId();
+    const row = {
+      id,
+      workspace_id: workspaceId,
+      destination_type: input.destination_type,
+      display_name: input.display_name,
+      config: input.config,
+      credentials_sealed: credentials === null ? null : this.#seal(id, credentials),
+      credentials_keys: credentialKeys(credentials),
+    };
+    return store.insertDestination(database.sql, row, clock.now());
+  }
+
+  list(workspaceId: string): Promise<Destination[]> {
+    return store.listDestinations(this.#options.database.sql, workspaceId);
+  }
+
+  async get(workspaceId: string, id: string): Promise<Destination> {
+    const found = await store.findDestination(this.#options.database.sql, workspaceId, id);
     if (!found) throw destinationNotFound(id);
     return found;
-  };
+  }
 
-  return {
-    async create(workspaceId, input) {
-      const credentials = input.credentials ?? null;
-      if (credentials === null && !options.ambientCredentials) {
-        throw invalidField(["body", "credentials"], "Field required");
-      }
-      await check(bucketSettings(input.config, credentials), input.config.prefix);
-      const id = newId();
-      const row = {
-        id,
-        workspace_id: workspaceId,
-        destination_type: input.destination_type,
-        display_name: input.display_name,
-        config: input.config,
-        credentials_sealed: credentials === null ? null : seal(id, credentials),
-        credentials_keys: credentialKeys(credentials),
-      };
-      return store.insertDestination(database.sql, row, clock.now());
-    },
+  async rotate(workspaceId: string, id: string, credentials: DestinationCredentials): Promise<Destination> {
+    const { database, clock } = this.#options;
+    const { config } = await this.get(workspaceId, id);
+    await this.#check(bucketSettings(config, credentials), config.prefix);
+    const saved = await store.saveCredentials(database.sql, {
+      id,
+      workspaceId,
+      sealed: this.#seal(id, credentials),
+      keys: credentialKeys(credentials),
+      now: clock.now(),
+    });
+    if (!saved) throw destinationNotFound(id);
+    return saved;
+  }
 
-    list: (workspaceId) => store.listDestinations(database.sql, workspaceId),
-    get: find,
+  remove(workspaceId: string, id: string): Promise<void> {
+    return this.#options.database.transaction(async (tx) => {
+      const used = await store.countExportsOf(tx, workspaceId, id);
+      if (!used) throw destinationNotFound(id);
+      if (used.exports > 0) throw destinationUsed(id, used.exports);
+      await store.deleteDestination(tx, workspaceId, id);
+    });
+  }
 
-    async rotate(workspaceId, id, credentials) {
-      const { config } = await find(workspaceId, id);
-      await check(bucketSettings(config, credentials), config.prefix);
-      const saved = await store.saveCredentials(database.sql, {
-        id,
-        workspaceId,
-        sealed: seal(id, credentials),
-        keys: credentialKeys(credentials),
-        now: clock.now(),
-      });
-      if (!saved) throw destinationNotFound(id);
-      return saved;
-    },
+  /** With the credentials opened, for whoever writes. */
+  settingsOf(destination: Destination): BucketSettings {
+    const sealed = destination.credentials_sealed;
+    const credentials =
+      sealed === null
+        ? null
+        : (JSON.parse(
+            this.#options.secretBox.open(sealed, destinationContext(destination.id)),
+          ) as DestinationCredentials);
+    return bucketSettings(destination.config, credentials);
+  }
 
-    remove: (workspaceId, id) =>
-      database.transaction(async (tx) => {
-        const used = await store.countExportsOf(tx, workspaceId, id);
-        if (!used) throw destinationNotFound(id);
-        if (used.exports > 0) throw destinationUsed(id, used.exports);
-        await store.deleteDestination(tx, workspaceId, id);
-      }),
+  #check(settings: BucketSettings, prefix: string) {
+    return checkDestination({
+      settings,
+      prefix,
+      network: this.#options.network,
+      logger: this.#options.logger,
+      timeoutMs: this.#options.checkTimeoutMs,
+    });
+  }
 
-    settingsOf(destination) {
-      const sealed = destination.credentials_sealed;
-      const credentials =
-        sealed === null
-          ? null
-          : (JSON.parse(
-              secretBox.open(sealed, destinationContext(destination.id)),
-            ) as DestinationCredentials);
-      return bucketSettings(destination.config, credentials);
-    },
-  };
+  #seal(id: string, credentials: DestinationCredentials) {
+    return this.#options.secretBox.seal(JSON.stringify(credentials), destinationContext(id));
+  }
 }
 
 function destinationUsed(id: string, count: number): AppError {

@@ -1,6 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { exactTimeSql } from "../exact-time.ts";
+import { exactTimeSql } from "../../platform/exact-time.ts";
 import type { Destination } from "./destination.ts";
 
 const columns = raw.raw(`id, workspace_id, destination_type, display_name, config, credentials_sealed,

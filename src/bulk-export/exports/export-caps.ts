@@ -1,6 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { ExportCaps } from "../export-limits.ts";
+import type { ExportCaps } from "./export-limits.ts";
 import { countCreatedSince, countSchedules } from "./export-store.ts";
 
 const hourMs = 3_600_000;

@@ -1,8 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError, type ErrorCode, errorMessage } from "../../platform/errors.ts";
+import type { ExportStatus } from "../partitions/export-status.ts";
 import { endUnfinishedPartitions } from "../partitions/partition-store.ts";
-import type { ExportFailure, ExportStatus } from "./export.ts";
+import type { ExportFailure } from "./export.ts";
 import { cancelJobs } from "./export-jobs.ts";
 import { lockExport, moveExport } from "./export-store.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { wireTime } from "../../platform/exact-time.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { wireTime } from "../exact-time.ts";
 import { cancelExportBody, createExportBody, exportBody, listQuery } from "./export-schemas.ts";
 import type { ExportService, ExportView } from "./export-service.ts";
 

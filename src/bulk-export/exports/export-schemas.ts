@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { microsText, parseMicros } from "../exact-time.ts";
+import { microsText, parseMicros } from "../../platform/exact-time.ts";
 import { compressions } from "../parquet/page-codec.ts";
-import { exportStatuses } from "./export.ts";
+import { exportStatuses } from "../partitions/export-status.ts";
 import { exportFields } from "./export-fields.ts";
 
 const wireTime = z.iso.datetime({ offset: true });

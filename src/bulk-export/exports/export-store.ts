@@ -1,7 +1,8 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { exactTimeSql } from "../exact-time.ts";
-import type { BulkExport, ExportFailure, ExportStatus } from "./export.ts";
+import { exactTimeSql } from "../../platform/exact-time.ts";
+import type { ExportStatus } from "../partitions/export-status.ts";
+import type { BulkExport, ExportFailure } from "./export.ts";
 
 const times = (alias: string, names: string[]) =>
   names.map((name) => `${exactTimeSql(`${alias}.${name}`)} as ${name}`).join(", ");

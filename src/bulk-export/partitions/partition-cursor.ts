@@ -1,4 +1,4 @@
-import { microsText, parseMicros } from "../exact-time.ts";
+import { microsText, parseMicros } from "../../platform/exact-time.ts";
 import { uuidText, uuidTextBytes } from "../parquet/uuid-text.ts";
 import type { RunCursor } from "./run-source.ts";
 

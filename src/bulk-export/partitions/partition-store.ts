@@ -1,7 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { exactTimeSql } from "../exact-time.ts";
-import type { ExportStatus } from "../exports/export.ts";
+import { exactTimeSql } from "../../platform/exact-time.ts";
+import type { ExportStatus } from "./export-status.ts";
 import type { ExportFile, Partition, PendingUpload } from "./partition.ts";
 
 // The tables and the wire call a partition a run of its export: bulk_export_runs, /bulk-exports/{id}/runs.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseMicros } from "../exact-time.ts";
+import { parseMicros } from "../../platform/exact-time.ts";
 import { dayText, partitionFolder, planDays } from "./partition.ts";
 
 const window = (from: string, to: string) => ({ from: parseMicros(from)!, to: parseMicros(to)! });

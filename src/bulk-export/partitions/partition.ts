@@ -1,6 +1,13 @@
 import { AppError } from "../../platform/errors.ts";
-import { calendarDay, dayStart, type Micros, microsPerDay, microsText, parseMicros } from "../exact-time.ts";
-import type { ExportStatus } from "../exports/export.ts";
+import {
+  calendarDay,
+  dayStart,
+  type Micros,
+  microsPerDay,
+  microsText,
+  parseMicros,
+} from "../../platform/exact-time.ts";
+import type { ExportStatus } from "./export-status.ts";
 
 export type ExportFile = { path: string; rows: number; bytes: number; token: string };
 export type PendingUpload = {

@@ -1,14 +1,14 @@
-import type { Worker } from "../../platform/area.ts";
+import type { StopOptions, Stopped, Worker } from "../../platform/area.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { graceStop } from "../../platform/work/grace-stop.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
-import type { ExportLimits } from "../export-limits.ts";
 import { hourlyCapWait } from "../exports/export-caps.ts";
 import { endExport } from "../exports/export-ending.ts";
 import { enqueuePlan } from "../exports/export-jobs.ts";
+import type { ExportLimits } from "../exports/export-limits.ts";
 import {
   insertExport,
   listOverdue,
@@ -29,30 +29,75 @@ export type ScheduleWorkerOptions = {
   heartbeatMs: number;
 };
 
-export type ScheduleWorker = Worker & {
-  /** Whoever looks after exports, here or in another process, does so now. */
-  announce(): void;
-  /** One look, awaited. */
-  tick(): Promise<void>;
-};
-
 /**
  * Everything about exports that time decides: windows that are over, exports that may start, exports that took too
  * long. It compares the clock with the rows and remembers nothing, so neither a restart nor a clock that jumps
  * loses or repeats a window; several processes may do it at once, since each step is decided under a row lock and no
  * lease is needed.
  */
-export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWorker {
-  const { database, clock, logger, limits } = options;
-  let unlisten: Unlisten | undefined;
+export class ScheduleWorker implements Worker {
+  readonly name = "bulk-export.schedules";
+  readonly #options: ScheduleWorkerOptions;
+  #unlisten: Unlisten | undefined;
+  readonly #loop: WakeLoop;
 
-  async function tick(): Promise<void> {
-    await endOverdue();
-    await spawnDue();
-    await startAll();
+  constructor(options: ScheduleWorkerOptions) {
+    this.#options = options;
+    this.#loop = new WakeLoop({
+      rules: { heartbeatMs: options.heartbeatMs },
+      look: () => this.#look(),
+      onFailure: (error) =>
+        options.logger.warn({ err: error }, "bulk exports could not be looked after, trying again"),
+    });
   }
 
-  async function endOverdue(): Promise<void> {
+  async start(): Promise<void> {
+    this.#unlisten = await this.#options.database.listen(
+      exportChannel,
+      () => this.#loop.wake(),
+      () => this.#loop.wake(),
+    );
+    this.#loop.wake();
+  }
+
+  /** Whoever looks after exports, here or in another process, does so now. */
+  announce(): void {
+    const { database, logger } = this.#options;
+    database
+      .notify(exportChannel, "")
+      // A lost announcement only delays it until the next heartbeat.
+      .catch((error: unknown) => logger.debug({ err: error }, "an export could not be announced"));
+  }
+
+  /** One look, awaited. */
+  async tick(): Promise<void> {
+    await this.#endOverdue();
+    await this.#spawnDue();
+    await this.#startAll();
+  }
+
+  stop({ graceMs }: StopOptions): Promise<Stopped> {
+    const looking = this.#loop.stop();
+    return graceStop({
+      graceMs,
+      stopTaking: async () => this.#unlisten?.(),
+      underWay: () => [looking],
+      // A look is a few short transactions: there is nothing to abort.
+      abort: () => [],
+    });
+  }
+
+  /** How long until time decides something again; null when nothing is known to come. */
+  async #look(): Promise<number | null> {
+    const { database, clock, limits } = this.#options;
+    await this.tick();
+    const now = clock.now();
+    const at = await findNextDue(database.sql, now, limits.exportTimeoutMs);
+    return at === null ? null : at.getTime() - now.getTime();
+  }
+
+  async #endOverdue(): Promise<void> {
+    const { clock, limits, database, logger } = this.#options;
     const now = clock.now();
     const startedBefore = new Date(now.getTime() - limits.exportTimeoutMs);
     const hours = Math.round(limits.exportTimeoutMs / 3_600_000);
@@ -64,13 +109,15 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
     }
   }
 
-  async function spawnDue(): Promise<void> {
+  async #spawnDue(): Promise<void> {
+    const { database, clock } = this.#options;
     for (const schedule of await listDue(database.sql, clock.now())) {
-      await spawn(schedule.id, schedule.workspace_id);
+      await this.#spawn(schedule.id, schedule.workspace_id);
     }
   }
 
-  function spawn(id: string, workspaceId: string): Promise<void> {
+  #spawn(id: string, workspaceId: string): Promise<void> {
+    const { database, clock, limits } = this.#options;
     return database.transaction(async (tx) => {
       const now = clock.now();
       await lockWorkspaceExports(tx, workspaceId);
@@ -95,7 +142,8 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
     });
   }
 
-  async function startAll(): Promise<void> {
+  async #startAll(): Promise<void> {
+    const { database, limits, clock } = this.#options;
     for (const workspaceId of await workspacesWaiting(database.sql)) {
       await database.transaction(async (tx) => {
         await lockWorkspaceExports(tx, workspaceId);
@@ -106,41 +154,4 @@ export function createScheduleWorker(options: ScheduleWorkerOptions): ScheduleWo
       });
     }
   }
-
-  const loop = new WakeLoop({
-    rules: { heartbeatMs: options.heartbeatMs },
-    async look() {
-      await tick();
-      const now = clock.now();
-      const at = await findNextDue(database.sql, now, limits.exportTimeoutMs);
-      return at === null ? null : at.getTime() - now.getTime();
-    },
-    onFailure: (error) => logger.warn({ err: error }, "bulk exports could not be looked after, trying again"),
-  });
-  const wake = () => loop.wake();
-
-  return {
-    name: "bulk-export.schedules",
-    async start() {
-      unlisten = await database.listen(exportChannel, wake, wake);
-      wake();
-    },
-    announce() {
-      database
-        .notify(exportChannel, "")
-        // A lost announcement only delays it until the next heartbeat.
-        .catch((error: unknown) => logger.debug({ err: error }, "an export could not be announced"));
-    },
-    tick,
-    stop({ graceMs }) {
-      const looking = loop.stop();
-      return graceStop({
-        graceMs,
-        stopTaking: async () => unlisten?.(),
-        underWay: () => [looking],
-        // A look is a few short transactions: there is nothing to abort.
-        abort: () => [],
-      });
-    },
-  };
 }

@@ -1,4 +1,4 @@
-import { type Micros, microsPerHour, microsText, parseMicros } from "../exact-time.ts";
+import { type Micros, microsPerHour, microsText, parseMicros } from "../../platform/exact-time.ts";
 
 /** How long after the end of a window its export runs: late traces are in by then. */
 export const spawnDelayMinutes = 10;

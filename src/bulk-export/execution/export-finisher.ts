@@ -3,20 +3,20 @@ import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
+import { microsOf, microsText, wireTime } from "../../platform/exact-time.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { type Destination, destinationNotFound, pathInBucket } from "../destinations/destination.ts";
 import type { DestinationService } from "../destinations/destination-service.ts";
 import { findDestination } from "../destinations/destination-store.ts";
-import { microsOf, microsText, wireTime } from "../exact-time.ts";
-import type { ExportLimits } from "../export-limits.ts";
+import { type BulkExport, manifestKey } from "../exports/export.ts";
+import { orderedFields } from "../exports/export-fields.ts";
+import { enqueueNext } from "../exports/export-jobs.ts";
+import type { ExportLimits } from "../exports/export-limits.ts";
+import { lockExport, moveExport } from "../exports/export-store.ts";
 import type { Partition } from "../partitions/partition.ts";
 import { listPartitions, reopenPartition } from "../partitions/partition-store.ts";
 import { uploadTokenKey } from "../partitions/partition-task.ts";
-import { type BulkExport, manifestKey } from "./export.ts";
-import { orderedFields } from "./export-fields.ts";
-import { enqueueNext } from "./export-jobs.ts";
-import { lockExport, moveExport } from "./export-store.ts";
 
 export type ExportFinisherOptions = {
   database: Database;
@@ -27,45 +27,45 @@ export type ExportFinisherOptions = {
 };
 
 /** The last step: the files are looked at where something went wrong on the way, then the manifest is written. */
-export function createExportFinisher(options: ExportFinisherOptions) {
-  const { database, clock, limits } = options;
+export class ExportFinisher {
+  readonly #options: ExportFinisherOptions;
 
-  return {
-    async finish(exportId: string, job: JobContext): Promise<void> {
-      const row = await database.transaction((tx) => lockExport(tx, exportId));
-      if (row?.status !== "RUNNING") return;
-      const partitions = await listPartitions(database.sql, exportId);
-      if (partitions.some((partition) => partition.status !== "COMPLETED")) return;
-      const destination = await findDestination(
-        database.sql,
-        row.workspace_id,
-        row.bulk_export_destination_id,
-      );
-      if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
-      const store = await openS3BlobStore({
-        settings: options.destinations.settingsOf(destination),
-        network: options.network,
-        signal: job.signal,
-        silenceTimeoutMs: limits.storageTimeoutMs,
-      });
-      try {
-        const damaged = await findDamaged(store, partitions);
-        if (damaged.length > 0) return await reopen(exportId, damaged, job);
-        const body = JSON.stringify(manifestOf(row, partitions, destination, clock.now()), null, 2);
-        const key = manifestKey(destination.config.prefix, exportId);
-        await store.put(key, Buffer.from(body), { contentType: "application/json" });
-      } finally {
-        store.close();
-      }
-      await database.transaction(async (tx) => {
-        await lockExport(tx, exportId);
-        await job.fence(tx);
-        await moveExport(tx, { id: exportId, from: ["RUNNING"], to: "COMPLETED", now: clock.now() });
-      });
-    },
-  };
+  constructor(options: ExportFinisherOptions) {
+    this.#options = options;
+  }
 
-  async function reopen(exportId: string, damaged: Partition[], job: JobContext): Promise<void> {
+  async finish(exportId: string, job: JobContext): Promise<void> {
+    const { database, limits, clock } = this.#options;
+    const row = await database.transaction((tx) => lockExport(tx, exportId));
+    if (row?.status !== "RUNNING") return;
+    const partitions = await listPartitions(database.sql, exportId);
+    if (partitions.some((partition) => partition.status !== "COMPLETED")) return;
+    const destination = await findDestination(database.sql, row.workspace_id, row.bulk_export_destination_id);
+    if (!destination) throw destinationNotFound(row.bulk_export_destination_id);
+    const store = await openS3BlobStore({
+      settings: this.#options.destinations.settingsOf(destination),
+      network: this.#options.network,
+      signal: job.signal,
+      silenceTimeoutMs: limits.storageTimeoutMs,
+    });
+    try {
+      const damaged = await findDamaged(store, partitions);
+      if (damaged.length > 0) return await this.#reopen(exportId, damaged, job);
+      const body = JSON.stringify(manifestOf(row, partitions, destination, clock.now()), null, 2);
+      const key = manifestKey(destination.config.prefix, exportId);
+      await store.put(key, Buffer.from(body), { contentType: "application/json" });
+    } finally {
+      store.close();
+    }
+    await database.transaction(async (tx) => {
+      await lockExport(tx, exportId);
+      await job.fence(tx);
+      await moveExport(tx, { id: exportId, from: ["RUNNING"], to: "COMPLETED", now: clock.now() });
+    });
+  }
+
+  async #reopen(exportId: string, damaged: Partition[], job: JobContext): Promise<void> {
+    const { database, clock, limits } = this.#options;
     await database.transaction(async (tx) => {
       const row = await lockExport(tx, exportId);
       await job.fence(tx);

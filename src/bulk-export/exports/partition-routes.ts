@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { wireTime } from "../../platform/exact-time.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { pathInBucket } from "../destinations/destination.ts";
-import { wireTime } from "../exact-time.ts";
-import { partitionBody } from "../exports/export-schemas.ts";
-import type { ExportService, PartitionView } from "../exports/export-service.ts";
-import { cursorPercentage } from "./partition-cursor.ts";
+import { cursorPercentage } from "../partitions/partition-cursor.ts";
+import { partitionBody } from "./export-schemas.ts";
+import type { ExportService, PartitionView } from "./export-service.ts";
 
 const tag = "Bulk exports";
 const access = { kind: "workspace", role: "viewer", scope: ["read", "export"] } as const;

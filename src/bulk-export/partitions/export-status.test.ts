@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exportStatuses, exportTransitions, isFinished } from "./export.ts";
+import { exportStatuses, exportTransitions, isFinished } from "./export-status.ts";
 
 test("what is finished stays as it is", () => {
   for (const status of exportStatuses) {

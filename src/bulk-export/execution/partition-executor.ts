@@ -9,18 +9,23 @@ import type { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { type Destination, destinationNotFound } from "../destinations/destination.ts";
 import type { DestinationService } from "../destinations/destination-service.ts";
 import { findDestination } from "../destinations/destination-store.ts";
-import type { ExportLimits } from "../export-limits.ts";
 import type { BulkExport } from "../exports/export.ts";
 import { columnsOf, constantFields, orderedFields } from "../exports/export-fields.ts";
 import { enqueueNext } from "../exports/export-jobs.ts";
+import type { ExportLimits } from "../exports/export-limits.ts";
 import { lockExport } from "../exports/export-store.ts";
-import type { Partition } from "./partition.ts";
-import { parseCursor } from "./partition-cursor.ts";
+import type { Partition } from "../partitions/partition.ts";
+import { parseCursor } from "../partitions/partition-cursor.ts";
+import { changePartition, findPartition } from "../partitions/partition-store.ts";
+import {
+  type FileLimits,
+  type PartitionFile,
+  type PartitionTask,
+  uploadTokenKey,
+} from "../partitions/partition-task.ts";
+import type { PartitionThreads } from "../partitions/partition-threads.ts";
+import type { RunSource } from "../partitions/run-source.ts";
 import { recordFailure } from "./partition-failure.ts";
-import { changePartition, findPartition } from "./partition-store.ts";
-import { type FileLimits, type PartitionFile, type PartitionTask, uploadTokenKey } from "./partition-task.ts";
-import type { PartitionThreads } from "./partition-threads.ts";
-import type { RunSource } from "./run-source.ts";
 
 export type PartitionExecutorOptions = {
   database: Database;
@@ -39,33 +44,27 @@ export type PartitionExecutorOptions = {
 type Loaded = { partition: Partition; row: BulkExport; destination: Destination };
 
 /** Works on one partition: from its cursor to its end, every step fenced by the job's lease. */
-export function createPartitionExecutor(options: PartitionExecutorOptions) {
-  const { database, clock, limits } = options;
+export class PartitionExecutor {
+  readonly #options: PartitionExecutorOptions;
 
-  /**
-   * In one transaction with the proof that the partition is still ours; after a lost lease nothing is changed. The
-   * export is locked first, as wherever its jobs are ended: two orders would be a deadlock.
-   */
-  const fenced = (job: JobContext, exportId: string, work: (tx: Sql, row: BulkExport) => Promise<void>) =>
-    database.transaction(async (tx) => {
-      const row = await lockExport(tx, exportId);
-      await job.fence(tx);
-      if (row) await work(tx, row);
-    });
+  constructor(options: PartitionExecutorOptions) {
+    this.#options = options;
+  }
 
-  async function execute(partitionId: string, job: JobContext): Promise<void> {
-    const loaded = await begin(partitionId, job);
+  async execute(partitionId: string, job: JobContext): Promise<void> {
+    const { limits, database, clock } = this.#options;
+    const loaded = await this.#begin(partitionId, job);
     if (!loaded) return;
     const timeout = AbortSignal.timeout(limits.partitionTimeoutMs);
     try {
-      await write(loaded, job, AbortSignal.any([job.signal, timeout]));
-      await complete(loaded.partition, job);
+      await this.#write(loaded, job, AbortSignal.any([job.signal, timeout]));
+      await this.#complete(loaded.partition, job);
     } catch (error) {
       job.signal.throwIfAborted();
       // The queue itself tries again when the database was away: nothing could be written down now.
       if (error instanceof AppError && error.code === "database.unavailable") throw error;
       const failure = timeout.aborted ? partitionTimedOut(limits.partitionTimeoutMs) : error;
-      options.logger.warn(
+      this.#options.logger.warn(
         { err: failure, export_id: loaded.row.id, partition_id: partitionId },
         "export partition failed",
       );
@@ -73,11 +72,24 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
     }
   }
 
-  async function begin(partitionId: string, job: JobContext): Promise<Loaded | undefined> {
+  /**
+   * In one transaction with the proof that the partition is still ours; after a lost lease nothing is changed. The
+   * export is locked first, as wherever its jobs are ended: two orders would be a deadlock.
+   */
+  #fenced(job: JobContext, exportId: string, work: (tx: Sql, row: BulkExport) => Promise<void>) {
+    return this.#options.database.transaction(async (tx) => {
+      const row = await lockExport(tx, exportId);
+      await job.fence(tx);
+      if (row) await work(tx, row);
+    });
+  }
+
+  async #begin(partitionId: string, job: JobContext): Promise<Loaded | undefined> {
+    const { database, clock, limits } = this.#options;
     let loaded: Loaded | undefined;
     const known = await findPartition(database.sql, partitionId);
     if (!known) return undefined;
-    await fenced(job, known.bulk_export_id, async (tx, row) => {
+    await this.#fenced(job, known.bulk_export_id, async (tx, row) => {
       const partition = await findPartition(tx, partitionId);
       if (!partition || row.status !== "RUNNING" || partition.job_id !== job.job.id) return;
       if (partition.status !== "CREATED" && partition.status !== "RUNNING") return;
@@ -107,52 +119,54 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
     return kept ? { ...loaded, partition: kept } : undefined;
   }
 
-  async function write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
+  async #write(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
     const { partition } = loaded;
     // Somebody was at it before.
-    if (partition.started_at !== null) await tidyUp(loaded, job, signal);
-    const task = taskOf(loaded);
-    await options.threads.write(
+    if (partition.started_at !== null) await this.#tidyUp(loaded, job, signal);
+    const task = this.#taskOf(loaded);
+    await this.#options.threads.write(
       task,
       {
-        intent: (file) => fenced(job, partition.bulk_export_id, (tx) => keepIntent(tx, partition, file)),
-        written: (file) => fenced(job, partition.bulk_export_id, (tx) => keepFile(tx, partition, file)),
+        intent: (file) =>
+          this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepIntent(tx, partition, file)),
+        written: (file) =>
+          this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepFile(tx, partition, file)),
       },
       signal,
     );
   }
 
-  async function tidyUp(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
+  async #tidyUp(loaded: Loaded, job: JobContext, signal: AbortSignal): Promise<void> {
     const { partition, destination } = loaded;
     const store = await openS3BlobStore({
-      settings: options.destinations.settingsOf(destination),
-      network: options.network,
+      settings: this.#options.destinations.settingsOf(destination),
+      network: this.#options.network,
       signal,
-      silenceTimeoutMs: limits.storageTimeoutMs,
+      silenceTimeoutMs: this.#options.limits.storageTimeoutMs,
     });
     try {
       // The credentials need not permit it, and not every storage can: the export goes on without.
       const aborted = await store.abortUploads(partition.export_path).catch((error: unknown) => {
         signal.throwIfAborted();
-        options.logger.warn(
+        this.#options.logger.warn(
           { err: error, partition_id: partition.id },
           "unfinished uploads could not be removed",
         );
         return 0;
       });
       if (aborted > 0)
-        options.logger.info(
+        this.#options.logger.info(
           { partition_id: partition.id, uploads: aborted },
           "unfinished uploads of an export were removed",
         );
-      await adoptPending(store, partition, job);
+      await this.#adoptPending(store, partition, job);
     } finally {
       store.close();
     }
   }
 
   /** A file that appeared just before its writer died counts, if it is that very file; else it is written again. */
-  async function adoptPending(store: BlobStore, partition: Partition, job: JobContext): Promise<void> {
+  async #adoptPending(store: BlobStore, partition: Partition, job: JobContext): Promise<void> {
     const pending = partition.pending_upload;
     if (!pending) return;
     const found = await store.head(pending.file_path).catch((error: unknown) => {
@@ -167,10 +181,10 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
       token: pending.token,
       cursor: pending.target_cursor,
     };
-    await fenced(job, partition.bulk_export_id, (tx) => keepFile(tx, partition, file));
+    await this.#fenced(job, partition.bulk_export_id, (tx) => this.#keepFile(tx, partition, file));
   }
 
-  async function keepIntent(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
+  async #keepIntent(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
     const pending_upload = {
       target_cursor: file.cursor,
       file_path: file.key,
@@ -178,11 +192,11 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
       bytes: file.bytes,
       token: file.token,
     };
-    if (!(await changePartition(tx, partition.id, { pending_upload }, clock.now())))
+    if (!(await changePartition(tx, partition.id, { pending_upload }, this.#options.clock.now())))
       throw partitionEnded(partition.id);
   }
 
-  async function keepFile(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
+  async #keepFile(tx: Sql, partition: Partition, file: PartitionFile): Promise<void> {
     const { key: path, rows, bytes, token } = file;
     const change = {
       files: [...partition.files, { path, rows, bytes, token }],
@@ -191,12 +205,14 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
       latest_cursor: file.cursor,
       pending_upload: null,
     };
-    if (!(await changePartition(tx, partition.id, change, clock.now()))) throw partitionEnded(partition.id);
+    if (!(await changePartition(tx, partition.id, change, this.#options.clock.now())))
+      throw partitionEnded(partition.id);
     Object.assign(partition, change);
   }
 
-  async function complete(partition: Partition, job: JobContext): Promise<void> {
-    await fenced(job, partition.bulk_export_id, async (tx, row) => {
+  async #complete(partition: Partition, job: JobContext): Promise<void> {
+    const { clock, limits } = this.#options;
+    await this.#fenced(job, partition.bulk_export_id, async (tx, row) => {
       const now = clock.now();
       const change = { status: "COMPLETED", finished_at: now, pending_upload: null, job_id: null } as const;
       if (!(await changePartition(tx, partition.id, change, now)) || row.status !== "RUNNING") return;
@@ -204,10 +220,10 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
     });
   }
 
-  function taskOf({ partition, row, destination }: Loaded): PartitionTask {
+  #taskOf({ partition, row, destination }: Loaded): PartitionTask {
     const fields = orderedFields(row.export_fields);
     const constants: readonly string[] = constantFields;
-    const selected = options.source.selectRuns({
+    const selected = this.#options.source.selectRuns({
       workspaceId: partition.workspace_id,
       projectId: partition.session_id,
       from: partition.start_time,
@@ -219,7 +235,7 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
     });
     const kinds = new Map(selected.fields.map(({ name, kind }) => [name, kind]));
     return {
-      databaseUrl: options.databaseUrl,
+      databaseUrl: this.#options.databaseUrl,
       select: selected.select,
       fields: selected.fields.map(({ name }) => name),
       columns: columnsOf(fields, kinds, {
@@ -227,17 +243,15 @@ export function createPartitionExecutor(options: PartitionExecutorOptions) {
         session_id: partition.session_id,
       }),
       compression: row.compression,
-      limits: options.fileLimits,
-      bucket: options.destinations.settingsOf(destination),
-      allowPrivateAddresses: options.allowPrivateAddresses,
-      silenceTimeoutMs: limits.storageTimeoutMs,
+      limits: this.#options.fileLimits,
+      bucket: this.#options.destinations.settingsOf(destination),
+      allowPrivateAddresses: this.#options.allowPrivateAddresses,
+      silenceTimeoutMs: this.#options.limits.storageTimeoutMs,
       folder: partition.export_path,
       firstPart: partition.files.length,
       metadata: { "treadle.export_id": row.id, "treadle.format_version": row.format_version },
     };
   }
-
-  return { execute };
 }
 
 function partitionEnded(id: string): AppError {

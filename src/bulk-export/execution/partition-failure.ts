@@ -3,12 +3,12 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
-import type { ExportLimits } from "../export-limits.ts";
 import { endExport, failureCode } from "../exports/export-ending.ts";
 import { enqueuePartition } from "../exports/export-jobs.ts";
+import type { ExportLimits } from "../exports/export-limits.ts";
 import { lockExport } from "../exports/export-store.ts";
-import type { Partition } from "./partition.ts";
-import { changePartition } from "./partition-store.ts";
+import type { Partition } from "../partitions/partition.ts";
+import { changePartition } from "../partitions/partition-store.ts";
 
 export type PartitionFailureInput = {
   database: Database;
