@@ -1,6 +1,5 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { snappyCompress } from "./snappy.ts";
 import { ZstdCompressors } from "./zstd-compressors.ts";
 
 export const compressions = ["zstandard", "snappy", "gzip", "none"] as const;
@@ -25,13 +24,20 @@ const mostlyWhole = (page: Buffer) => ({ chunkSize: Math.max(4_096, Math.ceil(pa
 
 const nothing = () => {};
 
+/** Loaded when asked for: it is native code, ready-made for many machines but not for all. */
+const loadSnappy = () =>
+  import("snappy").catch((cause: unknown) => {
+    const message = "Snappy cannot be loaded on this machine. Export with zstandard, gzip or none.";
+    throw new Error(message, { cause });
+  });
+
 /** Parquet's codec numbers, and what compresses a page. The asynchronous ones run beside the caller's thread. */
 export function pageCodec(compression: Compression): PageCodec {
   switch (compression) {
     case "none":
       return { id: 0, compress: (page) => page, close: nothing };
     case "snappy":
-      return { id: 1, compress: snappyCompress, close: nothing };
+      return { id: 1, compress: async (page) => (await loadSnappy()).compress(page), close: nothing };
     case "gzip":
       return { id: 2, compress: (page) => gzipPage(page, mostlyWhole(page)), close: nothing };
     case "zstandard": {
