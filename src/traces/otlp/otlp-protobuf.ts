@@ -1,33 +1,40 @@
-import { RefusedPart } from "../wire/refused-part.ts";
 import type { OtlpAttributes, OtlpSpan } from "./otlp-span.ts";
-import { readFields } from "./protobuf-reader.ts";
+import { MessageReader, refusingDamage } from "./protobuf-reader.ts";
 
 /** The spans of an OTLP request in its binary form. The numbers are those of the published schema. */
 export function readOtlpProtobuf(body: Buffer): OtlpSpan[] {
-  const spans: OtlpSpan[] = [];
-  for (const { number, value } of readFields(body)) {
-    if (number === 1) readResourceSpans(message(value), spans);
-  }
-  return spans;
-}
-
-function readResourceSpans(bytes: Buffer, spans: OtlpSpan[]): void {
-  const resource: OtlpAttributes = {};
-  // The resource may be written after the spans it describes.
-  for (const { number, value } of readFields(bytes)) {
-    if (number !== 1) continue;
-    for (const field of readFields(message(value)))
-      if (field.number === 1) addAttribute(message(field.value), resource, 0);
-  }
-  for (const { number, value } of readFields(bytes)) {
-    if (number !== 2) continue;
-    for (const field of readFields(message(value))) {
-      if (field.number === 2) spans.push(readSpan(message(field.value), resource));
+  return refusingDamage(() => {
+    const spans: OtlpSpan[] = [];
+    const request = new MessageReader(body);
+    for (let field = request.next(); field !== 0; field = request.next()) {
+      if (field === 1) readResourceSpans(request.message(), spans);
     }
+    return spans;
+  });
+}
+
+function readResourceSpans(group: MessageReader, spans: OtlpSpan[]): void {
+  // The resource may be written after the spans it describes; they share the object.
+  const resource: OtlpAttributes = {};
+  for (let field = group.next(); field !== 0; field = group.next()) {
+    if (field === 1) readResource(group.message(), resource);
+    else if (field === 2) readScope(group.message(), resource, spans);
   }
 }
 
-function readSpan(bytes: Buffer, resource: OtlpAttributes): OtlpSpan {
+function readResource(message: MessageReader, resource: OtlpAttributes): void {
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 1) addAttribute(message.message(), resource);
+  }
+}
+
+function readScope(message: MessageReader, resource: OtlpAttributes, spans: OtlpSpan[]): void {
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 2) spans.push(readSpan(message.message(), resource));
+  }
+}
+
+function readSpan(message: MessageReader, resource: OtlpAttributes): OtlpSpan {
   const span: OtlpSpan = {
     traceId: "",
     spanId: "",
@@ -41,81 +48,69 @@ function readSpan(bytes: Buffer, resource: OtlpAttributes): OtlpSpan {
     statusMessage: "",
     resource,
   };
-  for (const { number, value } of readFields(bytes)) {
-    if (number === 1) span.traceId = message(value).toString("hex");
-    else if (number === 2) span.spanId = message(value).toString("hex");
-    else if (number === 4) span.parentSpanId = message(value).toString("hex");
-    else if (number === 5) span.name = message(value).toString("utf8");
-    else if (number === 7) span.startNanos = whole(value);
-    else if (number === 8) span.endNanos = whole(value);
-    else if (number === 9) addAttribute(message(value), span.attributes, 0);
-    else if (number === 11) span.events.push(readEvent(message(value)));
-    else if (number === 15) readStatus(message(value), span);
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 1) span.traceId = message.bytes().toString("hex");
+    else if (field === 2) span.spanId = message.bytes().toString("hex");
+    else if (field === 4) span.parentSpanId = message.bytes().toString("hex");
+    else if (field === 5) span.name = message.text();
+    else if (field === 7) span.startNanos = message.fixed64();
+    else if (field === 8) span.endNanos = message.fixed64();
+    else if (field === 9) addAttribute(message.message(), span.attributes);
+    else if (field === 11) span.events.push(readEvent(message.message()));
+    else if (field === 15) readStatus(message.message(), span);
   }
   return span;
 }
 
-function readEvent(bytes: Buffer): OtlpSpan["events"][number] {
+function readEvent(message: MessageReader): OtlpSpan["events"][number] {
   const event: OtlpSpan["events"][number] = { name: "", timeNanos: 0n, attributes: {} };
-  for (const { number, value } of readFields(bytes)) {
-    if (number === 1) event.timeNanos = whole(value);
-    else if (number === 2) event.name = message(value).toString("utf8");
-    else if (number === 3) addAttribute(message(value), event.attributes, 0);
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 1) event.timeNanos = message.fixed64();
+    else if (field === 2) event.name = message.text();
+    else if (field === 3) addAttribute(message.message(), event.attributes);
   }
   return event;
 }
 
-function readStatus(bytes: Buffer, span: OtlpSpan): void {
-  for (const { number, value } of readFields(bytes)) {
-    if (number === 2) span.statusMessage = message(value).toString("utf8");
-    else if (number === 3) span.statusCode = Number(whole(value));
+function readStatus(message: MessageReader, span: OtlpSpan): void {
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 2) span.statusMessage = message.text();
+    else if (field === 3) span.statusCode = message.int64();
   }
 }
 
-function addAttribute(bytes: Buffer, attributes: OtlpAttributes, depth: number): void {
+function addAttribute(message: MessageReader, attributes: OtlpAttributes): void {
   let key = "";
   let content: unknown = null;
-  for (const { number, value } of readFields(bytes, depth)) {
-    if (number === 1) key = message(value).toString("utf8");
-    else if (number === 2) content = anyValue(message(value), depth + 1);
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 1) key = message.text();
+    else if (field === 2) content = anyValue(message.message());
   }
   attributes[key] = content;
 }
 
-function anyValue(bytes: Buffer, depth: number): unknown {
+function anyValue(message: MessageReader): unknown {
   let result: unknown = null;
-  for (const { number, value } of readFields(bytes, depth)) {
-    if (number === 1) result = message(value).toString("utf8");
-    else if (number === 2) result = whole(value) !== 0n;
-    else if (number === 3) result = Number(BigInt.asIntN(64, whole(value)));
-    else if (number === 4) result = double(whole(value));
-    else if (number === 5) result = arrayValue(message(value), depth + 1);
-    else if (number === 6) {
-      const inner: OtlpAttributes = {};
-      for (const field of readFields(message(value), depth + 1))
-        addAttribute(message(field.value), inner, depth + 1);
-      result = inner;
-    } else if (number === 7) result = message(value).toString("base64");
+  for (let field = message.next(); field !== 0; field = message.next()) {
+    if (field === 1) result = message.text();
+    else if (field === 2) result = message.int64() !== 0;
+    else if (field === 3) result = message.int64();
+    else if (field === 4) result = message.double();
+    else if (field === 5) result = arrayValue(message.message());
+    else if (field === 6) result = mapValue(message.message());
+    else if (field === 7) result = message.bytes().toString("base64");
   }
   return result;
 }
 
-function arrayValue(bytes: Buffer, depth: number): unknown[] {
-  return [...readFields(bytes, depth)].map((field) => anyValue(message(field.value), depth + 1));
+function arrayValue(message: MessageReader): unknown[] {
+  const values: unknown[] = [];
+  while (message.next() !== 0) values.push(anyValue(message.message()));
+  return values;
 }
 
-function double(bits: bigint): number {
-  const buffer = Buffer.alloc(8);
-  buffer.writeBigUInt64LE(bits);
-  return buffer.readDoubleLE();
-}
-
-function message(value: bigint | Buffer): Buffer {
-  if (typeof value === "bigint") throw new RefusedPart("The message does not follow the OTLP schema.");
-  return value;
-}
-
-function whole(value: bigint | Buffer): bigint {
-  if (typeof value !== "bigint") throw new RefusedPart("The message does not follow the OTLP schema.");
-  return value;
+function mapValue(message: MessageReader): OtlpAttributes {
+  const inner: OtlpAttributes = {};
+  while (message.next() !== 0) addAttribute(message.message(), inner);
+  return inner;
 }
