@@ -1,7 +1,7 @@
 import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createPartitions } from "../src/traces/runs/partition-service.ts";
+import { Partitions } from "../src/traces/runs/partition-service.ts";
 
 export const workspaceId = "11111111-1111-4111-8111-111111111111";
 export const firstDay = "2026-06-01";
@@ -45,7 +45,7 @@ export async function fillRuns(database: Database, options: FillOptions): Promis
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   };
   const start = Date.parse(`${firstDay}T00:00:00Z`);
-  const partitions = createPartitions({
+  const partitions = new Partitions({
     database,
     clock: { now: () => new Date(start) },
     logger: createLogger({ level: "warn" }),

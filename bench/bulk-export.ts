@@ -12,7 +12,7 @@ import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-post
 import { openDatabase } from "../src/platform/db/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createRunExportSource } from "../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../src/traces/export/run-export-source.ts";
 import { type CephRgw, startCephRgw } from "../tests/support/components/ceph-rgw.ts";
 import { createBucket, listKeys, readObject } from "../tests/support/exported-files.ts";
 import { fillRuns, firstDay, workspaceId } from "./bulk-export-fill.ts";
@@ -67,7 +67,7 @@ function taskFor(
 ): PartitionTask {
   const fields = orderedFields(null).filter((field) => !options.without?.includes(field));
   const constants: readonly string[] = constantFields;
-  const selected = createRunExportSource({ database }).selectRuns({
+  const selected = new RunExportSource({ database }).selectRuns({
     workspaceId,
     projectId: options.projectId,
     from: `${options.from}T00:00:00Z`,

@@ -2,7 +2,7 @@ import { systemClock } from "../src/platform/clock.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createPartitions } from "../src/traces/runs/partition-service.ts";
+import { Partitions } from "../src/traces/runs/partition-service.ts";
 import { pairTerm, tagTerm } from "../src/traces/runs/term.ts";
 import { signatureBits, trigramsOf } from "../src/traces/runs/trigrams.ts";
 
@@ -58,7 +58,7 @@ async function prepare(database: Database): Promise<void> {
   await raw`insert into trace_projects (id, workspace_id, name) values (${projectId}, ${workspaceId}, 'bench')`.execute(
     sql,
   );
-  const partitions = createPartitions({
+  const partitions = new Partitions({
     database,
     clock: systemClock,
     logger: createLogger({ level: "warn" }),

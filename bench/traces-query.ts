@@ -13,7 +13,7 @@ import type { Caller } from "../src/platform/http/access/caller.ts";
 import { createHttpApp, type HttpApp } from "../src/platform/http/http-app.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { createMetrics } from "../src/platform/metrics.ts";
-import { createAttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
+import { AttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 
@@ -169,7 +169,7 @@ function queryApp(database: Database): HttpApp {
   return createHttpApp({
     routes: createTraceQueries({
       database: options.explain ? explaining(database) : database,
-      links: createAttachmentLinks(createSecretBox({ currentKey: "the key of this bench" })),
+      links: new AttachmentLinks(createSecretBox({ currentKey: "the key of this bench" })),
     }).routes,
     authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },
     agentAuthRequired: false,

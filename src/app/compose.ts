@@ -14,7 +14,7 @@ import { every } from "../platform/jobs/job-schedule.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { createNetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
-import { createRunExportSource } from "../traces/export/run-export-source.ts";
+import { RunExportSource } from "../traces/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
 import { readPriceFile } from "../traces/usage/price-file.ts";
 import { readCredentials } from "../workspaces/installation/credentials-file.ts";
@@ -82,7 +82,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
   const bulkExport = createBulkExport({
     ...{ database, clock, logger, secretBox },
     databaseUrl: ground.databaseUrl,
-    source: createRunExportSource({ database }),
+    source: new RunExportSource({ database }),
     limits: config.exports,
     allowPrivateAddresses: config.allowPrivateAddresses,
     ambientCredentials: config.edition !== "cloud",

@@ -8,14 +8,14 @@ import type { Metrics } from "../platform/metrics.ts";
 import { annotationItemRoutes } from "./annotation/annotation-item-routes.ts";
 import { annotationQueueRoutes } from "./annotation/annotation-queue-routes.ts";
 import { annotationRunRoutes } from "./annotation/annotation-run-routes.ts";
-import { createAnnotationService } from "./annotation/annotation-service.ts";
-import { createAttachmentLinks, type LinkSeal } from "./attachments/attachment-links.ts";
+import { AnnotationService } from "./annotation/annotation-service.ts";
+import { AttachmentLinks, type LinkSeal } from "./attachments/attachment-links.ts";
 import { attachmentRoutes } from "./attachments/attachment-routes.ts";
 import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
-import { createDatasetService } from "./datasets/dataset-service.ts";
+import { DatasetService } from "./datasets/dataset-service.ts";
 import { datasetVersionRoutes } from "./datasets/dataset-version-routes.ts";
-import { createDatasetVersionService } from "./datasets/dataset-version-service.ts";
+import { DatasetVersionService } from "./datasets/dataset-version-service.ts";
 import { readExampleAttachment } from "./datasets/example-attachment-store.ts";
 import { exampleBulkRoutes } from "./datasets/example-bulk-routes.ts";
 import { exampleRoutes } from "./datasets/example-routes.ts";
@@ -23,30 +23,30 @@ import { comparativeExperimentRoutes } from "./experiments/comparative-experimen
 import { experimentRunRoutes } from "./experiments/experiment-run-routes.ts";
 import { feedbackConfigRoutes } from "./feedback/feedback-config-routes.ts";
 import { feedbackRoutes } from "./feedback/feedback-routes.ts";
-import { createFeedbackService } from "./feedback/feedback-service.ts";
+import { FeedbackService } from "./feedback/feedback-service.ts";
 import { feedbackTokenRoutes } from "./feedback/feedback-token-routes.ts";
-import { createFeedbackTokenService } from "./feedback/feedback-token-service.ts";
+import { FeedbackTokenService } from "./feedback/feedback-token-service.ts";
 import { infoRoutes } from "./ingest/info-routes.ts";
 import { ingestRoutes } from "./ingest/ingest-routes.ts";
-import { createIngestService } from "./ingest/ingest-service.ts";
+import { IngestService } from "./ingest/ingest-service.ts";
 import { foldOvertaken } from "./ingest/parked-service.ts";
-import { createRunWriter } from "./ingest/run-writer.ts";
+import { RunWriter } from "./ingest/run-writer.ts";
 import type { SentParts } from "./ingest/sent-parts.ts";
-import { createSpanRecorder, type RecordedSpan, type SpanRecorder } from "./ingest/span-recorder.ts";
+import { type RecordedSpan, SpanRecorder } from "./ingest/span-recorder.ts";
 import { otlpRoutes } from "./otlp/otlp-routes.ts";
-import { createOtlpService } from "./otlp/otlp-service.ts";
-import { createOneProjectRules } from "./projects/one-project.ts";
+import { OtlpService } from "./otlp/otlp-service.ts";
+import { OneProjectRules } from "./projects/one-project.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
-import { createProjectService } from "./projects/project-service.ts";
+import { ProjectService } from "./projects/project-service.ts";
 import { runRemovalRoutes } from "./projects/run-removal-routes.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
 import { createBoundedRead } from "./query/bounded-read.ts";
 import { createTraceQueries } from "./query/trace-queries.ts";
-import { createPartitions } from "./runs/partition-service.ts";
+import { Partitions } from "./runs/partition-service.ts";
 import { applyRetention } from "./runs/retention-service.ts";
 import { publicRoutes } from "./sharing/public-routes.ts";
 import { shareRoutes } from "./sharing/share-routes.ts";
-import { createShareService } from "./sharing/share-service.ts";
+import { ShareService } from "./sharing/share-service.ts";
 import { type OwnPrice, priceTable } from "./usage/model-prices.ts";
 
 export type Traces = Area & {
@@ -57,7 +57,7 @@ export type Traces = Area & {
   /** By key: links with which feedback on a run of this process may be given without a key. */
   feedbackUrls(workspaceId: string, runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   /** Projects as exports need them. */
-  projects: ReturnType<typeof createProjectService>;
+  projects: ProjectService;
 };
 
 /** A run by the wire's names; `post` makes it, `patch` adds to it. */
@@ -83,19 +83,19 @@ const readTimeoutMs = 30_000;
 
 export function createTraces(options: TracesOptions): Traces {
   const { database, clock, logger } = options;
-  const links = createAttachmentLinks(options.seal);
-  const partitions = createPartitions({ database, clock, logger });
-  const projects = createProjectService({ database, clock });
-  const oneProject = createOneProjectRules({ database, projects });
-  const feedback = createFeedbackService({ database, clock, oneProject });
-  const tokens = createFeedbackTokenService({ database, clock, feedback, publicUrl: options.publicUrl });
-  const datasets = createDatasetService({ database });
-  const versions = createDatasetVersionService({ database, datasets });
-  const shares = createShareService({ database });
+  const links = new AttachmentLinks(options.seal);
+  const partitions = new Partitions({ database, clock, logger });
+  const projects = new ProjectService({ database, clock });
+  const oneProject = new OneProjectRules({ database, projects });
+  const feedback = new FeedbackService({ database, clock, oneProject });
+  const tokens = new FeedbackTokenService({ database, clock, feedback, publicUrl: options.publicUrl });
+  const datasets = new DatasetService({ database });
+  const versions = new DatasetVersionService({ database, datasets });
+  const shares = new ShareService({ database });
   const read = createBoundedRead(database, readTimeoutMs);
-  const annotation = createAnnotationService({ database, read, datasets, projects });
-  const writer = createRunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
-  const ingest = createIngestService({ database, clock, logger, projects, feedback, writer, oneProject });
+  const annotation = new AnnotationService({ database, read, datasets, projects });
+  const writer = new RunWriter({ database, partitions, priceOf: priceTable(options.modelPrices) });
+  const ingest = new IngestService({ database, clock, logger, projects, feedback, writer, oneProject });
 
   async function ingestParts(workspaceId: string, project: string, sent: SentParts): Promise<void> {
     const { errors } = await ingest.ingest(workspaceId, sent, project);
@@ -109,7 +109,7 @@ export function createTraces(options: TracesOptions): Traces {
     });
   }
 
-  const spans = createSpanRecorder({
+  const spans = new SpanRecorder({
     logger,
     ingest: (workspaceId, project, recorded) => ingestParts(workspaceId, project, spansSent(recorded)),
   });
@@ -133,7 +133,7 @@ export function createTraces(options: TracesOptions): Traces {
     routes: [
       ...infoRoutes(),
       ...ingestRoutes(ingest),
-      ...otlpRoutes(createOtlpService({ database, ingest, writer })),
+      ...otlpRoutes(new OtlpService({ database, ingest, writer })),
       ...attachmentRoutes({ database, clock, links, readOfExample: readExampleAttachment }),
       ...createTraceQueries({ database, clock, links, publicUrl: options.publicUrl, shares }).routes,
       ...projectRoutes(projects),

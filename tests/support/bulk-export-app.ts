@@ -15,7 +15,7 @@ import { createSecretBox, type SecretBox } from "../../src/platform/encryption/s
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
 import { includesBulkExport } from "../../src/workspaces/tenants/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
 import type { CephRgw } from "./components/ceph-rgw.ts";
@@ -88,7 +88,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     clock,
     logger,
     secretBox,
-    source: createRunExportSource({ database }),
+    source: new RunExportSource({ database }),
     limits: { ...defaultExportLimits, retryDelayMs: 200, ...options.limits },
     allowPrivateAddresses: true,
     ambientCredentials: true,

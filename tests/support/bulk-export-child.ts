@@ -6,7 +6,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createRunExportSource } from "../../src/traces/export/run-export-source.ts";
+import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
 
 /** A process of its own that works on exports, to be killed or stopped by a test. */
 export type ChildSettings = {
@@ -25,7 +25,7 @@ const area = createBulkExport({
   clock: systemClock,
   logger,
   secretBox: createSecretBox({ currentKey: settings.secretKey }),
-  source: createRunExportSource({ database }),
+  source: new RunExportSource({ database }),
   limits: { ...defaultExportLimits, partitionsAtOnce: 1, retryDelayMs: 200 },
   allowPrivateAddresses: true,
   ambientCredentials: false,

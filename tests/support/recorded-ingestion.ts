@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Database, Sql, Statement } from "../../src/platform/db/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { readRun } from "../../src/traces/ingest/read-run.ts";
-import { createRunWriter } from "../../src/traces/ingest/run-writer.ts";
-import { createPartitions } from "../../src/traces/runs/partition-service.ts";
+import { RunWriter } from "../../src/traces/ingest/run-writer.ts";
+import { Partitions } from "../../src/traces/runs/partition-service.ts";
 
 export type RecordedStatement = { key: string; statement: Statement; values: (string | null)[] };
 
@@ -40,12 +40,12 @@ export async function recordIngestion(database: Database): Promise<RecordedState
       return database.query(statement, values);
     },
   };
-  const partitions = createPartitions({
+  const partitions = new Partitions({
     database,
     clock: { now: () => new Date() },
     logger: createLogger({ level: "silent" }),
   });
-  const writer = createRunWriter({ database: watched, partitions, priceOf: () => undefined });
+  const writer = new RunWriter({ database: watched, partitions, priceOf: () => undefined });
   const now = new Date().toISOString();
   const context = { workspaceId, receivedAt: now };
   const ids = Array.from({ length: runs }, () => randomUUID());

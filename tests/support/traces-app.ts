@@ -4,13 +4,13 @@ import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { createAttachmentLinks } from "../../src/traces/attachments/attachment-links.ts";
+import { AttachmentLinks } from "../../src/traces/attachments/attachment-links.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "./workspaces-app.ts";
 
 export const testSeal = createSecretBox({ currentKey: "a key of the tests alone" });
-export const testLinks = createAttachmentLinks(testSeal);
+export const testLinks = new AttachmentLinks(testSeal);
 
 export type TracesApp = {
   app: WorkspacesApp;

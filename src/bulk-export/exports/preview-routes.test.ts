@@ -4,7 +4,7 @@ import { type BulkExportApp, createBulkExportApp } from "../../../tests/support/
 import { manyRuns, storedRun, storeRuns } from "../../../tests/support/exported-runs.ts";
 import { createTestClock } from "../../../tests/support/workspaces-app.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { createRunExportSource } from "../../traces/export/run-export-source.ts";
+import { RunExportSource } from "../../traces/export/run-export-source.ts";
 
 let app: BulkExportApp;
 let projectId: string;
@@ -68,7 +68,7 @@ describe("200", () => {
 
 test("what takes too long to count is guessed, and marked as a guess", async () => {
   await raw.raw("analyze trace_runs").execute(app.database.sql);
-  const source = createRunExportSource({ database: app.database });
+  const source = new RunExportSource({ database: app.database });
   const many = Array.from({ length: 40 }, (_, index) => `search("nothing ${index}")`);
   const counted = await source.countRuns({
     workspaceId: app.workspaceId,

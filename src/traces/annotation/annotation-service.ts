@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
@@ -50,71 +50,43 @@ export type AddedItem =
 const maxItems = 10_000;
 const atOnce = 1_000;
 
-export type AnnotationService = ReturnType<typeof createAnnotationService>;
-
-export function createAnnotationService(options: {
+export type AnnotationServiceOptions = {
   database: Database;
   read: BoundedRead;
   datasets: Pick<DatasetService, "get">;
   projects: Pick<ProjectService, "get">;
-}) {
-  const { database, read, datasets, projects } = options;
-  const { sql } = database;
+};
 
-  async function get(workspaceId: string, id: string): Promise<AnnotationQueue> {
-    const found = await findQueue(sql, workspaceId, id);
+export class AnnotationService {
+  readonly #database: Database;
+  readonly #read: BoundedRead;
+  readonly #datasets: Pick<DatasetService, "get">;
+  readonly #projects: Pick<ProjectService, "get">;
+  readonly #sql: Sql;
+
+  constructor(options: AnnotationServiceOptions) {
+    this.#database = options.database;
+    this.#read = options.read;
+    this.#datasets = options.datasets;
+    this.#projects = options.projects;
+    this.#sql = options.database.sql;
+  }
+
+  async get(workspaceId: string, id: string): Promise<AnnotationQueue> {
+    const found = await findQueue(this.#sql, workspaceId, id);
     if (!found) throw queueNotFound(id);
     return found;
   }
 
-  async function viewOf(reviewer: Reviewer, queueId: string) {
-    return { queue: await get(reviewer.workspaceId, queueId), reviewer: reviewer.userId };
-  }
-
-  async function runsOf(workspaceId: string, ids: readonly string[], names: readonly string[]) {
-    const found = new Map<string, RunRow>();
-    for (let from = 0; from < ids.length; from += atOnce) {
-      const query = { workspaceId, ids: ids.slice(from, from + atOnce) };
-      const page = { limit: atOnce, order: "desc" } as const;
-      const { rows } = await read((tx) => findRuns(tx, query, page, columnsOf(names)));
-      for (const row of rows) found.set(row.id, row);
-    }
-    return found;
-  }
-
-  /** The roots of projects, as items. */
-  async function rootsOf(workspaceId: string, projectIds: string[]): Promise<AddedItem[]> {
-    for (const projectId of projectIds) await projects.get(workspaceId, projectId);
-    if (projectIds.length === 0) return [];
-    const query = { workspaceId, projectIds, isRoot: true };
-    const page = { limit: maxItems, order: "asc" } as const;
-    const { rows, next } = await read((tx) => findRuns(tx, query, page, new Set(["id"])));
-    if (!next) return rows.map(({ id }) => ({ kind: "run", runId: id }));
-    throw new AppError({
-      code: "traces.too_many_items",
-      kind: "too_large",
-      message: `These projects have more than ${maxItems} traces. Add them in parts, by their runs.`,
-    });
-  }
-
-  async function addInParts(reviewer: Reviewer, queueId: string, items: readonly AddedItem[]) {
-    for (let from = 0; from < items.length; from += atOnce)
-      await add(reviewer, queueId, items.slice(from, from + atOnce));
-  }
-
   /** All of them, or none. What is in the queue already is among the answer. */
-  async function add(
-    reviewer: Reviewer,
-    queueId: string,
-    added: readonly AddedItem[],
-  ): Promise<AnnotationItem[]> {
-    const view = await viewOf(reviewer, queueId);
+  async add(reviewer: Reviewer, queueId: string, added: readonly AddedItem[]): Promise<AnnotationItem[]> {
+    const view = await this.#viewOf(reviewer, queueId);
     const { workspaceId } = reviewer;
     const threads = added.flatMap((item) => (item.kind === "thread" ? [item] : []));
     for (const projectId of new Set(threads.map((item) => item.projectId)))
-      await projects.get(workspaceId, projectId);
+      await this.#projects.get(workspaceId, projectId);
     const runIds = added.flatMap((item) => (item.kind === "run" ? [item.runId] : []));
-    const runs = await runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
+    const runs = await this.#runsOf(workspaceId, runIds, ["id", "session_id", "start_time"]);
     for (const item of added) {
       if (item.kind === "thread") continue;
       const found = runs.get(item.runId);
@@ -130,115 +102,158 @@ export function createAnnotationService(options: {
       startTime: item.kind === "run" ? runs.get(item.runId)!.start_time : null,
       sourceProposedExampleId: (item.kind === "run" && item.sourceProposedExampleId) || null,
     }));
-    await database.transaction((tx) => insertItems(tx, { workspaceId, queueId }, items));
+    await this.#database.transaction((tx) => insertItems(tx, { workspaceId, queueId }, items));
     const page = { limit: maxItems };
     return [
-      ...(runIds.length > 0 ? await listItems(sql, view, { runIds }, page) : []),
-      ...(threads.length > 0 ? await listItems(sql, view, { threads }, page) : []),
+      ...(runIds.length > 0 ? await listItems(this.#sql, view, { runIds }, page) : []),
+      ...(threads.length > 0 ? await listItems(this.#sql, view, { threads }, page) : []),
     ];
   }
 
-  return {
-    get,
-    add,
-    /** With the roots of projects in it. */
-    async create(
-      reviewer: Reviewer,
-      queue: QueueChange & { id?: string | undefined; name: string },
-      projectIds: string[],
-    ) {
-      const { workspaceId } = reviewer;
-      if (queue.default_dataset) await datasets.get(workspaceId, queue.default_dataset);
-      const roots = await rootsOf(workspaceId, projectIds);
-      const made = await insertQueue(sql, { ...queue, workspaceId, id: queue.id ?? newId() });
-      if (made) {
-        await addInParts(reviewer, made.id, roots);
-        return get(workspaceId, made.id);
-      }
-      throw new AppError({
-        code: "traces.annotation_queue_exists",
-        kind: "conflict",
-        message: "An annotation queue with this id exists already. Send another id, or none.",
-      });
-    },
-    list: (workspaceId: string, filter: QueueFilter) => listQueues(sql, workspaceId, filter),
-    async update(workspaceId: string, id: string, change: QueueChange) {
-      if (change.default_dataset) await datasets.get(workspaceId, change.default_dataset);
-      const updated = await updateQueue(sql, workspaceId, id, change);
-      if (!updated) throw queueNotFound(id);
-      return updated;
-    },
-    async remove(workspaceId: string, id: string): Promise<void> {
-      if (!(await deleteQueue(sql, workspaceId, id))) throw queueNotFound(id);
-    },
+  /** With the roots of projects in it. */
+  async create(
+    reviewer: Reviewer,
+    queue: QueueChange & { id?: string | undefined; name: string },
+    projectIds: string[],
+  ) {
+    const { workspaceId } = reviewer;
+    if (queue.default_dataset) await this.#datasets.get(workspaceId, queue.default_dataset);
+    const roots = await this.#rootsOf(workspaceId, projectIds);
+    const made = await insertQueue(this.#sql, { ...queue, workspaceId, id: queue.id ?? newId() });
+    if (made) {
+      await this.#addInParts(reviewer, made.id, roots);
+      return this.get(workspaceId, made.id);
+    }
+    throw new AppError({
+      code: "traces.annotation_queue_exists",
+      kind: "conflict",
+      message: "An annotation queue with this id exists already. Send another id, or none.",
+    });
+  }
 
-    /** The roots of experiments. How many there were. */
-    async populate(reviewer: Reviewer, queueId: string, projectIds: string[]): Promise<number> {
-      await get(reviewer.workspaceId, queueId);
-      const roots = await rootsOf(reviewer.workspaceId, projectIds);
-      await addInParts(reviewer, queueId, roots);
-      return roots.length;
-    },
-    async items(reviewer: Reviewer, queueId: string, filter: ItemFilter, page: ItemPage) {
-      return listItems(sql, await viewOf(reviewer, queueId), filter, page);
-    },
-    async count(reviewer: Reviewer, queueId: string, filter: ItemFilter): Promise<number> {
-      return countItems(sql, await viewOf(reviewer, queueId), filter);
-    },
-    /** The section an item is in, and how many come before it there. */
-    async placement(reviewer: Reviewer, queueId: string, itemId: string) {
-      const view = await viewOf(reviewer, queueId);
-      for (const section of sections) {
-        const found = await listItems(sql, view, { section }, { limit: maxItems });
-        const position = found.findIndex((item) => item.id === itemId);
-        if (position !== -1) return { item: found[position]!, section, position };
-      }
-      throw itemNotFound(itemId);
-    },
-    async change(reviewer: Reviewer, queueId: string, id: string, change: Parameters<typeof updateItem>[3]) {
-      const view = await viewOf(reviewer, queueId);
-      if (!(await updateItem(sql, view.queue, id, change))) throw itemNotFound(id);
-      return (await listItems(sql, view, { ids: [id] }, { limit: 1 }))[0]!;
-    },
-    async removeItems(workspaceId: string, queueId: string, which: Parameters<typeof deleteItems>[2]) {
-      return deleteItems(sql, await get(workspaceId, queueId), which);
-    },
-    /** What the reviewer did with an item, and whether it is done with that. */
-    async setStatus(
-      reviewer: Reviewer,
-      itemId: string,
-      change: Parameters<typeof setStatus>[3],
-    ): Promise<boolean> {
-      const queueId = await findQueueOfItem(sql, reviewer.workspaceId, itemId);
-      if (!queueId) throw itemNotFound(itemId);
-      await database.transaction((tx) => setStatus(tx, itemId, reviewer.userId, change));
-      const filter = { ids: [itemId], section: "archived" as Section };
-      return (await this.count(reviewer, queueId, filter)) > 0;
-    },
-    /** Runs with where they stand in the queue, as JSON texts; items whose run is gone are left out. */
-    async writeRuns(
-      workspaceId: string,
-      items: readonly AnnotationItem[],
-      without: readonly string[] = [],
-    ): Promise<string[]> {
-      const names = readSelect(null).filter((name) => !without.includes(name));
-      const ids = items.flatMap((item) => (item.run_id === null ? [] : [item.run_id]));
-      const runs = await runsOf(workspaceId, ids, names);
-      return items.flatMap((item) => {
-        const row = item.run_id === null ? undefined : runs.get(item.run_id);
-        if (!row) return [];
-        const { added_at, effective_added_at, last_reviewed_time, completed_by, reserved_by } = item;
-        const more = JSON.stringify({
-          queue_run_id: item.id,
-          source_proposed_example_id: item.source_proposed_example_id,
-          added_at,
-          effective_added_at,
-          last_reviewed_time,
-          completed_by,
-          reserved_by,
-        });
-        return [`${writeRun(row, names).slice(0, -1)},${more.slice(1)}`];
+  list(workspaceId: string, filter: QueueFilter) {
+    return listQueues(this.#sql, workspaceId, filter);
+  }
+
+  async update(workspaceId: string, id: string, change: QueueChange) {
+    if (change.default_dataset) await this.#datasets.get(workspaceId, change.default_dataset);
+    const updated = await updateQueue(this.#sql, workspaceId, id, change);
+    if (!updated) throw queueNotFound(id);
+    return updated;
+  }
+
+  async remove(workspaceId: string, id: string): Promise<void> {
+    if (!(await deleteQueue(this.#sql, workspaceId, id))) throw queueNotFound(id);
+  }
+
+  /** The roots of experiments. How many there were. */
+  async populate(reviewer: Reviewer, queueId: string, projectIds: string[]): Promise<number> {
+    await this.get(reviewer.workspaceId, queueId);
+    const roots = await this.#rootsOf(reviewer.workspaceId, projectIds);
+    await this.#addInParts(reviewer, queueId, roots);
+    return roots.length;
+  }
+
+  async items(reviewer: Reviewer, queueId: string, filter: ItemFilter, page: ItemPage) {
+    return listItems(this.#sql, await this.#viewOf(reviewer, queueId), filter, page);
+  }
+
+  async count(reviewer: Reviewer, queueId: string, filter: ItemFilter): Promise<number> {
+    return countItems(this.#sql, await this.#viewOf(reviewer, queueId), filter);
+  }
+
+  /** The section an item is in, and how many come before it there. */
+  async placement(reviewer: Reviewer, queueId: string, itemId: string) {
+    const view = await this.#viewOf(reviewer, queueId);
+    for (const section of sections) {
+      const found = await listItems(this.#sql, view, { section }, { limit: maxItems });
+      const position = found.findIndex((item) => item.id === itemId);
+      if (position !== -1) return { item: found[position]!, section, position };
+    }
+    throw itemNotFound(itemId);
+  }
+
+  async change(reviewer: Reviewer, queueId: string, id: string, change: Parameters<typeof updateItem>[3]) {
+    const view = await this.#viewOf(reviewer, queueId);
+    if (!(await updateItem(this.#sql, view.queue, id, change))) throw itemNotFound(id);
+    return (await listItems(this.#sql, view, { ids: [id] }, { limit: 1 }))[0]!;
+  }
+
+  async removeItems(workspaceId: string, queueId: string, which: Parameters<typeof deleteItems>[2]) {
+    return deleteItems(this.#sql, await this.get(workspaceId, queueId), which);
+  }
+
+  /** What the reviewer did with an item, and whether it is done with that. */
+  async setStatus(
+    reviewer: Reviewer,
+    itemId: string,
+    change: Parameters<typeof setStatus>[3],
+  ): Promise<boolean> {
+    const queueId = await findQueueOfItem(this.#sql, reviewer.workspaceId, itemId);
+    if (!queueId) throw itemNotFound(itemId);
+    await this.#database.transaction((tx) => setStatus(tx, itemId, reviewer.userId, change));
+    const filter = { ids: [itemId], section: "archived" as Section };
+    return (await this.count(reviewer, queueId, filter)) > 0;
+  }
+
+  /** Runs with where they stand in the queue, as JSON texts; items whose run is gone are left out. */
+  async writeRuns(
+    workspaceId: string,
+    items: readonly AnnotationItem[],
+    without: readonly string[] = [],
+  ): Promise<string[]> {
+    const names = readSelect(null).filter((name) => !without.includes(name));
+    const ids = items.flatMap((item) => (item.run_id === null ? [] : [item.run_id]));
+    const runs = await this.#runsOf(workspaceId, ids, names);
+    return items.flatMap((item) => {
+      const row = item.run_id === null ? undefined : runs.get(item.run_id);
+      if (!row) return [];
+      const { added_at, effective_added_at, last_reviewed_time, completed_by, reserved_by } = item;
+      const more = JSON.stringify({
+        queue_run_id: item.id,
+        source_proposed_example_id: item.source_proposed_example_id,
+        added_at,
+        effective_added_at,
+        last_reviewed_time,
+        completed_by,
+        reserved_by,
       });
-    },
-  };
+      return [`${writeRun(row, names).slice(0, -1)},${more.slice(1)}`];
+    });
+  }
+
+  async #viewOf(reviewer: Reviewer, queueId: string) {
+    return { queue: await this.get(reviewer.workspaceId, queueId), reviewer: reviewer.userId };
+  }
+
+  async #runsOf(workspaceId: string, ids: readonly string[], names: readonly string[]) {
+    const found = new Map<string, RunRow>();
+    for (let from = 0; from < ids.length; from += atOnce) {
+      const query = { workspaceId, ids: ids.slice(from, from + atOnce) };
+      const page = { limit: atOnce, order: "desc" } as const;
+      const { rows } = await this.#read((tx) => findRuns(tx, query, page, columnsOf(names)));
+      for (const row of rows) found.set(row.id, row);
+    }
+    return found;
+  }
+
+  /** The roots of projects, as items. */
+  async #rootsOf(workspaceId: string, projectIds: string[]): Promise<AddedItem[]> {
+    for (const projectId of projectIds) await this.#projects.get(workspaceId, projectId);
+    if (projectIds.length === 0) return [];
+    const query = { workspaceId, projectIds, isRoot: true };
+    const page = { limit: maxItems, order: "asc" } as const;
+    const { rows, next } = await this.#read((tx) => findRuns(tx, query, page, new Set(["id"])));
+    if (!next) return rows.map(({ id }) => ({ kind: "run", runId: id }));
+    throw new AppError({
+      code: "traces.too_many_items",
+      kind: "too_large",
+      message: `These projects have more than ${maxItems} traces. Add them in parts, by their runs.`,
+    });
+  }
+
+  async #addInParts(reviewer: Reviewer, queueId: string, items: readonly AddedItem[]) {
+    for (let from = 0; from < items.length; from += atOnce)
+      await this.add(reviewer, queueId, items.slice(from, from + atOnce));
+  }
 }

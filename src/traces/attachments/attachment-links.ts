@@ -14,45 +14,45 @@ export type AttachmentPlace = {
   name: string;
 };
 
-export type AttachmentLinks = {
-  /** Where anybody who has the link may read the attachment for a day: clients fetch it without their key. */
-  urlOf(origin: string, place: AttachmentPlace, now: Date): string;
-  read(token: string, now: Date): AttachmentPlace;
-};
-
 const context = "trace-attachment-link";
 const validMs = 24 * 3_600_000;
 
-export function createAttachmentLinks(seal: LinkSeal): AttachmentLinks {
-  return {
-    urlOf(origin, { workspaceId, of, id, name }, now) {
-      const until = now.getTime() + validMs;
-      const token = seal.seal(JSON.stringify([workspaceId, of, id, name, until]), context);
-      return `${origin}/api/v1/attachments/${token}`;
-    },
-    read(token, now) {
-      const [workspaceId, of, id, name, until] = JSON.parse(opened(seal, token)) as [
-        string,
-        AttachmentPlace["of"],
-        string,
-        string,
-        number,
-      ];
-      if (now.getTime() >= until)
-        throw noSuchLink("The link has expired. Read the run or example again for a new one.");
-      return { workspaceId, of, id, name };
-    },
-  };
-}
+export class AttachmentLinks {
+  readonly #seal: LinkSeal;
 
-function opened(seal: LinkSeal, token: string): string {
-  try {
-    return seal.open(token, context);
-  } catch (cause) {
-    throw noSuchLink(
-      "The link is not valid. Copy it whole, or read the run or example again for a new one.",
-      cause,
-    );
+  constructor(seal: LinkSeal) {
+    this.#seal = seal;
+  }
+
+  /** Where anybody who has the link may read the attachment for a day: clients fetch it without their key. */
+  urlOf(origin: string, { workspaceId, of, id, name }: AttachmentPlace, now: Date): string {
+    const until = now.getTime() + validMs;
+    const token = this.#seal.seal(JSON.stringify([workspaceId, of, id, name, until]), context);
+    return `${origin}/api/v1/attachments/${token}`;
+  }
+
+  read(token: string, now: Date): AttachmentPlace {
+    const [workspaceId, of, id, name, until] = JSON.parse(this.#open(token)) as [
+      string,
+      AttachmentPlace["of"],
+      string,
+      string,
+      number,
+    ];
+    if (now.getTime() >= until)
+      throw noSuchLink("The link has expired. Read the run or example again for a new one.");
+    return { workspaceId, of, id, name };
+  }
+
+  #open(token: string): string {
+    try {
+      return this.#seal.open(token, context);
+    } catch (cause) {
+      throw noSuchLink(
+        "The link is not valid. Copy it whole, or read the run or example again for a new one.",
+        cause,
+      );
+    }
   }
 }
 

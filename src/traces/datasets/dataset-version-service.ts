@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { invalidField } from "../../platform/errors.ts";
 import type { DatasetService } from "./dataset-service.ts";
 import {
@@ -17,58 +17,65 @@ import {
   moveTag,
 } from "./dataset-version-store.ts";
 
-export type DatasetVersionService = ReturnType<typeof createDatasetVersionService>;
+export class DatasetVersionService {
+  readonly #datasets: DatasetService;
+  readonly #sql: Sql;
 
-export function createDatasetVersionService(options: { database: Database; datasets: DatasetService }) {
-  const { database, datasets } = options;
-  const { sql } = database;
+  constructor(options: { database: Database; datasets: DatasetService }) {
+    this.#datasets = options.datasets;
+    this.#sql = options.database.sql;
+  }
 
-  async function find(workspaceId: string, datasetId: string, asOf: AsOf): Promise<DatasetVersion> {
-    await datasets.get(workspaceId, datasetId);
+  find(workspaceId: string, datasetId: string, asOf: string): Promise<DatasetVersion> {
+    return this.#find(workspaceId, datasetId, readAsOf(asOf));
+  }
+
+  /** The time a caller means by a version; undefined: now. A time is taken as it is. */
+  async timeOf(
+    workspaceId: string,
+    datasetId: string | undefined,
+    text: string | undefined,
+  ): Promise<string | undefined> {
+    const asOf = readAsOf(text);
+    if (asOf.kind === "latest") return undefined;
+    if (asOf.kind === "time") return asOf.time;
+    if (datasetId === undefined)
+      throw invalidField(["query", "as_of"], "must be a time, or a tag of the dataset that is named too");
+    return (await this.#find(workspaceId, datasetId, asOf)).as_of;
+  }
+
+  async list(workspaceId: string, datasetId: string, page: Parameters<typeof listVersions>[2]) {
+    await this.#datasets.get(workspaceId, datasetId);
+    return listVersions(this.#sql, datasetId, page);
+  }
+
+  /** The version that held at that time gets the tag; it is taken from the version that had it. */
+  async tag(workspaceId: string, datasetId: string, tag: string, asOf: string): Promise<DatasetVersion> {
+    const found = await this.#find(workspaceId, datasetId, readAsOf(asOf));
+    await moveTag(this.#sql, datasetId, tag, found.as_of);
+    return this.#find(workspaceId, datasetId, { kind: "tag", tag });
+  }
+
+  async diff(workspaceId: string, datasetId: string, from: string, to: string): Promise<DatasetDiff> {
+    const [before, after] = [
+      await this.#find(workspaceId, datasetId, readAsOf(from)),
+      await this.#find(workspaceId, datasetId, readAsOf(to)),
+    ];
+    return diffVersions(this.#sql, datasetId, before.as_of, after.as_of);
+  }
+
+  async splits(workspaceId: string, datasetId: string, asOf: string | undefined): Promise<string[]> {
+    await this.#datasets.get(workspaceId, datasetId);
+    return listSplits(this.#sql, datasetId, await this.timeOf(workspaceId, datasetId, asOf));
+  }
+
+  async #find(workspaceId: string, datasetId: string, asOf: AsOf): Promise<DatasetVersion> {
+    await this.#datasets.get(workspaceId, datasetId);
     const found =
       asOf.kind === "tag"
-        ? await findTaggedVersion(sql, datasetId, asOf.tag)
-        : await findVersionAt(sql, datasetId, asOf.kind === "time" ? asOf.time : null);
+        ? await findTaggedVersion(this.#sql, datasetId, asOf.tag)
+        : await findVersionAt(this.#sql, datasetId, asOf.kind === "time" ? asOf.time : null);
     if (!found) throw versionNotFound(datasetId, asOf);
     return found;
   }
-
-  return {
-    find: (workspaceId: string, datasetId: string, asOf: string) =>
-      find(workspaceId, datasetId, readAsOf(asOf)),
-    /** The time a caller means by a version; undefined: now. A time is taken as it is. */
-    async timeOf(
-      workspaceId: string,
-      datasetId: string | undefined,
-      text: string | undefined,
-    ): Promise<string | undefined> {
-      const asOf = readAsOf(text);
-      if (asOf.kind === "latest") return undefined;
-      if (asOf.kind === "time") return asOf.time;
-      if (datasetId === undefined)
-        throw invalidField(["query", "as_of"], "must be a time, or a tag of the dataset that is named too");
-      return (await find(workspaceId, datasetId, asOf)).as_of;
-    },
-    async list(workspaceId: string, datasetId: string, page: Parameters<typeof listVersions>[2]) {
-      await datasets.get(workspaceId, datasetId);
-      return listVersions(sql, datasetId, page);
-    },
-    /** The version that held at that time gets the tag; it is taken from the version that had it. */
-    async tag(workspaceId: string, datasetId: string, tag: string, asOf: string): Promise<DatasetVersion> {
-      const found = await find(workspaceId, datasetId, readAsOf(asOf));
-      await moveTag(sql, datasetId, tag, found.as_of);
-      return find(workspaceId, datasetId, { kind: "tag", tag });
-    },
-    async diff(workspaceId: string, datasetId: string, from: string, to: string): Promise<DatasetDiff> {
-      const [before, after] = [
-        await find(workspaceId, datasetId, readAsOf(from)),
-        await find(workspaceId, datasetId, readAsOf(to)),
-      ];
-      return diffVersions(sql, datasetId, before.as_of, after.as_of);
-    },
-    async splits(workspaceId: string, datasetId: string, asOf: string | undefined): Promise<string[]> {
-      await datasets.get(workspaceId, datasetId);
-      return listSplits(sql, datasetId, await this.timeOf(workspaceId, datasetId, asOf));
-    },
-  };
 }

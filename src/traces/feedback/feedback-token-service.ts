@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Feedback, idTaken } from "./feedback.ts";
 import { insertFeedbackConfig } from "./feedback-config-store.ts";
@@ -22,23 +22,34 @@ export type NewFeedbackToken = {
   config?: unknown;
 };
 
-export type FeedbackTokenService = ReturnType<typeof createFeedbackTokenService>;
-
-/** Links for giving feedback without a key: for pages and mails that show what an agent did. */
-export function createFeedbackTokenService(options: {
+export type FeedbackTokenServiceOptions = {
   database: Database;
   clock: Clock;
   feedback: FeedbackService;
   /** Where this server is reached from outside. */
   publicUrl?: (() => string) | undefined;
-}) {
-  const { database, clock, feedback, publicUrl } = options;
-  const { sql } = database;
+};
+
+/** Links for giving feedback without a key: for pages and mails that show what an agent did. */
+export class FeedbackTokenService {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #feedback: FeedbackService;
+  readonly #publicUrl: (() => string) | undefined;
+  readonly #sql: Sql;
+
+  constructor(options: FeedbackTokenServiceOptions) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#feedback = options.feedback;
+    this.#publicUrl = options.publicUrl;
+    this.#sql = options.database.sql;
+  }
 
   /** A config that comes along counts for a key that has none yet. */
-  async function create(workspaceId: string, sent: readonly NewFeedbackToken[]): Promise<FeedbackToken[]> {
+  async create(workspaceId: string, sent: readonly NewFeedbackToken[]): Promise<FeedbackToken[]> {
     if (sent.length === 0) return [];
-    return database.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       for (const { key, config } of sent) {
         if (config == null) continue;
         await insertFeedbackConfig(tx, {
@@ -61,51 +72,55 @@ export function createFeedbackTokenService(options: {
     });
   }
 
-  return {
-    create,
-    /** `requestUrl` is how the caller reached this server, used when no public address is set. */
-    urlOf(token: FeedbackToken, requestUrl?: string): string {
-      const base = publicUrl?.() || (requestUrl ? new URL(requestUrl).origin : "");
-      return `${base}/api/v1/feedback/tokens/${token.id}`;
-    },
-    /** By key: where feedback on a run of this process may be given. The run need not be stored yet. */
-    async urlsFor(
-      workspaceId: string,
-      runId: string,
-      keys: readonly string[],
-    ): Promise<Record<string, string>> {
-      const expiresAt = new Date(clock.now().getTime() + defaultLifeMs);
-      const unique = [...new Set(keys)];
-      const tokens = await create(
-        workspaceId,
-        unique.map((key) => ({ runId, key, expiresAt })),
-      );
-      return Object.fromEntries(tokens.map((token) => [token.feedback_key, this.urlOf(token)]));
-    },
-    list: (workspaceId: string, page: { runId: string; limit: number; offset: number }) =>
-      listFeedbackTokens(sql, workspaceId, { ...page, now: clock.now() }),
-    /** Whoever has the link gives the feedback; given again, it replaces what was given with the link before. */
-    async give(id: string, given: Record<string, unknown>): Promise<Feedback> {
-      const token = await findFeedbackToken(sql, id, clock.now());
-      if (!token) throw tokenNotFound();
-      // The id may be one the caller chose: a link replaces what was given with it, and nothing else.
-      const before = await findFeedback(sql, token.workspace_id, token.feedback_id);
-      if (before && (before.run_id !== token.run_id || before.key !== token.feedback_key)) throw idTaken();
-      const read = feedback.read(token.workspace_id, {
-        score: given.score,
-        value: given.value,
-        comment: given.comment,
-        correction: given.correction,
-        id: token.feedback_id,
-        run_id: token.run_id,
-        key: token.feedback_key,
-        feedback_config: token.feedback_config,
-        feedback_source: { type: "api", metadata: given.metadata ?? null },
-      });
-      const [saved] = await feedback.save([read]);
-      if (!saved) throw idTaken();
-      return saved;
-    },
-    removeEnded: (): Promise<void> => deleteEndedFeedbackTokens(sql, clock.now()),
-  };
+  /** `requestUrl` is how the caller reached this server, used when no public address is set. */
+  urlOf(token: FeedbackToken, requestUrl?: string): string {
+    const base = this.#publicUrl?.() || (requestUrl ? new URL(requestUrl).origin : "");
+    return `${base}/api/v1/feedback/tokens/${token.id}`;
+  }
+
+  /** By key: where feedback on a run of this process may be given. The run need not be stored yet. */
+  async urlsFor(
+    workspaceId: string,
+    runId: string,
+    keys: readonly string[],
+  ): Promise<Record<string, string>> {
+    const expiresAt = new Date(this.#clock.now().getTime() + defaultLifeMs);
+    const unique = [...new Set(keys)];
+    const tokens = await this.create(
+      workspaceId,
+      unique.map((key) => ({ runId, key, expiresAt })),
+    );
+    return Object.fromEntries(tokens.map((token) => [token.feedback_key, this.urlOf(token)]));
+  }
+
+  list(workspaceId: string, page: { runId: string; limit: number; offset: number }) {
+    return listFeedbackTokens(this.#sql, workspaceId, { ...page, now: this.#clock.now() });
+  }
+
+  /** Whoever has the link gives the feedback; given again, it replaces what was given with the link before. */
+  async give(id: string, given: Record<string, unknown>): Promise<Feedback> {
+    const token = await findFeedbackToken(this.#sql, id, this.#clock.now());
+    if (!token) throw tokenNotFound();
+    // The id may be one the caller chose: a link replaces what was given with it, and nothing else.
+    const before = await findFeedback(this.#sql, token.workspace_id, token.feedback_id);
+    if (before && (before.run_id !== token.run_id || before.key !== token.feedback_key)) throw idTaken();
+    const read = this.#feedback.read(token.workspace_id, {
+      score: given.score,
+      value: given.value,
+      comment: given.comment,
+      correction: given.correction,
+      id: token.feedback_id,
+      run_id: token.run_id,
+      key: token.feedback_key,
+      feedback_config: token.feedback_config,
+      feedback_source: { type: "api", metadata: given.metadata ?? null },
+    });
+    const [saved] = await this.#feedback.save([read]);
+    if (!saved) throw idTaken();
+    return saved;
+  }
+
+  removeEnded(): Promise<void> {
+    return deleteEndedFeedbackTokens(this.#sql, this.#clock.now());
+  }
 }

@@ -20,8 +20,6 @@ import type { PartError, SentAttachment, SentFeedback, SentParts } from "./sent-
 
 export type Ingested = { kept: number; errors: PartError[] };
 
-export type IngestService = ReturnType<typeof createIngestService>;
-
 type RunContext = { workspaceId: string; receivedAt: string; project: string | undefined };
 /** As the client named its project, unchecked. */
 type Session = { id: unknown; name: unknown };
@@ -43,13 +41,65 @@ export type IngestOptions = {
 
 const maxAttachmentBytes = 20 * 1024 * 1024;
 
-export function createIngestService(options: IngestOptions) {
-  const { database, clock, logger, projects, feedback, writer, oneProject } = options;
-  const maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
-  let waitingBytes = 0;
+export class IngestService {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #projects: ProjectService;
+  readonly #feedback: FeedbackService;
+  readonly #writer: RunWriter;
+  readonly #oneProject: OneProjectRules;
+  readonly #maxWaitingBytes: number;
+  #waitingBytes = 0;
+
+  constructor(options: IngestOptions) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#projects = options.projects;
+    this.#feedback = options.feedback;
+    this.#writer = options.writer;
+    this.#oneProject = options.oneProject;
+    this.#maxWaitingBytes = options.maxWaitingBytes ?? 256_000_000;
+  }
+
+  /**
+   * Resolves when everything that is kept is committed. Takes the runs out of `sent`. `project` is where runs go that
+   * name none; `onlyProject` is the one its sender may write to.
+   */
+  async ingest(
+    workspaceId: string,
+    sent: SentParts,
+    project?: string,
+    onlyProject?: string,
+  ): Promise<Ingested> {
+    if (this.#waitingBytes > this.#maxWaitingBytes) throw tooBusy();
+    const only = await this.#oneProject.find(workspaceId, onlyProject);
+    const sender: Sender = { only, written: new Set() };
+    const result: Ingested = { kept: 0, errors: [...sent.errors] };
+    const context = { workspaceId, receivedAt: microTime(this.#clock.now()), project };
+    const runs = this.#readRuns(sent.runs, context, result.errors);
+    await this.#keepAll(
+      runs,
+      (run) => run.part,
+      async (run) => {
+        await this.#keepRun(run, only);
+        if (only) sender.written.add(run.change.id);
+      },
+      result,
+    );
+    await this.#keepAll(
+      sent.attachments,
+      (each) => each.part,
+      (each) => this.#keepAttachment(workspaceId, each, sender),
+      result,
+    );
+    if (sent.feedback.length > 0) await this.#keepFeedback(workspaceId, sent.feedback, sender, result);
+    return result;
+  }
 
   /** Undefined for a patch that names no project and cannot make a run: the run's own project stands. */
-  async function projectOf(
+  async #projectOf(
     change: RunChange,
     session: Session,
     only: OneProject | undefined,
@@ -58,63 +108,63 @@ export function createIngestService(options: IngestOptions) {
     if (session.id !== undefined && session.id !== null) {
       const id = normalizeUuid(session.id);
       if (id === null) throw new RefusedPart("session_id must be a UUID.");
-      const known = await projects.existingProjectId(workspaceId, id);
+      const known = await this.#projects.existingProjectId(workspaceId, id);
       if (known === undefined)
         throw new RefusedPart(`session_id: there is no project ${id} in this workspace.`);
-      oneProject.checkProject(only, known);
+      this.#oneProject.checkProject(only, known);
       return known;
     }
     const { name } = session;
     if (name === undefined || name === null || name === "") {
       return change.kind === "patch" && startOf([change]) === undefined
         ? undefined
-        : (only?.id ?? projects.projectIdOf(workspaceId));
+        : (only?.id ?? this.#projects.projectIdOf(workspaceId));
     }
     if (typeof name !== "string" || name.length > maxProjectNameChars) {
       throw new RefusedPart(`session_name must be text of at most ${maxProjectNameChars} characters.`);
     }
-    oneProject.checkName(only, storable(name));
-    return projects.projectIdOf(workspaceId, storable(name));
+    this.#oneProject.checkName(only, storable(name));
+    return this.#projects.projectIdOf(workspaceId, storable(name));
   }
 
   /**
    * Empties `sent`: what was parsed is many times the size of what is written, and must not live as long as
    * the write takes.
    */
-  function readRuns(sent: SentParts["runs"], context: RunContext, errors: PartError[]): ReadRun[] {
+  #readRuns(sent: SentParts["runs"], context: RunContext, errors: PartError[]): ReadRun[] {
     return sent.splice(0).flatMap(({ part, sent: { record, ...rest } }) => {
       try {
         const session = { id: record.session_id, name: record.session_name ?? context.project };
         return [{ part, change: readRun({ record, ...rest }, context), session }];
       } catch (error) {
-        errors.push(refusal(part, error));
+        errors.push(this.#refusal(part, error));
         return [];
       }
     });
   }
 
-  async function keepRun({ change, session }: ReadRun, only: OneProject | undefined): Promise<void> {
-    change.projectId = await projectOf(change, session, only);
+  async #keepRun({ change, session }: ReadRun, only: OneProject | undefined): Promise<void> {
+    change.projectId = await this.#projectOf(change, session, only);
     if (only) change.onlyProjectId = only.id;
-    waitingBytes += change.bytes;
+    this.#waitingBytes += change.bytes;
     try {
-      const kept = await writer.add(change);
-      if (!kept && only) oneProject.otherRun(only, change.id);
+      const kept = await this.#writer.add(change);
+      if (!kept && only) this.#oneProject.otherRun(only, change.id);
     } finally {
-      waitingBytes -= change.bytes;
+      this.#waitingBytes -= change.bytes;
     }
   }
 
-  async function keepAttachment(workspaceId: string, sent: SentAttachment, sender: Sender): Promise<void> {
+  async #keepAttachment(workspaceId: string, sent: SentAttachment, sender: Sender): Promise<void> {
     const runId = normalizeUuid(sent.runId);
     if (runId === null)
       throw new RefusedPart("The part's name must hold a run id: attachment.<run id>.<name>.");
     if (sent.content.byteLength > maxAttachmentBytes) {
       throw new RefusedPart(`An attachment may have at most ${maxAttachmentBytes} bytes.`);
     }
-    await oneProject.checkRun(workspaceId, sender.only, runId, sender.written);
+    await this.#oneProject.checkRun(workspaceId, sender.only, runId, sender.written);
     const { name, mimeType, content } = sent;
-    await saveAttachment(database.sql, {
+    await saveAttachment(this.#database.sql, {
       workspaceId,
       runId,
       name: storable(name),
@@ -123,7 +173,7 @@ export function createIngestService(options: IngestOptions) {
     });
   }
 
-  async function keepFeedback(
+  async #keepFeedback(
     workspaceId: string,
     sent: readonly SentFeedback[],
     sender: Sender,
@@ -135,14 +185,14 @@ export function createIngestService(options: IngestOptions) {
         const named = normalizeUuid(id);
         if (named === null)
           throw new RefusedPart("The part's name must hold the feedback's id: feedback.<id>.");
-        const one = feedback.read(workspaceId, record, named);
-        await feedback.checkSender(one, sender.only, sender.written);
+        const one = this.#feedback.read(workspaceId, record, named);
+        await this.#feedback.checkSender(one, sender.only, sender.written);
         read.push({ part, feedback: one });
       } catch (error) {
-        result.errors.push(refusal(part, error));
+        result.errors.push(this.#refusal(part, error));
       }
     }
-    const written = await feedback.save(
+    const written = await this.#feedback.save(
       read.map((each) => each.feedback),
       sender.only,
     );
@@ -157,12 +207,12 @@ export function createIngestService(options: IngestOptions) {
    * A part that is wrong in itself is named. Anything else is trouble of ours and fails the request, so that it is
    * sent again: what is not stored is never acknowledged.
    */
-  function refusal(part: string, error: unknown): PartError {
+  #refusal(part: string, error: unknown): PartError {
     if (error instanceof ForbiddenPart) return { part, error: error.message, forbidden: true };
     if (error instanceof RefusedPart) return { part, error: error.message };
     if (error instanceof AppError && partsOwn.has(error.kind)) return { part, error: error.message };
     if (error instanceof AppError) throw error;
-    logger.error({ err: error, part }, "a trace part could not be written");
+    this.#logger.error({ err: error, part }, "a trace part could not be written");
     if (isOfItsContent(error)) return { part, error: "It could not be stored; the server's log says why." };
     throw new AppError({
       code: "traces.not_stored",
@@ -172,7 +222,7 @@ export function createIngestService(options: IngestOptions) {
     });
   }
 
-  async function keepAll<T>(
+  async #keepAll<T>(
     items: readonly T[],
     partOf: (item: T) => string,
     keep: (item: T) => Promise<void>,
@@ -181,47 +231,9 @@ export function createIngestService(options: IngestOptions) {
     const settled = await Promise.allSettled(items.map(keep));
     for (const [index, outcome] of settled.entries()) {
       if (outcome.status === "fulfilled") result.kept += 1;
-      else result.errors.push(refusal(partOf(items[index]!), outcome.reason));
+      else result.errors.push(this.#refusal(partOf(items[index]!), outcome.reason));
     }
   }
-
-  return {
-    /**
-     * Resolves when everything that is kept is committed. Takes the runs out of `sent`. `project` is where runs go that
-     * name none; `onlyProject` is the one its sender may write to.
-     */
-    async ingest(
-      workspaceId: string,
-      sent: SentParts,
-      project?: string,
-      onlyProject?: string,
-    ): Promise<Ingested> {
-      if (waitingBytes > maxWaitingBytes) throw tooBusy();
-      const only = await oneProject.find(workspaceId, onlyProject);
-      const sender: Sender = { only, written: new Set() };
-      const result: Ingested = { kept: 0, errors: [...sent.errors] };
-      const context = { workspaceId, receivedAt: microTime(clock.now()), project };
-      const runs = readRuns(sent.runs, context, result.errors);
-      await keepAll(
-        runs,
-        (run) => run.part,
-        async (run) => {
-          await keepRun(run, only);
-          if (only) sender.written.add(run.change.id);
-        },
-        result,
-      );
-      await keepAll(
-        sent.attachments,
-        (each) => each.part,
-        (each) => keepAttachment(workspaceId, each, sender),
-        result,
-      );
-      if (sent.feedback.length > 0) await keepFeedback(workspaceId, sent.feedback, sender, result);
-      return result;
-    },
-    waitingBytes: () => waitingBytes,
-  };
 }
 
 /** Kinds of errors that sending the part again cannot mend. */

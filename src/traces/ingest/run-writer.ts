@@ -10,70 +10,92 @@ import type { PriceOf } from "../usage/model-prices.ts";
 import { type FlushPlan, planFlush, type QueuedRun, searchesFor } from "./flush-plan.ts";
 import { settleSpending } from "./settle-spending.ts";
 
-export type RunWriter = {
-  /** Resolves once the change is committed. False: refused, because its sender may not write to the run's project. */
-  add(change: RunChange): Promise<boolean>;
-  /** Adds up what waits for these runs, as far as they are stored. */
-  settle(keys: readonly RunKey[]): Promise<void>;
-  drain(): Promise<void>;
-  stats(): BatcherStats;
-};
-
 const conflictRetries = 3;
 
-/** Group commit of runs: changes of one run are merged while they wait and never written by two lanes at once. */
-export function createRunWriter(options: {
-  database: Database;
-  partitions: Partitions;
-  priceOf: PriceOf;
-}): RunWriter {
-  const { database, partitions, priceOf } = options;
-  const buffers: Buffer[] = [];
-  const batcher = new Batcher<QueuedRun, ReadonlySet<RunChange>>({
-    name: "trace_runs",
-    lanes: 2,
-    maxRows: 500,
-    maxBytes: 4_000_000,
-    maxQueuedRows: 10_000,
-    maxQueuedBytes: 64_000_000,
-    keyOf: (row) => `${row.workspaceId}${row.id}`,
-    merge: (older, newer) => ({
-      ...older,
-      changes: [...older.changes, ...newer.changes],
-      bytes: older.bytes + newer.bytes,
-    }),
-    bytesOf: (row) => row.bytes,
-    async flush(rows) {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          const refused = await writeFlush(rows);
-          return rows.map(() => refused);
-        } catch (error) {
-          // Another process made one of these runs between our look and our write.
-          if (attempt >= conflictRetries || sqlState(error) !== "23505") throw error;
-        }
-      }
-    },
-  });
+export type RunWriterOptions = { database: Database; partitions: Partitions; priceOf: PriceOf };
 
-  async function writeFlush(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>> {
-    const found = await findStoredRuns(database, searchesFor(rows));
-    const plan = planFlush(rows, found, priceOf);
+/** Group commit of runs: changes of one run are merged while they wait and never written by two lanes at once. */
+export class RunWriter {
+  readonly #database: Database;
+  readonly #partitions: Partitions;
+  readonly #priceOf: PriceOf;
+  readonly #batcher: Batcher<QueuedRun, ReadonlySet<RunChange>>;
+  readonly #buffers: Buffer[] = [];
+
+  constructor(options: RunWriterOptions) {
+    this.#database = options.database;
+    this.#partitions = options.partitions;
+    this.#priceOf = options.priceOf;
+    this.#batcher = new Batcher<QueuedRun, ReadonlySet<RunChange>>({
+      name: "trace_runs",
+      lanes: 2,
+      maxRows: 500,
+      maxBytes: 4_000_000,
+      maxQueuedRows: 10_000,
+      maxQueuedBytes: 64_000_000,
+      keyOf: (row) => `${row.workspaceId}${row.id}`,
+      merge: (older, newer) => ({
+        ...older,
+        changes: [...older.changes, ...newer.changes],
+        bytes: older.bytes + newer.bytes,
+      }),
+      bytesOf: (row) => row.bytes,
+      flush: (rows) => this.#flush(rows),
+    });
+  }
+
+  /** Resolves once the change is committed. False: refused, because its sender may not write to the run's project. */
+  async add(change: RunChange): Promise<boolean> {
+    const { id, workspaceId, bytes } = change;
+    const refused = await this.#batcher.add({ id, workspaceId, changes: [change], bytes });
+    return !refused.has(change);
+  }
+
+  /** Adds up what waits for these runs, as far as they are stored. */
+  settle(keys: readonly RunKey[]): Promise<void> {
+    return settleSpending(this.#database, keys);
+  }
+
+  drain(): Promise<void> {
+    return this.#batcher.drain();
+  }
+
+  stats(): BatcherStats {
+    return this.#batcher.stats();
+  }
+
+  async #flush(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>[]> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const refused = await this.#write(rows);
+        return rows.map(() => refused);
+      } catch (error) {
+        // Another process made one of these runs between our look and our write.
+        if (attempt >= conflictRetries || sqlState(error) !== "23505") throw error;
+      }
+    }
+  }
+
+  /** Returns the changes that were refused. */
+  async #write(rows: readonly QueuedRun[]): Promise<ReadonlySet<RunChange>> {
+    const found = await findStoredRuns(this.#database, searchesFor(rows));
+    const plan = planFlush(rows, found, this.#priceOf);
     // Only runs without a dotted order need their parent's.
     if (plan.missingParents.length > 0) {
-      const parents = await findStoredRuns(database, plan.missingParents);
-      const whole = planFlush(rows, found, priceOf, parents);
-      await execute(whole);
+      const parents = await findStoredRuns(this.#database, plan.missingParents);
+      const whole = planFlush(rows, found, this.#priceOf, parents);
+      await this.#execute(whole);
       return whole.refused;
     }
-    await execute(plan);
+    await this.#execute(plan);
     return plan.refused;
   }
 
-  async function execute(plan: FlushPlan): Promise<void> {
-    await partitions.ensure(plan.runs.map((run) => run.start_time));
+  async #execute(plan: FlushPlan): Promise<void> {
+    const database = this.#database;
+    await this.#partitions.ensure(plan.runs.map((run) => run.start_time));
     if (plan.insertsOnly) {
-      await insertNewRuns(database, plan.runs, buffers);
+      await insertNewRuns(database, plan.runs, this.#buffers);
       await settleSpending(database, plan.mayBeAwaited);
     } else if (plan.spenders.length === 0) {
       await writeRunChanges(database.sql, plan, { raised: [], shares: [] });
@@ -91,15 +113,4 @@ export function createRunWriter(options: {
       await settleSpending(database, [...plan.mayBeAwaited, ...shares]);
     }
   }
-
-  return {
-    async add(change) {
-      const { id, workspaceId, bytes } = change;
-      const refused = await batcher.add({ id, workspaceId, changes: [change], bytes });
-      return !refused.has(change);
-    },
-    settle: (keys) => settleSpending(database, keys),
-    drain: () => batcher.drain(),
-    stats: () => batcher.stats(),
-  };
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { createLogger } from "../../platform/logger.ts";
-import { createSpanRecorder, type RecordedSpan } from "./span-recorder.ts";
+import { type RecordedSpan, SpanRecorder } from "./span-recorder.ts";
 
 const logger = createLogger({ level: "silent" });
 const place = { workspaceId: "w", project: "p" };
 
-function recorder(options: Partial<Parameters<typeof createSpanRecorder>[0]> = {}) {
+function recorder(options: Partial<ConstructorParameters<typeof SpanRecorder>[0]> = {}) {
   const taken: { project: string; spans: readonly RecordedSpan[] }[] = [];
-  const subject = createSpanRecorder({
+  const subject = new SpanRecorder({
     logger,
     ingest: async (_workspace, project, spans) => {
       taken.push({ project, spans });

@@ -13,15 +13,6 @@ export type RecordedSpan = {
   payloads: Partial<Record<PayloadField, Buffer>>;
 };
 
-export type SpanRecorder = {
-  /** Never waits and never throws: when the buffer is full the span is dropped and counted. */
-  record(place: { workspaceId: string; project: string }, kind: "post" | "patch", span: SpanRecord): void;
-  /** Resolves when everything recorded so far was handed over or given up. */
-  flush(): Promise<void>;
-  stop(): Promise<void>;
-  stats(): { queued: number; queuedBytes: number; recorded: number; dropped: number };
-};
-
 export type SpanRecorderOptions = {
   ingest(workspaceId: string, project: string, spans: readonly RecordedSpan[]): Promise<void>;
   logger: Logger;
@@ -35,51 +26,93 @@ type Queued = RecordedSpan & { workspaceId: string; project: string; bytes: numb
 
 const batchSize = 500;
 
-export function createSpanRecorder(options: SpanRecorderOptions): SpanRecorder {
-  const { ingest, logger, maxSpans = 20_000, maxBytes = 64_000_000, flushMs = 200, attempts = 5 } = options;
-  let queue: Queued[] = [];
-  let queuedBytes = 0;
+/** Takes the spans of graphs in this process, bounded in number and bytes, and hands them over in batches. */
+export class SpanRecorder {
+  readonly #options: Required<SpanRecorderOptions>;
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
   // Counts what is being handed over too: it still takes room.
-  let held = 0;
-  let recorded = 0;
-  let dropped = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let flushing: Promise<void> | undefined;
-  let stopped = false;
+  #held = 0;
+  #recorded = 0;
+  #dropped = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #stopped = false;
 
-  function drop(count: number, reason: string): void {
-    // The first of a series is logged; the rest is only counted.
-    if (dropped === 0) logger.warn({ count, reason }, "trace spans are being dropped");
-    dropped += count;
+  constructor(options: SpanRecorderOptions) {
+    this.#options = { maxSpans: 20_000, maxBytes: 64_000_000, flushMs: 200, attempts: 5, ...options };
   }
 
-  function schedule(): void {
-    if (timer || flushing || stopped) return;
-    timer = setTimeout(() => void flush(), flushMs);
-    timer.unref();
-  }
-
-  function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    flushing ??= drain().finally(() => {
-      flushing = undefined;
-      if (queue.length > 0) schedule();
-    });
-    return flushing;
-  }
-
-  async function drain(): Promise<void> {
-    while (queue.length > 0) {
-      const taken = queue.slice(0, batchSize);
-      queue = queue.slice(batchSize);
-      await handOver(taken);
-      held -= taken.length;
-      for (const span of taken) queuedBytes -= span.bytes;
+  /** Never waits and never throws: when the buffer is full the span is dropped and counted. */
+  record(place: { workspaceId: string; project: string }, kind: "post" | "patch", span: SpanRecord): void {
+    const { maxSpans, maxBytes } = this.#options;
+    try {
+      if (this.#stopped || this.#held >= maxSpans || this.#queuedBytes >= maxBytes) {
+        this.#drop(1, this.#stopped ? "stopped" : "the buffer is full");
+        return;
+      }
+      const queued = { ...place, ...serialize(kind, span) };
+      this.#queue.push(queued);
+      this.#held += 1;
+      this.#queuedBytes += queued.bytes;
+      this.#recorded += 1;
+      this.#schedule();
+    } catch (error) {
+      // What cannot be written as JSON cannot be traced; the run goes on.
+      this.#drop(1, errorMessage(error));
     }
   }
 
-  async function handOver(taken: readonly Queued[]): Promise<void> {
+  /** Resolves when everything recorded so far was handed over or given up. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#flushing ??= this.#drain().finally(() => {
+      this.#flushing = undefined;
+      if (this.#queue.length > 0) this.#schedule();
+    });
+    return this.#flushing;
+  }
+
+  async stop(): Promise<void> {
+    await this.flush();
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  stats(): { queued: number; queuedBytes: number; recorded: number; dropped: number } {
+    return {
+      queued: this.#held,
+      queuedBytes: this.#queuedBytes,
+      recorded: this.#recorded,
+      dropped: this.#dropped,
+    };
+  }
+
+  #drop(count: number, reason: string): void {
+    // The first of a series is logged; the rest is only counted.
+    if (this.#dropped === 0) this.#options.logger.warn({ count, reason }, "trace spans are being dropped");
+    this.#dropped += count;
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#flushing || this.#stopped) return;
+    this.#timer = setTimeout(() => void this.flush(), this.#options.flushMs);
+    this.#timer.unref();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const taken = this.#queue.slice(0, batchSize);
+      this.#queue = this.#queue.slice(batchSize);
+      await this.#handOver(taken);
+      this.#held -= taken.length;
+      for (const span of taken) this.#queuedBytes -= span.bytes;
+    }
+  }
+
+  async #handOver(taken: readonly Queued[]): Promise<void> {
+    const { ingest, attempts } = this.#options;
     const groups = Map.groupBy(taken, (span) => JSON.stringify([span.workspaceId, span.project]));
     for (const spans of groups.values()) {
       const { workspaceId, project } = spans[0]!;
@@ -88,8 +121,8 @@ export function createSpanRecorder(options: SpanRecorderOptions): SpanRecorder {
           await ingest(workspaceId, project, spans);
           break;
         } catch (error) {
-          if (attempt >= attempts || stopped) {
-            drop(spans.length, errorMessage(error));
+          if (attempt >= attempts || this.#stopped) {
+            this.#drop(spans.length, errorMessage(error));
             break;
           }
           await delay(Math.min(5_000, 100 * 2 ** attempt), undefined, { ref: false });
@@ -97,31 +130,6 @@ export function createSpanRecorder(options: SpanRecorderOptions): SpanRecorder {
       }
     }
   }
-
-  return {
-    record(place, kind, span) {
-      try {
-        if (stopped || held >= maxSpans || queuedBytes >= maxBytes)
-          return drop(1, stopped ? "stopped" : "the buffer is full");
-        const queued = { ...place, ...serialize(kind, span) };
-        queue.push(queued);
-        held += 1;
-        queuedBytes += queued.bytes;
-        recorded += 1;
-        schedule();
-      } catch (error) {
-        // What cannot be written as JSON cannot be traced; the run goes on.
-        drop(1, errorMessage(error));
-      }
-    },
-    flush,
-    async stop() {
-      await flush();
-      stopped = true;
-      clearTimeout(timer);
-    },
-    stats: () => ({ queued: held, queuedBytes, recorded, dropped }),
-  };
 }
 
 function serialize(kind: "post" | "patch", span: SpanRecord): RecordedSpan & { bytes: number } {

@@ -8,65 +8,72 @@ import { spanToRun, spanTree, spanUuid, traceIdOf } from "./otlp-run.ts";
 import type { OtlpSpan } from "./otlp-span.ts";
 import { findRootSpans, relinkTraces } from "./trace-link-store.ts";
 
-export type OtlpService = ReturnType<typeof createOtlpService>;
-
-export function createOtlpService(options: {
+export type OtlpServiceOptions = {
   database: Database;
   ingest: IngestService;
   writer: Pick<RunWriter, "settle">;
-}) {
-  const { database, ingest, writer } = options;
-  return {
-    async ingest(
-      workspaceId: string,
-      spans: readonly OtlpSpan[],
-      project: string | undefined,
-      onlyProject?: string,
-    ): Promise<Ingested> {
-      const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
-      const good: OtlpSpan[] = [];
-      const attempt = (span: OtlpSpan, work: () => void) => {
-        try {
-          work();
-        } catch (error) {
-          if (!(error instanceof RefusedPart)) throw error;
-          sent.errors.push({ part: span.spanId.slice(0, 64), error: errorMessage(error) });
-        }
-      };
-      for (const span of spans) {
-        attempt(span, () => {
-          traceIdOf(span);
-          spanUuid(span.spanId);
-          if (span.parentSpanId !== "") spanUuid(span.parentSpanId);
-          good.push(span);
-        });
+};
+
+export class OtlpService {
+  readonly #database: Database;
+  readonly #ingest: IngestService;
+  readonly #writer: Pick<RunWriter, "settle">;
+
+  constructor(options: OtlpServiceOptions) {
+    this.#database = options.database;
+    this.#ingest = options.ingest;
+    this.#writer = options.writer;
+  }
+
+  async ingest(
+    workspaceId: string,
+    spans: readonly OtlpSpan[],
+    project: string | undefined,
+    onlyProject?: string,
+  ): Promise<Ingested> {
+    const sent: SentParts = { runs: [], attachments: [], feedback: [], errors: [] };
+    const good: OtlpSpan[] = [];
+    const attempt = (span: OtlpSpan, work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        if (!(error instanceof RefusedPart)) throw error;
+        sent.errors.push({ part: span.spanId.slice(0, 64), error: errorMessage(error) });
       }
-      const tree = spanTree(good);
-      const traceIds = [...new Set(good.map(traceIdOf))];
-      const roots = await findRootSpans(database.sql, workspaceId, traceIds);
-      for (const span of good) {
-        attempt(span, () => {
-          const run = spanToRun(span, tree, (traceId, parent) =>
-            roots.get(traceId) === parent ? traceId : undefined,
-          );
-          sent.runs.push({ part: span.spanId, sent: run });
-        });
-      }
-      const result = await ingest.ingest(workspaceId, sent, project, onlyProject);
-      await relink(workspaceId, traceIds);
-      return result;
-    },
-  };
+    };
+    for (const span of spans) {
+      attempt(span, () => {
+        traceIdOf(span);
+        spanUuid(span.spanId);
+        if (span.parentSpanId !== "") spanUuid(span.parentSpanId);
+        good.push(span);
+      });
+    }
+    const tree = spanTree(good);
+    const traceIds = [...new Set(good.map(traceIdOf))];
+    const roots = await findRootSpans(this.#database.sql, workspaceId, traceIds);
+    for (const span of good) {
+      attempt(span, () => {
+        const run = spanToRun(span, tree, (traceId, parent) =>
+          roots.get(traceId) === parent ? traceId : undefined,
+        );
+        sent.runs.push({ part: span.spanId, sent: run });
+      });
+    }
+    const result = await this.#ingest.ingest(workspaceId, sent, project, onlyProject);
+    await this.#relink(workspaceId, traceIds);
+    return result;
+  }
 
   /**
    * Exporters send children before their root, and the parts of a long trace in several requests, also at once:
    * only after this request's own spans are stored does a look at the roots show which of them are there.
    */
-  async function relink(workspaceId: string, traceIds: readonly string[]): Promise<void> {
-    const stored = await findRootSpans(database.sql, workspaceId, traceIds);
+  async #relink(workspaceId: string, traceIds: readonly string[]): Promise<void> {
+    const stored = await findRootSpans(this.#database.sql, workspaceId, traceIds);
     if (stored.size === 0) return;
     const roots = [...stored].map(([traceId, spanId]) => ({ traceId, spanRunId: spanUuid(spanId) }));
-    await database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
-    await writer.settle(roots.map((root) => ({ id: root.traceId, workspaceId })));
+    await this.#database.transaction((tx) => relinkTraces(tx, workspaceId, roots));
+    await this.#writer.settle(roots.map((root) => ({ id: root.traceId, workspaceId })));
   }
 }

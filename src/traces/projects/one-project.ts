@@ -6,43 +6,48 @@ import type { ProjectService } from "./project-service.ts";
 /** The one project a sender may write to. */
 export type OneProject = { id: string; name: string };
 
-export type OneProjectRules = ReturnType<typeof createOneProjectRules>;
-
 /** What holds a credential of one tracing project to that project. */
-export function createOneProjectRules(options: { database: Database; projects: ProjectService }) {
-  const { database, projects } = options;
+export class OneProjectRules {
+  readonly #database: Database;
+  readonly #projects: ProjectService;
 
-  function refuse(only: OneProject, what: string): never {
-    throw new ForbiddenPart(`This credential writes to the project "${only.name}" and to no other; ${what}.`);
+  constructor(options: { database: Database; projects: ProjectService }) {
+    this.#database = options.database;
+    this.#projects = options.projects;
   }
 
-  return {
-    async find(workspaceId: string, name: string | undefined): Promise<OneProject | undefined> {
-      return name === undefined ? undefined : { id: await projects.projectIdOf(workspaceId, name), name };
-    },
+  async find(workspaceId: string, name: string | undefined): Promise<OneProject | undefined> {
+    return name === undefined ? undefined : { id: await this.#projects.projectIdOf(workspaceId, name), name };
+  }
 
-    checkProject(only: OneProject | undefined, projectId: string): void {
-      if (only && projectId !== only.id) refuse(only, `${projectId} is another`);
-    },
-    checkName(only: OneProject | undefined, name: string): void {
-      if (only && name !== only.name) refuse(only, `"${name.slice(0, 200)}" is another`);
-    },
+  checkProject(only: OneProject | undefined, projectId: string): void {
+    if (only && projectId !== only.id) refuse(only, `${projectId} is another`);
+  }
 
-    /**
-     * Feedback and attachments on runs that are not there are refused: the run may come, and in another project.
-     * `known` are runs of which this request has just written something.
-     */
-    async checkRun(
-      workspaceId: string,
-      only: OneProject | undefined,
-      runId: string,
-      known: ReadonlySet<string> = new Set(),
-    ): Promise<void> {
-      if (!only || known.has(runId)) return;
-      const projectId = await findProjectOfRun(database.sql, workspaceId, runId);
-      if (projectId !== only.id) refuse(only, `there is no run ${runId} in it`);
-    },
+  checkName(only: OneProject | undefined, name: string): void {
+    if (only && name !== only.name) refuse(only, `"${name.slice(0, 200)}" is another`);
+  }
 
-    otherRun: (only: OneProject, runId: string) => refuse(only, `the run ${runId} stands in another`),
-  };
+  /**
+   * Feedback and attachments on runs that are not there are refused: the run may come, and in another project.
+   * `known` are runs of which this request has just written something.
+   */
+  async checkRun(
+    workspaceId: string,
+    only: OneProject | undefined,
+    runId: string,
+    known: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
+    if (!only || known.has(runId)) return;
+    const projectId = await findProjectOfRun(this.#database.sql, workspaceId, runId);
+    if (projectId !== only.id) refuse(only, `there is no run ${runId} in it`);
+  }
+
+  otherRun(only: OneProject, runId: string): never {
+    refuse(only, `the run ${runId} stands in another`);
+  }
+}
+
+function refuse(only: OneProject, what: string): never {
+  throw new ForbiddenPart(`This credential writes to the project "${only.name}" and to no other; ${what}.`);
 }

@@ -4,52 +4,56 @@ import type { Logger } from "../../platform/logger.ts";
 import { type Month, monthOf, monthsToPrepare } from "./partition.ts";
 import { createPartition, listPartitions } from "./partition-store.ts";
 
-export type Partitions = {
+export class Partitions {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #known = new Set<string>();
+  readonly #creating = new Map<string, Promise<void>>();
+
+  constructor(options: { database: Database; clock: Clock; logger: Logger }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
   /** Makes the partitions that runs of these times need. */
-  ensure(times: readonly string[]): Promise<void>;
+  async ensure(times: readonly string[]): Promise<void> {
+    const now = this.#clock.now();
+    let last = "";
+    for (const time of times) {
+      const prefix = time.slice(0, 7);
+      if (prefix === last) continue;
+      last = prefix;
+      const month = monthOf(time, now);
+      if (month && !this.#known.has(month.name)) await this.#make(month);
+    }
+  }
+
   /** Makes the months to come. */
-  prepare(): Promise<void>;
+  async prepare(): Promise<void> {
+    for (const name of await listPartitions(this.#database.sql)) this.#known.add(name);
+    for (const month of monthsToPrepare(this.#clock.now())) await this.#make(month);
+  }
+
   /** After partitions were dropped: what was known to be there may be gone. */
-  forget(): void;
-};
+  forget(): void {
+    this.#known.clear();
+  }
 
-export function createPartitions(options: { database: Database; clock: Clock; logger: Logger }): Partitions {
-  const { database, clock, logger } = options;
-  const known = new Set<string>();
-  const creating = new Map<string, Promise<void>>();
-
-  async function make(month: Month): Promise<void> {
-    if (known.has(month.name)) return;
-    let pending = creating.get(month.name);
+  async #make(month: Month): Promise<void> {
+    if (this.#known.has(month.name)) return;
+    let pending = this.#creating.get(month.name);
     if (!pending) {
-      pending = database
+      pending = this.#database
         .transaction((tx) => createPartition(tx, month))
         .then(() => {
-          known.add(month.name);
-          logger.info({ partition: month.name }, "trace partition is ready");
+          this.#known.add(month.name);
+          this.#logger.info({ partition: month.name }, "trace partition is ready");
         })
-        .finally(() => creating.delete(month.name));
-      creating.set(month.name, pending);
+        .finally(() => this.#creating.delete(month.name));
+      this.#creating.set(month.name, pending);
     }
     await pending;
   }
-
-  return {
-    async ensure(times) {
-      const now = clock.now();
-      let last = "";
-      for (const time of times) {
-        const prefix = time.slice(0, 7);
-        if (prefix === last) continue;
-        last = prefix;
-        const month = monthOf(time, now);
-        if (month && !known.has(month.name)) await make(month);
-      }
-    },
-    async prepare() {
-      for (const name of await listPartitions(database.sql)) known.add(name);
-      for (const month of monthsToPrepare(clock.now())) await make(month);
-    },
-    forget: () => known.clear(),
-  };
 }

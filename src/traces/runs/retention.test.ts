@@ -4,7 +4,7 @@ import { createTracesApp, samplePost, type TracesApp } from "../../../tests/supp
 import { raw } from "../../platform/db/raw.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { monthOf, monthOfName, monthsToPrepare } from "./partition.ts";
-import { createPartitions } from "./partition-service.ts";
+import { Partitions } from "./partition-service.ts";
 import { listPartitions } from "./partition-store.ts";
 import { isPartitionExpired } from "./retention.ts";
 import { applyRetention } from "./retention-service.ts";
@@ -61,7 +61,7 @@ describe("retention", () => {
     const { database } = subject.testDatabase;
     const clock = { now: () => now };
     const logger = createLogger({ level: "silent" });
-    const options = { database, clock, logger, partitions: createPartitions({ database, clock, logger }) };
+    const options = { database, clock, logger, partitions: new Partitions({ database, clock, logger }) };
     const [kept, old, recent, ancient] = [
       await keep("keeps", "2026-05-01T00:00:00.000000Z"),
       await keep("forgets", "2026-05-01T00:00:00.000000Z"),
@@ -97,7 +97,7 @@ describe("retention", () => {
     const { database } = subject.testDatabase;
     const id = await keep("keeps", "2040-06-01T00:00:00.000000Z");
     const later = { now: () => new Date("2040-05-01T00:00:00Z") };
-    const partitions = createPartitions({
+    const partitions = new Partitions({
       database,
       clock: later,
       logger: createLogger({ level: "silent" }),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import {
   deleteShare,
@@ -10,38 +10,44 @@ import {
   type ShareKind,
 } from "./share-store.ts";
 
-export type ShareService = ReturnType<typeof createShareService>;
+export class ShareService {
+  readonly #sql: Sql;
 
-export function createShareService({ database }: { database: Database }) {
-  const { sql } = database;
-  return {
-    /** Shared again, it keeps its token, whichever is wished for. */
-    async share(
-      workspaceId: string,
-      kind: ShareKind,
-      targetId: string,
-      wished: string = randomUUID(),
-    ): Promise<Share> {
-      await insertShare(sql, { token: wished, workspace_id: workspaceId, kind, target_id: targetId });
-      const found = await findShareOf(sql, workspaceId, kind, targetId);
-      if (found) return found;
-      throw new AppError({
-        code: "traces.share_token_taken",
-        kind: "conflict",
-        message: "This share token is taken. Send another, or none.",
-      });
-    },
-    find: (workspaceId: string, kind: ShareKind, targetId: string): Promise<Share | undefined> =>
-      findShareOf(sql, workspaceId, kind, targetId),
-    unshare: (workspaceId: string, kind: ShareKind, targetId: string): Promise<void> =>
-      deleteShare(sql, workspaceId, kind, targetId),
-    /** What a token opens. The same answer for one that never was and one that was taken back. */
-    async open(token: string, kind: ShareKind): Promise<Share> {
-      const found = await findShare(sql, token, kind);
-      if (!found) throw notShared();
-      return found;
-    },
-  };
+  constructor(options: { database: Database }) {
+    this.#sql = options.database.sql;
+  }
+
+  /** Shared again, it keeps its token, whichever is wished for. */
+  async share(
+    workspaceId: string,
+    kind: ShareKind,
+    targetId: string,
+    wished: string = randomUUID(),
+  ): Promise<Share> {
+    await insertShare(this.#sql, { token: wished, workspace_id: workspaceId, kind, target_id: targetId });
+    const found = await findShareOf(this.#sql, workspaceId, kind, targetId);
+    if (found) return found;
+    throw new AppError({
+      code: "traces.share_token_taken",
+      kind: "conflict",
+      message: "This share token is taken. Send another, or none.",
+    });
+  }
+
+  find(workspaceId: string, kind: ShareKind, targetId: string): Promise<Share | undefined> {
+    return findShareOf(this.#sql, workspaceId, kind, targetId);
+  }
+
+  unshare(workspaceId: string, kind: ShareKind, targetId: string): Promise<void> {
+    return deleteShare(this.#sql, workspaceId, kind, targetId);
+  }
+
+  /** What a token opens. The same answer for one that never was and one that was taken back. */
+  async open(token: string, kind: ShareKind): Promise<Share> {
+    const found = await findShare(this.#sql, token, kind);
+    if (!found) throw notShared();
+    return found;
+  }
 }
 
 export function notShared(): AppError {
