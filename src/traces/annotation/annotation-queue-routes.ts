@@ -6,13 +6,27 @@ import { page } from "../wire/list-query.ts";
 import { queueFields, queueToWire, queueView } from "./annotation-queue.ts";
 import type { QueueChange } from "./annotation-queue-store.ts";
 import type { AnnotationService } from "./annotation-service.ts";
-import { extendRetention } from "./retention-field.ts";
 
 const tag = "Annotation queues";
 const id = z.guid().transform((text) => text.toLowerCase());
 const params = z.object({ queue_id: id });
 const one = { 200: { description: "The queue", schema: queueView } };
 const done = (description: string) => ({ 200: { description, schema: z.object({ message: z.string() }) } });
+
+const newQueue = z.looseObject({
+  ...queueFields,
+  id: id.nullish(),
+  session_ids: z.array(id).max(100).nullish().describe("Projects whose traces are put into it."),
+});
+
+const queueQuery = z.object({
+  ids: queryList(id).optional(),
+  name: z.string().optional(),
+  name_contains: z.string().optional(),
+  dataset_id: id.optional(),
+  queue_type: z.enum(["single", "pairwise"]).optional(),
+  ...page(100),
+});
 
 export function annotationQueueRoutes(service: AnnotationService): Route[] {
   return [
@@ -24,11 +38,7 @@ export function annotationQueueRoutes(service: AnnotationService): Route[] {
         summary: "Create an annotation queue",
         tag,
         access: writes,
-        body: z.looseObject({
-          ...queueFields,
-          id: id.nullish(),
-          session_ids: z.array(id).max(100).nullish().describe("Projects whose traces are put into it."),
-        }),
+        body: newQueue,
         responses: one,
         errors: [404, 409, 413],
       },
@@ -45,14 +55,7 @@ export function annotationQueueRoutes(service: AnnotationService): Route[] {
         summary: "List annotation queues, newest first",
         tag,
         access: reads,
-        query: z.object({
-          ids: queryList(id).optional(),
-          name: z.string().optional(),
-          name_contains: z.string().optional(),
-          dataset_id: id.optional(),
-          queue_type: z.enum(["single", "pairwise"]).optional(),
-          ...page(100),
-        }),
+        query: queueQuery,
         responses: { 200: { description: "A page of queues", schema: z.array(queueView) } },
       },
       async ({ caller, query }) => {
@@ -114,43 +117,6 @@ export function annotationQueueRoutes(service: AnnotationService): Route[] {
       async ({ caller, params }) => {
         await service.remove(caller.workspaceId, params.queue_id);
         return json(200, { message: "Annotation queue deleted" });
-      },
-    ),
-    route(
-      {
-        method: "post",
-        path: "/api/v1/annotation-queues/populate",
-        operationId: "populate_annotation_queue",
-        summary: "Put the traces of experiments into a queue",
-        tag,
-        access: writes,
-        body: z.looseObject({
-          queue_id: id,
-          session_ids: z.array(id).min(1).max(100),
-          extend_trace_retention: extendRetention.nullish(),
-        }),
-        responses: done("Added"),
-        errors: [404, 413],
-      },
-      async ({ caller, body }) => {
-        const count = await service.populate(caller, body.queue_id, body.session_ids);
-        return json(200, { message: `${count} runs are in the queue` });
-      },
-    ),
-    route(
-      {
-        method: "get",
-        path: "/api/v1/annotation-queues/{queue_id}/queues",
-        operationId: "list_annotation_queues_of_run",
-        summary: "The queues a run is in",
-        tag,
-        access: reads,
-        params: params.describe("The run's id."),
-        responses: { 200: { description: "The queues", schema: z.array(queueView) } },
-      },
-      async ({ caller, params }) => {
-        const filter = { runId: params.queue_id, limit: 100, offset: 0 };
-        return json(200, (await service.list(caller.workspaceId, filter)).map(queueToWire));
       },
     ),
   ];

@@ -6,8 +6,8 @@ import { reads, writes } from "../wire/access.ts";
 import { boundaryOf, type Part, parseMultipart } from "../wire/multipart.ts";
 import { readIngestBody } from "../wire/request-body.ts";
 import { parseCsv } from "./csv.ts";
-import { dataset, toWire } from "./dataset-routes.ts";
 import type { DatasetService } from "./dataset-service.ts";
+import { dataset, toWire } from "./dataset-view.ts";
 import { toConversation } from "./fine-tuning.ts";
 import { toNewExample } from "./read-example.ts";
 

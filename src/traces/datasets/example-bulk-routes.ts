@@ -5,7 +5,7 @@ import { queryList } from "../../platform/http/validation/query.ts";
 import { writes } from "../wire/access.ts";
 import { maxSentBytes } from "../wire/request-body.ts";
 import type { DatasetService } from "./dataset-service.ts";
-import { changeOf, readSent, written } from "./example-routes.ts";
+import { changeOf, readSent, written } from "./example-request.ts";
 import { toNewExample } from "./read-example.ts";
 
 const tag = "Datasets";
@@ -89,6 +89,24 @@ export function exampleBulkRoutes(service: DatasetService): Route[] {
           })),
         );
         return json(201, { count: ids.length, example_ids: ids, as_of: version });
+      },
+    ),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/platform/datasets/examples/delete",
+        operationId: "delete_examples",
+        summary: "Delete several examples",
+        description: "From the newest version on; with `hard_delete` from all versions, and for good.",
+        tag,
+        access: writes,
+        body: z.looseObject({ example_ids: z.array(id).max(1_000), hard_delete: z.boolean().nullish() }),
+        responses: { 200: { description: "Deleted", schema: z.object({ message: z.string() }) } },
+      },
+      async ({ caller, body }) => {
+        const forget = body.hard_delete ?? false;
+        await service.removeExamples(caller.workspaceId, body.example_ids, { forget });
+        return json(200, { message: "Examples deleted" });
       },
     ),
   ];

@@ -10,10 +10,7 @@ import { endOf, type FeedbackToken, newFeedbackToken } from "./feedback-token.ts
 import type { FeedbackTokenService } from "./feedback-token-service.ts";
 
 const tag = "Feedback";
-const any = z.unknown().optional();
 const view = z.object({ id: z.guid(), url: z.string(), expires_at: z.string() });
-const given = { description: "Kept", schema: z.object({ message: z.string() }) };
-const open = { kind: "open" } as const;
 const maxTokens = 100;
 
 export function feedbackTokenRoutes(options: {
@@ -78,56 +75,6 @@ export function feedbackTokenRoutes(options: {
         const { run_id: runId, limit, offset } = query;
         const found = await tokens.list(caller.workspaceId, { runId, limit, offset });
         return json(200, found.map(toWire(request)));
-      },
-    ),
-    route(
-      {
-        method: "post",
-        path: "/api/v1/feedback/tokens/{token}",
-        operationId: "give_feedback_by_token",
-        summary: "Give feedback with a link",
-        description: "Needs no key. Given again, it replaces what was given with this link before.",
-        tag,
-        access: open,
-        params: z.object({ token: z.guid() }),
-        body: z.looseObject({
-          score: any,
-          value: any,
-          comment: any,
-          correction: any,
-          metadata: z.record(z.string(), z.unknown()).nullish(),
-        }),
-        maxBodyBytes: 256 * 1024,
-        responses: { 200: given },
-        errors: [404, 413],
-      },
-      async ({ params, body }) => {
-        await refuseWhole(() => tokens.give(params.token, body));
-        return json(200, { message: "Feedback kept" });
-      },
-    ),
-    route(
-      {
-        method: "get",
-        path: "/api/v1/feedback/tokens/{token}",
-        operationId: "give_feedback_by_link",
-        summary: "Give feedback by opening a link",
-        description: "The same with the score in the address, for a mail or a page without scripts.",
-        tag,
-        access: open,
-        params: z.object({ token: z.guid() }),
-        query: z.object({
-          score: z.coerce.number().optional(),
-          value: z.string().max(10_000).optional(),
-          comment: z.string().max(10_000).optional(),
-          correction: z.string().max(10_000).optional(),
-        }),
-        responses: { 200: given },
-        errors: [404],
-      },
-      async ({ params, query }) => {
-        await refuseWhole(() => tokens.give(params.token, query));
-        return json(200, { message: "Feedback kept" });
       },
     ),
   ];

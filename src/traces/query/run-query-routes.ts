@@ -1,13 +1,10 @@
 import { z } from "zod";
-import type { Clock } from "../../platform/clock.ts";
 import { AppError } from "../../platform/errors.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import type { AttachmentLinks } from "../attachments/attachment-links.ts";
-import { listAttachmentsOf } from "../attachments/attachment-store.ts";
 import type { FaultContext } from "../filter/filter-error.ts";
 import { reads } from "../wire/access.ts";
-import type { BoundedRead } from "./bounded-read.ts";
+import { type AttachmentUrlsOptions, attachmentUrls } from "./attachment-urls.ts";
 import { readCursor, runNotFound, writeCursor } from "./run-query.ts";
 import { runPage, runQueryBody, runView, traceView, validateBody, validation } from "./run-query-schemas.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
@@ -19,27 +16,8 @@ const maxPage = 100;
 /** Of one trace: whole in one answer up to here. */
 const maxTrace = 10_000;
 
-export function runQueryRoutes(options: {
-  read: BoundedRead;
-  clock: Clock;
-  links: AttachmentLinks;
-}): Route[] {
-  const { read, clock, links } = options;
-  /** By run, where clients look for the attachments: links that need no key. */
-  const attachmentsOf = async (request: Request, workspaceId: string, ids: readonly string[]) => {
-    const found = await read((sql) => listAttachmentsOf(sql, workspaceId, ids));
-    const { origin } = new URL(request.url);
-    return new Map(
-      [...found].map(([id, attachments]) => {
-        const entries = attachments.map(({ name, mime_type, size }) => {
-          const place = { workspaceId, of: "run", id, name } as const;
-          const presigned_url = links.urlOf(origin, place, clock.now());
-          return [`attachment.${name}`, { presigned_url, mime_type, size }] as const;
-        });
-        return [id, Object.fromEntries(entries)] as const;
-      }),
-    );
-  };
+export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
+  const { read } = options;
   return [
     route(
       {
@@ -62,8 +40,9 @@ export function runQueryRoutes(options: {
         const cursors = JSON.stringify({ next: next && writeCursor(next) });
         const parsed = JSON.stringify(body.filter ?? null);
         const ids = body.select?.includes("s3_urls") ? rows.map((row) => row.id!) : [];
-        const urls = await attachmentsOf(request, caller.workspaceId, ids);
+        const urls = await attachmentUrls(options, request, caller.workspaceId, ids);
         return jsonText(
+          200,
           `{"runs":${writeRuns(rows, names, urls)},"cursors":${cursors},"parsed_query":${parsed}}`,
         );
       },
@@ -105,8 +84,8 @@ export function runQueryRoutes(options: {
         const found = await read((sql) => findRuns(sql, query, page, columnsOf(names)));
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
-        const urls = await attachmentsOf(request, caller.workspaceId, [row.id!]);
-        return jsonText(writeRun(row, names, urls.get(row.id!) ?? null));
+        const urls = await attachmentUrls(options, request, caller.workspaceId, [row.id!]);
+        return jsonText(200, writeRun(row, names, urls.get(row.id!) ?? null));
       },
     ),
     route(
@@ -131,14 +110,10 @@ export function runQueryRoutes(options: {
         const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, columnsOf(names)));
         if (rows.length === 0) throw traceNotFound(traceId);
         const runs = writeRuns(rows, names);
-        return jsonText(`{"trace_id":"${traceId}","truncated":${next !== null},"runs":${runs}}`);
+        return jsonText(200, `{"trace_id":"${traceId}","truncated":${next !== null},"runs":${runs}}`);
       },
     ),
   ];
-}
-
-export function jsonText(text: string): Response {
-  return new Response(text, { headers: { "content-type": "application/json" } });
 }
 
 function traceNotFound(traceId: string): AppError {

@@ -31,7 +31,8 @@ beforeAll(async () => {
     name: "experiment",
     reference_dataset_id: dataset,
   });
-  const recent = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1000).toISOString();
+  const now = Date.now();
+  const recent = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString();
   const of = (run: Partial<SampleRun>) => sampleRun({ workspace_id, session_id: session, ...run });
   root = of({ name: "root", start_time: recent(60), end_time: recent(58), metadata: { a: 1 }, tags: ["x"] });
   child = of({

@@ -1,14 +1,13 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { type Route, route } from "../../platform/http/route.ts";
+import { jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { type RunQuery, readCursor, runNotFound, traceTooLarge, writeCursor } from "./run-query.ts";
-import { jsonText } from "./run-query-routes.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "./run-v2-view.ts";
@@ -73,20 +72,15 @@ export type Shares = {
   find(workspaceId: string, kind: "trace", traceId: string): Promise<{ token: string } | undefined>;
 };
 
-export function runV2Routes(options: {
+export type RunV2RoutesOptions = {
   read: BoundedRead;
   clock: Clock;
   publicUrl?: (() => string) | undefined;
   shares?: Shares | undefined;
-}): Route[] {
-  const { read, clock, publicUrl, shares } = options;
+};
 
-  /** `SHARE_URL`, for one run: null unless its trace is shared. */
-  async function shareUrl(request: Request, workspaceId: string, traceId: string): Promise<string | null> {
-    const share = await shares?.find(workspaceId, "trace", traceId);
-    return share ? `${publicUrl?.() || new URL(request.url).origin}/public/${share.token}/r` : null;
-  }
-
+export function runV2Routes(options: RunV2RoutesOptions): Route[] {
+  const { read, clock } = options;
   return [
     route(
       {
@@ -108,7 +102,7 @@ export function runV2Routes(options: {
         const { rows, next } = await read((sql) => findRuns(sql, query, newest, v2ColumnsOf(names)));
         const cursor = JSON.stringify(next && writeCursor(next));
         const items = writeV2Runs(rows, names);
-        return jsonText(`{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
+        return jsonText(200, `{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);
       },
     ),
     route(
@@ -138,9 +132,9 @@ export function runV2Routes(options: {
         const [row] = found.rows;
         if (!row) throw runNotFound(params.run_id);
         const written = writeV2Run(row, names);
-        if (!asked.selects?.some((name) => name.toLowerCase() === "share_url")) return jsonText(written);
-        const url = await shareUrl(request, caller.workspaceId, row.trace_id!);
-        return jsonText(`${written.slice(0, -1)},"share_url":${JSON.stringify(url)}}`);
+        if (!asked.selects?.some((name) => name.toLowerCase() === "share_url")) return jsonText(200, written);
+        const url = await shareUrl(options, request, caller.workspaceId, row.trace_id!);
+        return jsonText(200, `${written.slice(0, -1)},"share_url":${JSON.stringify(url)}}`);
       },
     ),
     route(
@@ -175,7 +169,7 @@ export function runV2Routes(options: {
         const { rows, next } = await read((sql) => findTrace(sql, query, maxTrace, v2ColumnsOf(names)));
         if (next)
           throw traceTooLarge(params.trace_id, "page through it with POST /api/v2/runs/query and trace_id");
-        return jsonText(`{"items":${writeV2Runs(rows, names)}}`);
+        return jsonText(200, `{"items":${writeV2Runs(rows, names)}}`);
       },
     ),
   ];
@@ -207,4 +201,15 @@ function readV2Query(workspaceId: string, body: z.output<typeof queryBody>, now:
     traceFilter: readFilter(body, "trace_filter"),
     treeFilter: readFilter(body, "tree_filter"),
   };
+}
+
+/** `SHARE_URL`, for one run: null unless its trace is shared. */
+async function shareUrl(
+  { publicUrl, shares }: RunV2RoutesOptions,
+  request: Request,
+  workspaceId: string,
+  traceId: string,
+): Promise<string | null> {
+  const share = await shares?.find(workspaceId, "trace", traceId);
+  return share ? `${publicUrl?.() || new URL(request.url).origin}/public/${share.token}/r` : null;
 }

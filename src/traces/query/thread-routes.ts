@@ -1,18 +1,16 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import { invalidField } from "../../platform/errors.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import type { Filter } from "../filter/filter.ts";
-import { parseFilter } from "../filter/parse-filter.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { type RunQuery, readCursor, writeCursor } from "./run-query.ts";
-import { jsonText } from "./run-query-routes.ts";
 import { findRuns } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
-import { countThreads, listThreads, sumThread, sumThreadFeedback } from "./thread-store.ts";
+import { ofThread } from "./thread-query.ts";
+import { listThreads, sumThreadFeedback } from "./thread-store.ts";
 import { readThreadSelects, threadColumnsOf, writeThreadTrace } from "./thread-view.ts";
 
 const tag = "Trace queries";
@@ -23,7 +21,6 @@ const threadParams = z.object({ thread_id: z.string().min(1).max(1_000) });
 const thread = z.looseObject({ thread_id: z.string(), count: z.int() }).meta({ id: "TraceThread" });
 const pageOf = (item: z.ZodType) =>
   z.object({ items: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
-
 const queryBody = z
   .looseObject({
     project_id: id,
@@ -37,21 +34,6 @@ const queryBody = z
     cursor: text,
   })
   .meta({ id: "ThreadQuery" });
-
-const statFields = [
-  "turns",
-  "first_start_time",
-  "last_start_time",
-  "last_end_time",
-  "latency_p50",
-  "latency_p99",
-  "prompt_tokens",
-  "completion_tokens",
-  "total_tokens",
-  "prompt_cost",
-  "completion_cost",
-  "total_cost",
-] as const;
 
 /** Conversations: the traces of a project that carry the same thread id. */
 export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock }): Route[] {
@@ -127,95 +109,10 @@ export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock 
         const { rows, next } = await read((sql) => findRuns(sql, query, page, threadColumnsOf(names)));
         const items = rows.map((row) => writeThreadTrace(row, names)).join(",");
         const cursor = JSON.stringify(next && writeCursor(next));
-        return jsonText(`{"items":[${items}],"next_cursor":${cursor},"has_more":${next !== null}}`);
-      },
-    ),
-    route(
-      {
-        method: "get",
-        path: "/api/v2/threads/{thread_id}/stats",
-        operationId: "sumTraceThread",
-        summary: "A thread in numbers",
-        tag,
-        access: reads,
-        params: threadParams,
-        query: z.object({
-          session_id: id,
-          filter: z.string().optional(),
-          selects: queryList(z.string()),
-        }),
-        responses: { 200: { description: "The numbers that were selected.", schema: z.looseObject({}) } },
-      },
-      async ({ caller, params, query: asked }) => {
-        const wanted = new Set(asked.selects.map((name) => name.toLowerCase()));
-        const query = ofThread(caller.workspaceId, asked.session_id, params.thread_id, asked.filter);
-        const numbers = await read((sql) => sumThread(sql, query, params.thread_id));
-        const answer: Record<string, unknown> = {};
-        for (const name of statFields) {
-          if (wanted.has(name)) answer[name.startsWith("latency") ? `${name}_seconds` : name] = numbers[name];
-        }
-        if (wanted.has("feedback_stats")) {
-          const feedback = await read((sql) => sumThreadFeedback(sql, query, [params.thread_id]));
-          answer.feedback_stats = feedback.get(params.thread_id) ?? {};
-        }
-        return json(200, answer);
-      },
-    ),
-    route(
-      {
-        method: "post",
-        path: "/api/v1/runs/group",
-        operationId: "groupTraceRuns",
-        summary: "Find conversations, by pages",
-        tag,
-        access: reads,
-        body: z.looseObject({
-          session_id: id,
-          group_by: z.literal("conversation"),
-          filter: text,
-          start_time: time.nullish(),
-          end_time: time.nullish(),
-          limit: z.int().min(1).max(100).nullish(),
-          offset: z.int().min(0).nullish(),
-        }),
-        responses: {
-          200: {
-            description: "A page of groups, and how many there are.",
-            schema: z.object({ groups: z.array(z.looseObject({ group_key: z.string() })), total: z.int() }),
-          },
-        },
-      },
-      async ({ caller, body }) => {
-        const query: RunQuery = {
-          workspaceId: caller.workspaceId,
-          projectIds: [body.session_id],
-          since: body.start_time ?? undefined,
-          until: body.end_time ?? undefined,
-          filter: readFilter(body, "filter"),
-        };
-        const limit = body.limit ?? 100;
-        const total = await read((sql) => countThreads(sql, query));
-        const found = await read((sql) => listThreads(sql, query, { limit, offset: body.offset ?? 0 }));
-        const page = found.slice(0, limit);
-        const ids = page.map((each) => each.thread_id);
-        const feedback = await read((sql) => sumThreadFeedback(sql, query, ids));
-        const groups = page.map(({ thread_id, ...each }) => ({
-          group_key: thread_id,
-          filter: `eq(thread_id, ${JSON.stringify(thread_id)})`,
-          ...each,
-          feedback_stats: feedback.get(thread_id) ?? {},
-        }));
-        return json(200, { groups, total });
+        return jsonText(200, `{"items":[${items}],"next_cursor":${cursor},"has_more":${next !== null}}`);
       },
     ),
   ];
-}
-
-function ofThread(workspaceId: string, projectId: string, threadId: string, filterText?: string): RunQuery {
-  const thread: Filter = { kind: "compare", op: "eq", field: "thread_id", value: threadId };
-  const own = filterText ? parseFilter(filterText, ["query", "filter"]) : undefined;
-  const filter: Filter = own ? { kind: "and", parts: [thread, { kind: "and", parts: [own] }] } : thread;
-  return { workspaceId, projectIds: [projectId], isRoot: true, filter };
 }
 
 function writeThreadCursor(last: { max_start_time: string; thread_id: string }): string {

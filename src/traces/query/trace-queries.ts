@@ -9,6 +9,7 @@ import { runStatsRoutes } from "./run-stats-routes.ts";
 import { runV2Routes, type Shares } from "./run-v2-routes.ts";
 import { seenValuesRoutes } from "./seen-values-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
+import { threadStatsRoutes } from "./thread-stats-routes.ts";
 import { traceV2Routes } from "./trace-v2-routes.ts";
 
 export type TraceQueriesOptions = {
@@ -35,6 +36,7 @@ export function createTraceQueries(options: TraceQueriesOptions): { routes: Rout
       ...runV2Routes({ read, clock, publicUrl: options.publicUrl, shares: options.shares }),
       ...traceV2Routes({ read, clock, publicUrl: options.publicUrl }),
       ...threadRoutes({ read, clock }),
+      ...threadStatsRoutes({ read }),
       ...seenValuesRoutes({ read }),
     ],
   };

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import { json, type Route, route } from "../../platform/http/route.ts";
+import { json, jsonText, type Route, route } from "../../platform/http/route.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
 import type { BoundedRead } from "./bounded-read.ts";
 import { type RunField, type RunQuery, readCursor, runNotFound, writeCursor } from "./run-query.ts";
-import { jsonText } from "./run-query-routes.ts";
 import { findRuns } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run } from "./run-v2-view.ts";
@@ -84,7 +83,10 @@ export function traceV2Routes(options: {
           return `{"root_run":${writeV2Run(row, ofRoot)}${sums}}`;
         });
         const cursor = JSON.stringify(next && writeCursor(next));
-        return jsonText(`{"items":[${items.join(",")}],"next_cursor":${cursor},"has_more":${next !== null}}`);
+        return jsonText(
+          200,
+          `{"items":[${items.join(",")}],"next_cursor":${cursor},"has_more":${next !== null}}`,
+        );
       },
     ),
     route(
