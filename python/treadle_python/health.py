@@ -1,0 +1,130 @@
+"""The control socket: a thread of its own answers for the process, also while the event loop is blocked."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import json
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from types import FrameType
+
+from .json_text import Json
+from .threads import CallThreads
+
+BEAT_SECONDS = 0.5
+LOOK_SECONDS = 1.0
+LAG_SECONDS = 1.0
+STALL_SECONDS = 20.0
+"""Silence of the whole interpreter after which it ends itself, naming the line that holds it."""
+
+
+class Health:
+    """Beats while calls are under way; idle, it has no timer."""
+
+    def __init__(self, sock: socket.socket, threads: CallThreads, warn: Callable[[str], None]) -> None:
+        self._sock = sock
+        self._threads = threads
+        self._warn = warn
+        self._loop_thread = threading.get_ident()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._beat_at = time.monotonic()
+        self._warned_at = 0.0
+        self._is_armed = False
+        self._dump_file = os.fdopen(os.dup(2), "w")
+        self.stall_seconds = STALL_SECONDS
+        self.calls: Callable[[], int] = lambda: 0
+
+    def start(self) -> None:
+        """The thread never keeps the process alive."""
+        self._sock.setblocking(True)
+        threading.Thread(target=self._serve, name="treadle-control", daemon=True).start()
+
+    def set_busy(self, busy: bool) -> None:
+        """On the event loop: begins or ends its beat."""
+        if busy and self._timer is None:
+            self._beat()
+        elif not busy and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _beat(self) -> None:
+        self._beat_at = time.monotonic()
+        self._timer = self._loop.call_later(BEAT_SECONDS, self._beat)
+
+    def _lag(self) -> float:
+        return max(0.0, time.monotonic() - self._beat_at - BEAT_SECONDS) if self._timer else 0.0
+
+    def _serve(self) -> None:
+        buffer = b""
+        while True:
+            ready = select.select([self._sock], [], [], LOOK_SECONDS if self._is_armed else None)[0]
+            self._look()
+            if not ready:
+                continue
+            data = self._sock.recv(65536)
+            if not data:
+                os._exit(0)
+            buffer += data
+            *lines, buffer = buffer.split(b"\n")
+            for line in lines:
+                answer = self._answer(json.loads(line)) if line.strip() else None
+                if answer is not None:
+                    self._sock.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _look(self) -> None:
+        """Lets the timer run out only when the whole interpreter is silent: who holds the GIL keeps us from here."""
+        if self.calls() > 0:
+            faulthandler.dump_traceback_later(self.stall_seconds, exit=True, file=self._dump_file)
+            self._is_armed = True
+            if self._lag() > LAG_SECONDS and self._warned_at != self._beat_at:
+                self._warned_at = self._beat_at
+                where = _place(sys._current_frames().get(self._loop_thread))
+                self._warn(
+                    f"The event loop has been blocked for more than {LAG_SECONDS:g} s at {where}. Other runs of this "
+                    "worker wait meanwhile: make the node synchronous, or call it with asyncio.to_thread."
+                )
+        elif self._is_armed:
+            faulthandler.cancel_dump_traceback_later()
+            self._is_armed = False
+
+    def _answer(self, asked: Json) -> Json | None:
+        if "ping" in asked:
+            return {"pong": asked["ping"], "loop": round(self._lag() * 1000), "calls": self.calls()}
+        if "dump" in asked:
+            return {"dump": asked["dump"], "stack": self._stacks()}
+        if "interrupt" in asked:
+            call = int(asked["interrupt"])
+            return {"interrupted": call, "found": self._threads.interrupt(call)}
+        return None
+
+    def _stacks(self) -> str:
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        working = self._threads.working()
+        parts = []
+        for ident, frame in sys._current_frames().items():
+            if ident == threading.get_ident():
+                continue
+            name = "event loop" if ident == self._loop_thread else names.get(ident, "thread")
+            of_call = f" (call {working[ident]})" if ident in working else ""
+            parts.append(f"{name}{of_call}:\n{''.join(traceback.format_stack(frame))}")
+        return "\n".join(parts)[-50_000:]
+
+
+def _place(frame: FrameType | None) -> str:
+    """The innermost line that belongs to neither the standard library nor an installed package, if there is one."""
+    innermost = frame
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if "site-packages" not in path and not path.startswith((sys.prefix, sys.base_prefix, "<")):
+            break
+        frame = frame.f_back
+    shown = frame or innermost
+    return f"{shown.f_code.co_filename}:{shown.f_lineno}" if shown else "an unknown line"

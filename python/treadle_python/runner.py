@@ -1,0 +1,259 @@
+"""Runs a graph for one attempt of a run and sends what it yields."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from .calls import Answer, Served, current_run
+from .codec import Codec
+from .contexts import coerce_context, known_context
+from .faults import CallError, RemoteError
+from .graph_call import to_command
+from .graph_factory import GraphEntry, Opening
+from .json_text import Json, loads
+from .run_events import HIDDEN_TAG, Event, RunEvents, invites, told
+from .saver import ProxySaver
+from .snapshots import pending_interrupts
+from .threads import CallThreads
+from .tracing import callbacks_for
+from .users import user_of
+
+if TYPE_CHECKING:
+    from langgraph.pregel import Pregel
+
+    Graph = Pregel[Any, Any, Any, Any]
+
+CHECKPOINTER = "__pregel_checkpointer"
+_protocol_modes = ("values", "updates", "messages", "tools", "custom", "tasks")
+
+Chunk = tuple[Sequence[str], str, Any]
+"""Namespace, mode, payload; the mode `events` has a callback event."""
+
+
+class Run:
+    """One attempt."""
+
+    def __init__(self, call: Served, codec: Codec, threads: CallThreads, store: Any) -> None:
+        meta = call.meta
+        self._call = call
+        self._codec = codec
+        self._threads = threads
+        self._store = store
+        self._asked: Json = loads(call.segment(1))
+        self._beside: Json = loads(call.segment(2)) if len(call.segments) > 1 and call.segment(2) else {}
+        self._run_id = str(meta["runId"])
+        self._thread_id = str(meta["threadId"])
+        self._protocol = bool(meta.get("protocol"))
+        self._resumes = bool(meta.get("resume"))
+        self._failure: Exception | None = None
+        self._saver = ProxySaver(
+            call.peer,
+            codec,
+            call.number,
+            metadata=self._beside.get("checkpointMetadata"),
+            prefetched=prefetched(call, 3),
+            is_empty=bool(meta.get("newThread")),
+            on_failed=self._write_failed,
+        )
+
+    async def serve(self, entry: GraphEntry) -> None:
+        """Ends after the last item, and after the server has answered every checkpoint."""
+        current_run.set(self._run_id)
+        opening = Opening(
+            config=self._asked.get("config") or {},
+            access="threads.create_run",
+            context=self._asked.get("context"),
+            user=self._beside.get("user"),
+            store=self._store,
+        )
+        try:
+            async with entry.open(opening) as graph:
+                await self._stream(graph, entry.graph_id)
+        except asyncio.CancelledError:
+            if self._failure is None:
+                # Node interrupts synchronous code that goes on; the answer waits for it.
+                await self._threads.idle(self._call.number)
+                raise
+        except Exception as error:
+            if self._failure is None:
+                raise _as_error(error) from error
+        finally:
+            self._threads.forget(self._call.number)
+            await self._saver.settled()
+        if self._failure is not None:
+            raise self._failure
+
+    def _write_failed(self, error: Exception) -> None:
+        """From any thread's write: the run stops, and answers with this failure."""
+        if self._failure is None:
+            self._failure = error
+            self._call.cancel()
+
+    async def _stream(self, graph: Graph, graph_id: str) -> None:
+        bound = copy.copy(graph)
+        bound.store = self._store
+        mapper = RunEvents(self._codec.wire, self._asked["stream_mode"], bool(self._asked.get("subgraphs")))
+        async for namespace, mode, payload in self._chunks(bound, graph_id):
+            if mode == "events":
+                await self._send(mapper.of_callback(payload), {"mode": mode, "ns": []})
+                continue
+            events = mapper.of_chunk(namespace, mode, payload)
+            is_root = mode == "values" and not namespace
+            if not events and not is_root and not self._protocol:
+                continue
+            meta: Json = {"mode": mode, "ns": list(namespace), "invites": invites(mode, payload)}
+            chunk: bytes | None = None
+            if is_root or self._protocol:
+                named = f"{mode}|{'|'.join(namespace)}" if namespace else mode
+                same = next((data for name, _, data in events if name == named and mode != "messages"), None)
+                chunk = same if same is not None else self._codec.wire.dumps(told(mode, payload))
+            if is_root:
+                meta["root"] = True
+            await self._send(events, meta, chunk)
+
+    async def _send(self, events: list[Event], meta: Json, chunk: bytes | None = None) -> None:
+        segments: list[bytes] = []
+        places: list[int] = []
+        for _, _, data in events:
+            segments.append(data)
+            places.append(len(segments))
+        if chunk is not None:
+            at = next((at for at, data in enumerate(segments) if data is chunk), None)
+            if at is None:
+                segments.append(chunk)
+                at = len(segments) - 1
+            meta["chunk"] = at + 1
+        meta["events"] = [(name, namespace) for name, namespace, _ in events]
+        meta["at"] = places
+        await self._call.send(meta, *segments)
+
+    async def _chunks(self, graph: Graph, graph_id: str) -> AsyncIterator[Chunk]:
+        asked = self._asked
+        subgraphs = bool(asked.get("subgraphs")) or self._protocol
+        options: Json = {
+            "stream_mode": self._modes(),
+            "subgraphs": subgraphs,
+            "durability": asked.get("durability") or "async",
+        }
+        for name in ("interrupt_before", "interrupt_after"):
+            if asked.get(name):
+                options[name] = asked[name]
+        context = run_context(graph, asked.get("context"))
+        if context is not None:
+            options["context"] = context
+        config = self._config(graph_id)
+        given = await self._input(graph)
+        if "events" in asked["stream_mode"]:
+            async for event in graph.astream_events(given, config, version="v2", **options):
+                if event["event"] == "on_chain_stream" and event["run_id"] == self._run_id:
+                    yield _chunk(event["data"]["chunk"], subgraphs)
+                elif HIDDEN_TAG not in (event.get("tags") or ()):
+                    yield (), "events", event
+            return
+        async for part in graph.astream(given, config, **options):
+            yield _chunk(part, subgraphs)
+
+    def _modes(self) -> list[str]:
+        modes = dict.fromkeys(_protocol_modes if self._protocol else ("values",))
+        for mode in self._asked["stream_mode"]:
+            if mode == "messages-tuple":
+                modes["messages"] = None
+            elif mode != "events":
+                modes[mode] = None
+        return [mode for mode in modes if mode != "tools" or _streams_tools()]
+
+    def _config(self, graph_id: str) -> Any:
+        given: Json = dict(self._asked.get("config") or {})
+        # A resumed attempt goes on from its own last checkpoint, not from the one it was forked from.
+        checkpoint = None if self._resumes else self._asked.get("checkpoint")
+        address = {}
+        if checkpoint:
+            named = {key: value for key, value in checkpoint.items() if value is not None}
+            address = {**named, "checkpoint_ns": checkpoint.get("checkpoint_ns") or ""}
+        user = self._beside.get("user")
+        configurable = {
+            **(given.pop("configurable", None) or {}),
+            "thread_id": self._thread_id,
+            **address,
+            **({"langgraph_auth_user": user_of(user)} if user else {}),
+            CHECKPOINTER: self._saver,
+        }
+        recursion_limit = given.pop("recursion_limit", None)
+        traced = callbacks_for(self._beside.get("tracing") or {})
+        return {
+            **given,
+            "configurable": configurable,
+            "metadata": self._beside.get("metadata") or {},
+            "run_id": UUID(self._run_id),
+            **({"recursion_limit": recursion_limit} if recursion_limit else {}),
+            **({"callbacks": traced} if traced else {}),
+            **({"run_name": graph_id} if "events" not in self._asked["stream_mode"] else {}),
+        }
+
+    async def _input(self, graph: Graph) -> Any:
+        """Its input, a command, or nothing to go on where it stopped."""
+        if self._resumes:
+            return None
+        command = self._asked.get("command")
+        if not command:
+            return self._asked.get("input")
+        answer = command.get("resume")
+        if answer is None or answer:
+            return to_command(command)
+        # Some versions take an empty answer for none at all. Named by the interrupt it answers, it arrives.
+        config: Any = {"configurable": {"thread_id": self._thread_id, CHECKPOINTER: self._saver}}
+        pending = pending_interrupts(await graph.aget_state(config))
+        return to_command({**command, "resume": {pending[0]: answer}} if pending else command)
+
+
+def run_context(graph: Graph, given: Json | None) -> Any:
+    """Of a graph that declares one: never absent, where its fields all have defaults."""
+    schema = getattr(graph, "context_schema", None)
+    if given:
+        return known_context(schema, given)
+    if schema is None:
+        return None
+    try:
+        return coerce_context(schema, {})
+    except Exception:
+        return None
+
+
+def prefetched(call: Served, first: int) -> Answer | None:
+    """The checkpoint that the server sent along, in the layout of `saver.get`."""
+    if "prefetched" not in call.meta:
+        return None
+    meta = call.meta["prefetched"]
+    if meta is None:
+        return Answer({"found": False})
+    return Answer({**meta, "found": True}, call.segments[first - 1 :])
+
+
+def _chunk(part: Any, subgraphs: bool) -> Chunk:
+    if subgraphs:
+        namespace, mode, payload = part
+        return namespace or (), mode, payload
+    mode, payload = part
+    return (), mode, payload
+
+
+def _streams_tools() -> bool:
+    try:
+        import langgraph.pregel._tools  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _as_error(error: Exception) -> Exception:
+    """A failure of the server's own, met on the way, is told as the server told it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (RemoteError, CallError)):
+            return cause
+        cause = cause.__cause__
+    return error
