@@ -114,6 +114,20 @@ const folderOrder: Record<string, readonly string[]> = {
   ],
   "src/auth-service": ["providers", "tokens", "authorizations", "."],
   "src/bulk-export": ["parquet", "destinations", "partitions", "exports", "execution", "schedules", "."],
+  "src/workspaces": [
+    "wire",
+    "identity",
+    "tenants",
+    "members",
+    "api-keys",
+    "tokens",
+    "sessions",
+    "audit",
+    "authentication",
+    "installation",
+    "sign-in",
+    ".",
+  ],
   "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
 };
 

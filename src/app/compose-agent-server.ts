@@ -60,7 +60,7 @@ export function composeAgentServer(
     webhookSecret: config.webhookSecret,
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
-    mayAct: ({ workspaceId, userId }) => workspaces.mayStartRuns(workspaceId, userId),
+    mayAct: ({ workspaceId, userId }) => workspaces.directory.mayStartRuns(workspaceId, userId),
     ...(config.tracing
       ? {
           trace: (place, span) => traces.spans.record(place, "post", span),

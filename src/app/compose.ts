@@ -17,8 +17,8 @@ import { version } from "../platform/package-facts.ts";
 import { RunExportSource } from "../traces/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
 import { readPriceFile } from "../traces/usage/price-file.ts";
+import { includesBulkExport } from "../workspaces/identity/workspace.ts";
 import { readCredentials } from "../workspaces/installation/credentials-file.ts";
-import { includesBulkExport } from "../workspaces/tenants/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../workspaces/workspaces.ts";
 import { apiDocuments } from "./api-documents.ts";
 import { composeAgentServer, composeBuiltinGraphs } from "./compose-agent-server.ts";
@@ -73,7 +73,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
   const traces = createTraces({
     ...{ database, clock, logger, metrics, publicUrl },
     seal: secretBox,
-    workspaceName: workspaces.nameOf,
+    workspaceName: (workspaceId) => workspaces.directory.nameOf(workspaceId),
     modelPrices: await readPriceFile(config.modelPricesFile),
   });
   const builtin = composeBuiltinGraphs({ network, workspaces, authService });
@@ -87,7 +87,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     allowPrivateAddresses: config.allowPrivateAddresses,
     ambientCredentials: config.edition !== "cloud",
     needsPaidPlan: async (organizationId) =>
-      !includesBulkExport(config.edition, await workspaces.planOf(organizationId)),
+      !includesBulkExport(config.edition, await workspaces.plans.planOf(organizationId)),
   });
   const controlPlane = composeControlPlane({
     ...{ config, database, secretBox, clock, logger, network, publicUrl },

@@ -2,40 +2,35 @@ import type { Area } from "../platform/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
-import { type Authenticator, roleCovers } from "../platform/http/access/caller.ts";
+import type { Authenticator } from "../platform/http/access/caller.ts";
 import type { FailedCredentials } from "../platform/http/access/failed-credentials.ts";
-import { every } from "../platform/jobs/job-schedule.ts";
+import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createApiKeyHasher } from "./api-keys/api-key-hasher.ts";
 import { apiKeyRoutes } from "./api-keys/api-key-routes.ts";
-import { createApiKeyService } from "./api-keys/api-key-service.ts";
-import { createPlatformKeys, type PlatformKeys } from "./api-keys/platform-key-service.ts";
+import { ApiKeyService } from "./api-keys/api-key-service.ts";
+import { PlatformKeys } from "./api-keys/platform-key-service.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
-import { type AuditService, createAudit } from "./audit/audit-service.ts";
-import { createAuthenticator } from "./authentication/authenticator.ts";
+import { AuditService } from "./audit/audit-service.ts";
 import { createCredentialRecogniser } from "./authentication/credential-recogniser.ts";
-import { createIdentityChanges } from "./authentication/identity-change-service.ts";
-import { sessionRoutes } from "./authentication/session-routes.ts";
-import { createSessionService } from "./authentication/session-service.ts";
-import { createSigningKeys } from "./authentication/signing-key-service.ts";
+import type { Edition } from "./identity/workspace.ts";
 import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./installation/bootstrap.ts";
 import { memberRoutes } from "./members/member-routes.ts";
-import { createMemberService } from "./members/member-service.ts";
-import { findMember } from "./members/member-store.ts";
+import { MemberService } from "./members/member-service.ts";
+import { createRecognition } from "./recognition.ts";
 import { defaultSessionLimits, type SessionLimits } from "./sessions/console-session.ts";
 import { consoleSessionRoutes } from "./sessions/console-session-routes.ts";
-import { createConsoleSessions } from "./sessions/console-session-service.ts";
-import { createDeploymentTokens, type DeploymentTokens } from "./sessions/deployment-token-service.ts";
-import { createPagePasses, type PagePasses } from "./sessions/page-pass-service.ts";
-import { createSessionAuthenticator } from "./sessions/session-authenticator.ts";
+import type { ConsoleSessions } from "./sessions/console-session-service.ts";
+import { currentSessionRoutes } from "./sessions/current-session-routes.ts";
+import type { PagePasses } from "./sessions/page-pass-service.ts";
 import type { OidcConfig } from "./sign-in/oidc-config.ts";
-import { createSignIn } from "./sign-in/sign-in.ts";
+import { createSignIn, type SignIn } from "./sign-in/sign-in.ts";
 import { planRoutes } from "./tenants/plan-routes.ts";
-import { createPlanService } from "./tenants/plan-service.ts";
-import { type Edition, type Plan, workspaceNotFound } from "./tenants/workspace.ts";
+import { PlanService } from "./tenants/plan-service.ts";
+import { WorkspaceDirectory } from "./tenants/workspace-directory.ts";
 import { workspaceRoutes } from "./tenants/workspace-routes.ts";
-import { createWorkspaceService } from "./tenants/workspace-service.ts";
-import { findStoredWorkspace } from "./tenants/workspace-store.ts";
+import { WorkspaceService } from "./tenants/workspace-service.ts";
+import type { DeploymentTokens } from "./tokens/deployment-token-service.ts";
+import { sessionRoutes } from "./tokens/session-routes.ts";
 
 /** `start` bootstraps with the configured values. */
 export type Workspaces = Area & {
@@ -53,12 +48,9 @@ export type Workspaces = Area & {
   pagePasses: PagePasses;
   /** A link that signs the administrator in to the console, once. */
   makeSignInLink(url: string): Promise<string>;
-  organizationOf(workspaceId: string): Promise<string>;
-  nameOf(workspaceId: string): Promise<string>;
-  /** Whether the user is a member whose role permits it. */
-  mayStartRuns(workspaceId: string, userId: string): Promise<boolean>;
-  planOf(organizationId: string): Promise<Plan>;
-  setPlan(organizationId: string, plan: Plan): Promise<void>;
+  /** What the other areas look up about workspaces and their members. */
+  directory: WorkspaceDirectory;
+  plans: PlanService;
 };
 
 export type WorkspacesOptions = {
@@ -85,61 +77,27 @@ export type WorkspacesOptions = {
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { database, secretBox, clock, logger, onDeparture = async () => {} } = options;
   let bootstrapped: Bootstrapped | undefined;
-
-  const audit = createAudit({
+  const firstWorkspaceId = () => bootstrapped?.workspaceId;
+  const publicUrl = () => options.publicUrl?.();
+  const audit = new AuditService({
     database,
     clock,
     logger,
     ...(options.audit ?? { retentionDays: 365 }),
     failedCredentials: options.failedCredentials,
-    firstWorkspaceId: () => bootstrapped?.workspaceId,
+    firstWorkspaceId,
   });
-  const hasher = createApiKeyHasher({ database, secretBox });
-  const signingKeys = createSigningKeys({ database, secretBox, clock });
-  const sessions = createSessionService({ database, clock, signingKeys });
-  const consoleSessions = createConsoleSessions({
+  const recognition = createRecognition({
     database,
+    secretBox,
     clock,
     logger,
-    hasher,
-    limits: options.sessionLimits ?? defaultSessionLimits,
-    changes: () => changes,
-  });
-  const deploymentTokens = createDeploymentTokens({ clock, signingKeys });
-  const publicUrl = () => options.publicUrl?.();
-  const people = createSessionAuthenticator({
-    database,
-    sessions: consoleSessions,
-    tokens: deploymentTokens,
+    sessionLimits: options.sessionLimits ?? defaultSessionLimits,
     publicUrl,
+    bootstrapped: () => bootstrapped,
   });
-  const authenticator = createAuthenticator({
-    database,
-    clock,
-    logger,
-    hasher,
-    sessions,
-    people,
-    onForget: consoleSessions.forget,
-    loopbackCaller: () =>
-      bootstrapped && {
-        organizationId: bootstrapped.organizationId,
-        workspaceId: bootstrapped.workspaceId,
-        userId: bootstrapped.userId,
-        role: "admin",
-        via: "loopback",
-        scopes: null,
-        mayUseAccounts: true,
-      },
-  });
-  const changes = createIdentityChanges({ database, forget: authenticator.forget });
-  const pagePasses = createPagePasses({
-    ...{ database, clock, hasher, people },
-    sessions: consoleSessions,
-    tokens: deploymentTokens,
-    keys: authenticator.keys,
-  });
-  const members = createMemberService({
+  const { hasher, sessions, consoleSessions, authenticator, changes, pagePasses } = recognition;
+  const members = new MemberService({
     database,
     clock,
     changes,
@@ -161,21 +119,15 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     oidc: options.oidc ?? null,
     bootstrapped: () => bootstrapped,
   });
-
-  const workspaceService = createWorkspaceService({
+  const workspaceService = new WorkspaceService({
     database,
     clock,
     changes,
-    bootstrapWorkspaceId: () => bootstrapped?.workspaceId,
+    bootstrapWorkspaceId: firstWorkspaceId,
     beforeDelete: options.beforeWorkspaceDelete ?? (async () => {}),
     onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
   });
-  const planService = createPlanService({
-    database,
-    edition: options.edition ?? "self-hosted",
-    firstWorkspaceId: () => bootstrapped?.workspaceId,
-  });
-
+  const plans = new PlanService({ database, edition: options.edition ?? "self-hosted", firstWorkspaceId });
   const bootstrap = async (config: BootstrapConfig) => {
     await authenticator.start();
     bootstrapped = await bootstrapIdentity({ database, clock, logger, hasher, config });
@@ -185,46 +137,27 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   return {
     authenticator,
     audit,
-    deploymentTokens,
+    deploymentTokens: recognition.deploymentTokens,
     pagePasses,
+    directory: new WorkspaceDirectory(database),
+    plans,
+    platformKeys: new PlatformKeys({ database, clock, hasher, changes }),
+    isCredential: createCredentialRecogniser({ database, hasher }),
     makeSignInLink: signIn.makeLink,
     jobHandlers: {},
     workers: [],
-    recurringJobs: [
-      every({
-        kind: "workspaces.prune_sessions",
-        database,
-        clock,
-        everyMs: 3_600_000,
-        async handler() {
-          await consoleSessions.prune();
-          await signIn.prune();
-          await pagePasses.prune();
-        },
-      }),
-      every({
-        kind: "workspaces.prune_audit_events",
-        database,
-        clock,
-        everyMs: 3_600_000,
-        async handler({ signal }) {
-          await audit.prune(signal);
-        },
-      }),
-    ],
-    isCredential: createCredentialRecogniser({ database, hasher }),
-    platformKeys: createPlatformKeys({ database, clock, hasher, changes }),
+    recurringJobs: pruningJobs(options, { consoleSessions, signIn, pagePasses, audit }),
     routes: [
-      ...apiKeyRoutes(createApiKeyService({ database, clock, hasher, changes })),
+      ...apiKeyRoutes(new ApiKeyService({ database, clock, hasher, changes })),
       ...workspaceRoutes(workspaceService),
-      ...planRoutes(planService, workspaceService),
+      ...planRoutes(plans, workspaceService),
       ...memberRoutes(members),
       ...sessionRoutes(sessions),
-      ...consoleSessionRoutes({ database, sessions: consoleSessions, clearCookie: signIn.clearCookie }),
+      ...currentSessionRoutes({ database, sessions: consoleSessions, clearCookie: signIn.clearCookie }),
+      ...consoleSessionRoutes(consoleSessions),
       ...signIn.routes,
       ...auditRoutes(audit),
     ],
-
     bootstrap,
     identity() {
       if (!bootstrapped) throw new Error("The workspaces are used before they were started.");
@@ -233,27 +166,35 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async start() {
       await bootstrap((await options.bootstrapConfig?.()) ?? {});
     },
-
-    async organizationOf(workspaceId) {
-      const workspace = await findStoredWorkspace(database.sql, workspaceId);
-      if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
-      return workspace.organization_id;
-    },
-    async nameOf(workspaceId) {
-      const workspace = await findStoredWorkspace(database.sql, workspaceId);
-      if (!workspace || workspace.deleted) throw workspaceNotFound(workspaceId);
-      return workspace.name;
-    },
-    async mayStartRuns(workspaceId, userId) {
-      const member = await findMember(database.sql, workspaceId, userId);
-      return member !== undefined && roleCovers(member.role, "editor");
-    },
-    planOf: planService.planOf,
-    setPlan: planService.setPlan,
     async stop() {
       await authenticator.stop();
       await consoleSessions.stop();
       await audit.stop();
     },
   };
+}
+
+function pruningJobs(
+  { database, clock }: WorkspacesOptions,
+  kept: { consoleSessions: ConsoleSessions; signIn: SignIn; pagePasses: PagePasses; audit: AuditService },
+): RecurringJob[] {
+  const hourly = { database, clock, everyMs: 3_600_000 };
+  return [
+    every({
+      ...hourly,
+      kind: "workspaces.prune_sessions",
+      async handler() {
+        await kept.consoleSessions.prune();
+        await kept.signIn.prune();
+        await kept.pagePasses.prune();
+      },
+    }),
+    every({
+      ...hourly,
+      kind: "workspaces.prune_audit_events",
+      async handler({ signal }) {
+        await kept.audit.prune(signal);
+      },
+    }),
+  ];
 }

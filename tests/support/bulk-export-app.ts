@@ -16,7 +16,7 @@ import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
-import { includesBulkExport } from "../../src/workspaces/tenants/workspace.ts";
+import { includesBulkExport } from "../../src/workspaces/identity/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
 import type { CephRgw } from "./components/ceph-rgw.ts";
 import { createTestDatabase } from "./database.ts";
@@ -93,7 +93,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     allowPrivateAddresses: true,
     ambientCredentials: true,
     needsPaidPlan: async (organizationId) =>
-      !includesBulkExport(edition, await workspaces.planOf(organizationId)),
+      !includesBulkExport(edition, await workspaces.plans.planOf(organizationId)),
     leaseMs: 3_000,
     heartbeatMs: 500,
     ...options.area,

@@ -275,7 +275,7 @@ describe("caps and plans", () => {
     });
     expect((await create({ end_time: null })).status).toBe(422);
     expect((await create({ session_id: randomUUID() })).status).toBe(403);
-    await capped.workspaces.setPlan(capped.organizationId, "plus");
+    await capped.workspaces.plans.setPlan(capped.organizationId, "plus");
     expect((await create({ session_id: randomUUID() })).status).toBe(404);
   });
 

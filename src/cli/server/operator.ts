@@ -2,12 +2,12 @@ import type { Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
-import { keepBootstrapUser } from "../../workspaces/members/member-store.ts";
+import { keepBootstrapUser } from "../../workspaces/identity/member-store.ts";
 import {
   findFirstOrganizationId,
   findFirstWorkspaceId,
   findStoredWorkspace,
-} from "../../workspaces/tenants/workspace-store.ts";
+} from "../../workspaces/identity/workspace-store.ts";
 
 /**
  * Whoever can read the data folder or has DATABASE_URL acts as the administrator of the first start.

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createOldDatabase, type OldDatabase } from "../../../tests/support/old-database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { mayUseAccounts } from "./api-key.ts";
-import { findIdentityById } from "./api-key-store.ts";
+import { mayUseAccounts } from "../identity/api-key.ts";
+import { findIdentityById } from "../identity/api-key-store.ts";
 
 /** What becomes of the keys of a database that is older than scopes. */
 let old: OldDatabase;

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Caller, type Role, roleCovers } from "../../platform/http/access/caller.ts";
 import { mayGiveScopes, type Scope, serviceScopes } from "../../platform/http/access/scope.ts";
-import { scopeRoles } from "./api-key.ts";
+import { scopeRoles } from "../identity/api-key.ts";
 
 export type WantedRights = {
   service?: boolean | undefined;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { scopes as allScopes } from "../../platform/http/access/scope.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { pageBody, pageOf, pageQuery } from "../page.ts";
-import { id, name, role, time } from "../wire.ts";
-import type { ApiKey } from "./api-key.ts";
+import type { ApiKey } from "../identity/api-key.ts";
+import { id, name, role, time } from "../wire/fields.ts";
+import { pageBody, pageOf, pageQuery } from "../wire/page.ts";
 import type { ApiKeyService } from "./api-key-service.ts";
 
 const scope = z.enum(allScopes);

@@ -4,12 +4,15 @@ import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Caller, type Role, roleCovers } from "../../platform/http/access/caller.ts";
 import type { Scope } from "../../platform/http/access/scope.ts";
 import { newId } from "../../platform/ids.ts";
-import type { IdentityChanges } from "../authentication/identity-change-service.ts";
-import { findMember } from "../members/member-store.ts";
-import { weakerRole } from "../members/role.ts";
-import { type ApiKey, apiKeyNotFound, isSelfMade, newApiKey, roleForScopes, shownPrefix } from "./api-key.ts";
-import type { ApiKeyHasher } from "./api-key-hasher.ts";
-import { checkScopes, checkUseful, expiryOf } from "./api-key-rights.ts";
+import {
+  type ApiKey,
+  apiKeyNotFound,
+  isSelfMade,
+  newApiKey,
+  roleForScopes,
+  shownPrefix,
+} from "../identity/api-key.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
 import {
   findApiKey,
   findIdentityById,
@@ -17,7 +20,11 @@ import {
   listApiKeys,
   reachesBeyondAdmin,
   revokeApiKey,
-} from "./api-key-store.ts";
+} from "../identity/api-key-store.ts";
+import type { IdentityChanges } from "../identity/identity-change-service.ts";
+import { findMember } from "../identity/member-store.ts";
+import { weakerRole } from "../identity/role.ts";
+import { checkScopes, checkUseful, expiryOf } from "./api-key-rights.ts";
 
 export type ApiKeyRequest = {
   name: string;
@@ -33,99 +40,101 @@ export type ApiKeyRequest = {
   expires_in_days?: number | null | undefined;
 };
 
-export type ApiKeyService = {
-  list(
-    caller: Caller,
-    page: { limit: number; offset: number; include_managed?: boolean | undefined },
-  ): Promise<ApiKey[]>;
-  create(caller: Caller, request: ApiKeyRequest): Promise<ApiKey & { key: string }>;
-  revoke(caller: Caller, id: string): Promise<void>;
-};
+type Rights = { userId: string | null; workspaceId: string | null; role: Role };
 
-export function createApiKeyService(options: {
+type ApiKeyServiceOptions = {
   database: Database;
   clock: Clock;
   hasher: ApiKeyHasher;
   changes: IdentityChanges;
-}): ApiKeyService {
-  const { database, clock, hasher, changes } = options;
+};
 
-  return {
-    list(caller, page) {
-      const userId = caller.role === "admin" ? null : caller.userId;
-      return listApiKeys(database.sql, { workspaceId: caller.workspaceId, userId }, page);
-    },
+export class ApiKeyService {
+  readonly #options: ApiKeyServiceOptions;
 
-    async create(caller, request) {
-      // Its routes need a scope no service has; this holds wherever the call comes from.
-      if (caller.via === "service") throw forbidden("A service makes no keys. Use the key of a person.");
-      checkScopes(caller, request);
-      const expiresAt = expiryOf(request, clock.now());
-      if (request.service) return store(caller, request, await serviceRights(caller, request), expiresAt);
-      const userId = request.user_id ?? caller.userId;
-      const workspaceId = request.workspace_id === undefined ? caller.workspaceId : request.workspace_id;
-      if (userId !== caller.userId && caller.role !== "admin") {
-        throw forbidden(
-          "Only an admin may create a key for another user. Leave user_id out to create one of your own.",
-        );
-      }
-      if (workspaceId !== null && workspaceId !== caller.workspaceId) {
-        throw invalidField(
-          ["body", "workspace_id"],
-          "Must be the workspace of this request (X-Tenant-Id), or null for every workspace of the user",
-          workspaceId,
-        );
-      }
-      if (workspaceId === null) await checkMayOpenAll(caller, userId);
-      const member = await findMember(database.sql, caller.workspaceId, userId);
-      if (!member) throw invalidField(["body", "user_id"], "Must be a member of this workspace", userId);
-      const role = request.role ?? weakerRole(caller.role, member.role);
-      if (!roleCovers(caller.role, role)) {
-        throw forbidden(
-          `A key of role ${role} can only be created by a caller of that role; yours is ${caller.role}.`,
-        );
-      }
-      if (!roleCovers(member.role, role)) {
-        throw invalidField(
-          ["body", "role"],
-          `Must not exceed the user's role in the workspace (${member.role})`,
-          role,
-        );
-      }
-      return store(caller, request, { userId, workspaceId, role }, expiresAt);
-    },
+  constructor(options: ApiKeyServiceOptions) {
+    this.#options = options;
+  }
 
-    async revoke(caller, id) {
-      const now = clock.now();
-      await changes.applyKeepingAdmin(
-        {
-          organizationId: caller.organizationId,
-          now,
-          refusal: "This is the last key that administers a workspace.",
-        },
-        async (tx) => {
-          const key = await findApiKey(tx, caller.workspaceId, id);
-          if (!key) throw apiKeyNotFound(id);
-          const opensAll = key.workspace_id === null && key.user_id !== null;
-          if (opensAll && (await reachesBeyondAdmin(tx, key.user_id!, caller.userId))) {
-            throw forbidden(
-              "This key also opens workspaces you do not administer, so you cannot revoke it. Remove its user from this workspace instead.",
-            );
-          }
-          await revokeApiKey(tx, id, now);
-        },
+  list(
+    caller: Caller,
+    page: { limit: number; offset: number; include_managed?: boolean | undefined },
+  ): Promise<ApiKey[]> {
+    const userId = caller.role === "admin" ? null : caller.userId;
+    return listApiKeys(this.#options.database.sql, { workspaceId: caller.workspaceId, userId }, page);
+  }
+
+  async create(caller: Caller, request: ApiKeyRequest): Promise<ApiKey & { key: string }> {
+    const { clock, database } = this.#options;
+    // Its routes need a scope no service has; this holds wherever the call comes from.
+    if (caller.via === "service") throw forbidden("A service makes no keys. Use the key of a person.");
+    checkScopes(caller, request);
+    const expiresAt = expiryOf(request, clock.now());
+    if (request.service)
+      return this.#store(caller, request, await this.#serviceRights(caller, request), expiresAt);
+    const userId = request.user_id ?? caller.userId;
+    const workspaceId = request.workspace_id === undefined ? caller.workspaceId : request.workspace_id;
+    if (userId !== caller.userId && caller.role !== "admin") {
+      throw forbidden(
+        "Only an admin may create a key for another user. Leave user_id out to create one of your own.",
       );
-    },
-  };
+    }
+    if (workspaceId !== null && workspaceId !== caller.workspaceId) {
+      throw invalidField(
+        ["body", "workspace_id"],
+        "Must be the workspace of this request (X-Tenant-Id), or null for every workspace of the user",
+        workspaceId,
+      );
+    }
+    if (workspaceId === null) await this.#checkMayOpenAll(caller, userId);
+    const member = await findMember(database.sql, caller.workspaceId, userId);
+    if (!member) throw invalidField(["body", "user_id"], "Must be a member of this workspace", userId);
+    const role = request.role ?? weakerRole(caller.role, member.role);
+    if (!roleCovers(caller.role, role)) {
+      throw forbidden(
+        `A key of role ${role} can only be created by a caller of that role; yours is ${caller.role}.`,
+      );
+    }
+    if (!roleCovers(member.role, role)) {
+      throw invalidField(
+        ["body", "role"],
+        `Must not exceed the user's role in the workspace (${member.role})`,
+        role,
+      );
+    }
+    return this.#store(caller, request, { userId, workspaceId, role }, expiresAt);
+  }
 
-  type Rights = { userId: string | null; workspaceId: string | null; role: Role };
+  async revoke(caller: Caller, id: string): Promise<void> {
+    const { clock, changes } = this.#options;
+    const now = clock.now();
+    await changes.applyKeepingAdmin(
+      {
+        organizationId: caller.organizationId,
+        now,
+        refusal: "This is the last key that administers a workspace.",
+      },
+      async (tx) => {
+        const key = await findApiKey(tx, caller.workspaceId, id);
+        if (!key) throw apiKeyNotFound(id);
+        const opensAll = key.workspace_id === null && key.user_id !== null;
+        if (opensAll && (await reachesBeyondAdmin(tx, key.user_id!, caller.userId))) {
+          throw forbidden(
+            "This key also opens workspaces you do not administer, so you cannot revoke it. Remove its user from this workspace instead.",
+          );
+        }
+        await revokeApiKey(tx, id, now);
+      },
+    );
+  }
 
-  async function store(
+  async #store(
     caller: Caller,
     request: ApiKeyRequest,
     { userId, workspaceId, role }: Rights,
     expiresAt: Date | null,
   ): Promise<ApiKey & { key: string }> {
+    const { database, hasher, clock } = this.#options;
     checkUseful(role, request.scopes ?? null);
     const key = newApiKey();
     const stored = await insertApiKey(database.sql, {
@@ -139,7 +148,7 @@ export function createApiKeyService(options: {
       role,
       scopes: request.scopes ?? null,
       tracingProject: request.tracing_project ?? null,
-      createdBy: await makerOf(caller, userId),
+      createdBy: await this.#makerOf(caller, userId),
       createdAt: clock.now(),
       expiresAt,
     });
@@ -148,7 +157,7 @@ export function createApiKeyService(options: {
   }
 
   /** It lives on when whoever made it leaves, so that only an admin makes one. */
-  async function serviceRights(caller: Caller, request: ApiKeyRequest): Promise<Rights> {
+  async #serviceRights(caller: Caller, request: ApiKeyRequest): Promise<Rights> {
     if (caller.role !== "admin") {
       throw forbidden(
         "Only an admin may create a service key: it stays when whoever made it leaves. Leave service out to create a key of your own.",
@@ -175,15 +184,15 @@ export function createApiKeyService(options: {
    * Who stands behind a new key. A key that somebody else made does not speak for its user: what is made with it is
    * the maker's, and never counts as made by the user it is for.
    */
-  async function makerOf(caller: Caller, userId: string | null): Promise<string | null> {
+  async #makerOf(caller: Caller, userId: string | null): Promise<string | null> {
     if (caller.apiKeyId === undefined) return caller.userId;
-    const own = await findIdentityById(database, caller.apiKeyId);
+    const own = await findIdentityById(this.#options.database, caller.apiKeyId);
     if (own && isSelfMade(own)) return caller.userId;
     return own && own.created_by !== userId ? own.created_by : null;
   }
 
   /** Otherwise a key of one workspace could be turned into a key of several. */
-  async function checkMayOpenAll(caller: Caller, userId: string): Promise<void> {
+  async #checkMayOpenAll(caller: Caller, userId: string): Promise<void> {
     if (userId !== caller.userId) {
       throw forbidden(
         "A key for every workspace can only be created by its own user. Limit it to this workspace.",
@@ -192,7 +201,9 @@ export function createApiKeyService(options: {
     // A person who signed in without a key is limited by none.
     if (caller.via === "console" && caller.apiKeyId === undefined) return;
     const own =
-      caller.via !== "session" && caller.apiKeyId && (await findIdentityById(database, caller.apiKeyId));
+      caller.via !== "session" &&
+      caller.apiKeyId &&
+      (await findIdentityById(this.#options.database, caller.apiKeyId));
     if (!own || own.workspace_id !== null) {
       throw forbidden(
         "A key for every workspace can only be created with an API key that opens every workspace itself.",

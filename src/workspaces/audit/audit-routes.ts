@@ -3,7 +3,7 @@ import type { Caller } from "../../platform/http/access/caller.ts";
 import { type AuditAction, auditActions } from "../../platform/http/audit/audit-action.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { unprocessable } from "../../platform/http/validation/validation.ts";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/fields.ts";
 import { actorKinds, outcomes } from "./audit.ts";
 import type { AuditQuery, AuditService } from "./audit-service.ts";
 import type { ListedEvent } from "./audit-store.ts";

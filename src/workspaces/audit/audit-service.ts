@@ -12,20 +12,6 @@ import { type AuditEvent, eventOf, nobody } from "./audit.ts";
 import * as store from "./audit-store.ts";
 import { type BudgetLimits, defaultBudget, RefusalBudget } from "./refusal-budget.ts";
 
-export type AuditService = AuditSink & {
-  list(caller: Caller, query: AuditQuery): Promise<store.ListedEvent[]>;
-  /** By a graph inside the platform, which makes no request. */
-  recordTokenRead(
-    user: { workspaceId: string; userId: string },
-    provider: string,
-    agentId: string | undefined,
-  ): Promise<void>;
-  /** Deletes what is older than the retention; how many rows. */
-  prune(signal: AbortSignal): Promise<number>;
-  /** Writes what was counted and waits for it. */
-  stop(): Promise<void>;
-};
-
 export type AuditQuery = Omit<store.AuditFilter, "workspaceId" | "withInstallation">;
 
 export type AuditOptions = {
@@ -45,89 +31,118 @@ export type AuditOptions = {
 const dayMs = 24 * 60 * 60_000;
 const pruneBatch = 5_000;
 
-export function createAudit(options: AuditOptions): AuditService {
-  const { database, clock, logger, file, failedCredentials, budget: limits = defaultBudget } = options;
-  const budget = new RefusalBudget(limits);
-  let closing: NodeJS.Timeout | undefined;
+/** The audit log: what was done is written before the answer goes out; refusals are counted once there are many. */
+export class AuditService implements AuditSink {
+  readonly #options: AuditOptions;
+  readonly #limits: BudgetLimits;
+  readonly #budget: RefusalBudget;
+  #closing: NodeJS.Timeout | undefined;
+  readonly #batcher: Batcher<AuditEvent, void>;
 
-  const batcher = new Batcher<AuditEvent, void>({
-    name: "audit events",
-    retries: outageRetries,
-    maxQueuedRows: 20_000,
-    async flush(events) {
-      await store.insertEvents(database, events);
-      if (file !== undefined) await appendLines(file, events, logger);
-      return events.map(() => undefined);
-    },
-  });
+  constructor(options: AuditOptions) {
+    const { database, file, logger, budget = defaultBudget } = options;
+    this.#options = options;
+    this.#limits = budget;
+    this.#budget = new RefusalBudget(budget);
+    this.#batcher = new Batcher<AuditEvent, void>({
+      name: "audit events",
+      retries: outageRetries,
+      maxQueuedRows: 20_000,
+      async flush(events) {
+        await store.insertEvents(database, events);
+        if (file !== undefined) await appendLines(file, events, logger);
+        return events.map(() => undefined);
+      },
+    });
+  }
 
-  const toEvent = (entry: AuditEntry) =>
-    eventOf(entry, {
+  record(entry: AuditEntry): Promise<void> {
+    return this.#batcher.add(this.#toEvent(entry));
+  }
+
+  noteRefusal(entry: AuditEntry): void {
+    const event = this.#toEvent(entry);
+    if (this.#budget.admit(event)) this.#writeLater(event);
+    this.#closing ??= setTimeout(() => this.#closeWindow(), this.#limits.windowMs).unref();
+  }
+
+  list(caller: Caller, query: AuditQuery): Promise<store.ListedEvent[]> {
+    const { workspaceId } = caller;
+    const withInstallation = workspaceId === this.#options.firstWorkspaceId();
+    return store.listEvents(this.#options.database.sql, { ...query, workspaceId, withInstallation });
+  }
+
+  /** By a graph inside the platform, which makes no request. */
+  recordTokenRead(
+    { workspaceId, userId }: { workspaceId: string; userId: string },
+    provider: string,
+    agentId: string | undefined,
+  ): Promise<void> {
+    return this.#batcher.add({
+      ...unasked("oauth_token.read", this.#options.clock.now()),
+      workspace_id: workspaceId,
+      actor_kind: "system",
+      via: "agent",
+      user_id: userId,
+      target_kind: "oauth_provider",
+      target_id: provider,
+      details: agentId === undefined ? {} : { agent_id: agentId },
+    });
+  }
+
+  /** Deletes what is older than the retention; how many rows. */
+  async prune(signal: AbortSignal): Promise<number> {
+    const { clock, database, retentionDays } = this.#options;
+    if (retentionDays === 0) return 0;
+    const before = new Date(clock.now().getTime() - retentionDays * dayMs);
+    let deleted = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const count = await database.transaction((tx) => store.deleteEventsBefore(tx, before, pruneBatch));
+      deleted += count;
+      if (count < pruneBatch) break;
+    }
+    if (deleted > 0) {
+      const details = { count: deleted, before: before.toISOString() };
+      await this.#batcher.add({
+        ...unasked("audit_events.pruned", clock.now()),
+        actor_kind: "system",
+        details,
+      });
+    }
+    return deleted;
+  }
+
+  /** Writes what was counted and waits for it. */
+  async stop(): Promise<void> {
+    this.#closeWindow();
+    await this.#batcher.drain();
+  }
+
+  #toEvent(entry: AuditEntry): AuditEvent {
+    const { clock, failedCredentials } = this.#options;
+    return eventOf(entry, {
       id: newId(),
       at: clock.now(),
       address: failedCredentials?.addressOf(entry.peer, entry.headers) ?? entry.peer,
     });
+  }
 
   /** Nobody waits for these. */
-  const writeLater = (event: AuditEvent) => {
-    batcher.add(event).catch((error: unknown) => {
-      logger.error({ err: error, action: event.action }, "an audit event was not recorded");
+  #writeLater(event: AuditEvent): void {
+    this.#batcher.add(event).catch((error: unknown) => {
+      this.#options.logger.error({ err: error, action: event.action }, "an audit event was not recorded");
     });
-  };
+  }
 
-  const closeWindow = () => {
-    clearTimeout(closing);
-    closing = undefined;
-    for (const { last, left, of } of budget.close()) {
+  #closeWindow(): void {
+    clearTimeout(this.#closing);
+    this.#closing = undefined;
+    for (const { last, left, of } of this.#budget.close()) {
       const counted = { ...last.details, more: left, counted_by: of };
-      writeLater({ ...last, id: newId(), at: clock.now(), details: counted });
+      this.#writeLater({ ...last, id: newId(), at: this.#options.clock.now(), details: counted });
     }
-  };
-
-  return {
-    record: (entry) => batcher.add(toEvent(entry)),
-    noteRefusal(entry) {
-      const event = toEvent(entry);
-      if (budget.admit(event)) writeLater(event);
-      closing ??= setTimeout(closeWindow, limits.windowMs).unref();
-    },
-    list(caller, query) {
-      const { workspaceId } = caller;
-      const withInstallation = workspaceId === options.firstWorkspaceId();
-      return store.listEvents(database.sql, { ...query, workspaceId, withInstallation });
-    },
-    recordTokenRead: ({ workspaceId, userId }, provider, agentId) =>
-      batcher.add({
-        ...unasked("oauth_token.read", clock.now()),
-        workspace_id: workspaceId,
-        actor_kind: "system",
-        via: "agent",
-        user_id: userId,
-        target_kind: "oauth_provider",
-        target_id: provider,
-        details: agentId === undefined ? {} : { agent_id: agentId },
-      }),
-    async prune(signal) {
-      if (options.retentionDays === 0) return 0;
-      const before = new Date(clock.now().getTime() - options.retentionDays * dayMs);
-      let deleted = 0;
-      for (;;) {
-        signal.throwIfAborted();
-        const count = await database.transaction((tx) => store.deleteEventsBefore(tx, before, pruneBatch));
-        deleted += count;
-        if (count < pruneBatch) break;
-      }
-      if (deleted > 0) {
-        const details = { count: deleted, before: before.toISOString() };
-        await batcher.add({ ...unasked("audit_events.pruned", clock.now()), actor_kind: "system", details });
-      }
-      return deleted;
-    },
-    async stop() {
-      closeWindow();
-      await batcher.drain();
-    },
-  };
+  }
 }
 
 /** What no request has asked for. */

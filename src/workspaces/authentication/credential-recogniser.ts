@@ -1,10 +1,10 @@
 import { decodeJwt } from "jose";
 import type { Database } from "../../platform/db/database.ts";
-import { generatedStart } from "../api-keys/api-key.ts";
-import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
-import { isKnownHash } from "../api-keys/api-key-store.ts";
-import { isDeploymentToken } from "../sessions/deployment-token.ts";
-import { looksLikeJwt, sessionIssuer } from "./session.ts";
+import { generatedStart } from "../identity/api-key.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
+import { isKnownHash } from "../identity/api-key-store.ts";
+import { isDeploymentToken } from "../tokens/deployment-token.ts";
+import { looksLikeJwt, sessionIssuer } from "../tokens/session.ts";
 
 /** Long enough for a conversation, short enough for a key that was made meanwhile. */
 const rememberMs = 5_000;

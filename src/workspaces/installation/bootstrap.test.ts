@@ -141,10 +141,13 @@ test("the credential-free caller acts in the workspace of the start, once there 
 });
 
 test("the plan is kept with the organization", async () => {
-  expect(await app.workspaces.planOf(app.organizationId)).toBe("free");
-  await app.workspaces.setPlan(app.organizationId, "plus");
-  expect(await app.workspaces.planOf(app.organizationId)).toBe("plus");
-  await expect(app.workspaces.planOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
-  expect(await app.workspaces.organizationOf(app.workspaceId)).toBe(app.organizationId);
-  await expect(app.workspaces.organizationOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
+  expect(await app.workspaces.plans.planOf(app.organizationId)).toBe("free");
+  await app.workspaces.plans.setPlan(app.organizationId, "plus");
+  expect(await app.workspaces.plans.planOf(app.organizationId)).toBe("plus");
+  await expect(app.workspaces.plans.planOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
+});
+
+test("a workspace is known by its name, and one that is not there is not found", async () => {
+  expect(await app.workspaces.directory.nameOf(app.workspaceId)).toBe("Default workspace");
+  await expect(app.workspaces.directory.nameOf(randomUUID())).rejects.toMatchObject({ kind: "not_found" });
 });

@@ -3,12 +3,11 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { newApiKey, shownPrefix } from "../api-keys/api-key.ts";
-import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
-import { findKeyState, insertApiKey } from "../api-keys/api-key-store.ts";
-import { announceIdentityChange } from "../authentication/identity-change-store.ts";
-import { looksLikeJwt } from "../authentication/session.ts";
-import { insertMembership, keepBootstrapUser, saveMemberRole } from "../members/member-store.ts";
+import { newApiKey, shownPrefix } from "../identity/api-key.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
+import { findKeyState, insertApiKey } from "../identity/api-key-store.ts";
+import { announceIdentityChange } from "../identity/identity-change-store.ts";
+import { insertMembership, keepBootstrapUser, saveMemberRole } from "../identity/member-store.ts";
 import {
   findFirstOrganizationId,
   findFirstWorkspaceId,
@@ -17,7 +16,8 @@ import {
   insertWorkspace,
   lockBootstrap,
   restoreWorkspace,
-} from "../tenants/workspace-store.ts";
+} from "../identity/workspace-store.ts";
+import { looksLikeJwt } from "../tokens/session.ts";
 
 export type BootstrapConfig = {
   apiKey?: string | undefined;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { pageBody, pageOf, pageQuery } from "../page.ts";
-import { id, name, role, time } from "../wire.ts";
-import type { Member } from "./member.ts";
+import type { Member } from "../identity/member.ts";
+import { id, name, role, time } from "../wire/fields.ts";
+import { pageBody, pageOf, pageQuery } from "../wire/page.ts";
 import type { MemberService } from "./member-service.ts";
 
 const member = z

@@ -1,6 +1,6 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { KeyIdentity } from "../api-keys/api-key.ts";
+import type { KeyIdentity } from "../identity/api-key.ts";
 import type { ConsoleSession, SignInMethod } from "./console-session.ts";
 
 const columnNames = `id, organization_id, user_id, workspace_id, api_key_id, method, user_agent, address, created_at,

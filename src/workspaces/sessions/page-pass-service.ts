@@ -4,32 +4,20 @@ import { sameText } from "../../platform/encryption/same-text.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newSecret } from "../../platform/ids.ts";
-import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
+import type { DeploymentTokens } from "../tokens/deployment-token-service.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
-import type { DeploymentTokens } from "./deployment-token-service.ts";
 import { deleteOldPageCodes, insertPageCode, takePageCode } from "./page-code-store.ts";
 import type { KeyCallers, SessionAuthenticator } from "./session-authenticator.ts";
 
 /** The pages of one deployment, and one browser's attempt to enter them. */
 export type PagePlace = { deploymentId: string; origin: string; state: string };
 
-export type PagePasses = {
-  /** The person of the caller's console session as they are in that workspace; null where it is not theirs. */
-  personIn(caller: Caller, workspaceId: string): Promise<Caller | null>;
-  /** A code for this place, good once and for a minute. */
-  makeCode(person: Caller, place: PagePlace): Promise<{ code: string; expiresAt: Date }>;
-  /** What the browser then keeps: a token for that deployment, at that origin alone. Null: no code for this place. */
-  redeem(code: string, place: PagePlace): Promise<string | null>;
-  /** Who such a token stands for there; null when it has ended or is for another place. */
-  callerOf(token: string, origin: string): Promise<Caller | null>;
-  prune(): Promise<void>;
-};
-
 export const pageCodeLifetimeMs = 60_000;
 /** It ends with the console session in any case; a page that stays open need not ask again all day. */
 const pageTokenLifetimeMs = 12 * 3_600_000;
 
-export function createPagePasses(options: {
+type PagePassesOptions = {
   database: Database;
   clock: Clock;
   hasher: ApiKeyHasher;
@@ -37,54 +25,77 @@ export function createPagePasses(options: {
   tokens: DeploymentTokens;
   people: SessionAuthenticator;
   keys: KeyCallers;
-}): PagePasses {
-  const { database, clock, hasher, sessions, tokens, people, keys } = options;
-  // The hasher of keys, but never the same hash.
-  const hashOf = (kind: "code" | "state", text: string) => hasher.hash(`page ${kind} ${text}`);
+};
 
-  async function personOf(sessionId: string, workspaceId: string): Promise<Caller | null> {
+export class PagePasses {
+  readonly #options: PagePassesOptions;
+
+  constructor(options: PagePassesOptions) {
+    this.#options = options;
+  }
+
+  /** The person of the caller's console session as they are in that workspace; null where it is not theirs. */
+  async personIn({ sessionId }: Caller, workspaceId: string): Promise<Caller | null> {
+    return sessionId === undefined ? null : this.#personOf(sessionId, workspaceId);
+  }
+
+  /** A code for this place, good once and for a minute. */
+  async makeCode(
+    person: Caller,
+    { deploymentId, origin, state }: PagePlace,
+  ): Promise<{ code: string; expiresAt: Date }> {
+    const { clock, database } = this.#options;
+    const now = clock.now();
+    const code = newSecret(32);
+    const expiresAt = new Date(now.getTime() + pageCodeLifetimeMs);
+    const row = {
+      workspace_id: person.workspaceId,
+      session_id: person.sessionId!,
+      deployment_id: deploymentId,
+      origin,
+      state_hash: await this.#hashOf("state", state),
+      expires_at: expiresAt,
+    };
+    await insertPageCode(database.sql, await this.#hashOf("code", code), row, now);
+    return { code, expiresAt };
+  }
+
+  /** What the browser then keeps: a token for that deployment, at that origin alone. Null: no code for this place. */
+  async redeem(code: string, { deploymentId, origin, state }: PagePlace): Promise<string | null> {
+    const { database, clock, tokens } = this.#options;
+    const row = await takePageCode(database.sql, await this.#hashOf("code", code));
+    const now = clock.now();
+    if (!row || row.expires_at <= now) return null;
+    if (row.deployment_id !== deploymentId || row.origin !== origin) return null;
+    if (!sameText(row.state_hash, await this.#hashOf("state", state))) return null;
+    const person = await this.#personOf(row.session_id, row.workspace_id);
+    if (!person) return null;
+    const page = { origin, lifetimeMs: pageTokenLifetimeMs };
+    return (await tokens.issue(person, deploymentId, page)).token;
+  }
+
+  /** Who such a token stands for there; null when it has ended or is for another place. */
+  callerOf(token: string, origin: string): Promise<Caller | null> {
+    const { people, keys } = this.#options;
+    return nullIfRefused(() => people.byDeploymentToken(token, null, keys, origin));
+  }
+
+  prune(): Promise<void> {
+    const { database, clock } = this.#options;
+    return deleteOldPageCodes(database.sql, clock.now());
+  }
+
+  // The hasher of keys, but never the same hash.
+  #hashOf(kind: "code" | "state", text: string) {
+    return this.#options.hasher.hash(`page ${kind} ${text}`);
+  }
+
+  async #personOf(sessionId: string, workspaceId: string): Promise<Caller | null> {
+    const { sessions, people, keys } = this.#options;
     const session = await sessions.findLive(sessionId);
     if (!session) return null;
     return nullIfRefused(() => people.bySession(session, workspaceId, keys));
   }
-
-  return {
-    async personIn({ sessionId }, workspaceId) {
-      return sessionId === undefined ? null : personOf(sessionId, workspaceId);
-    },
-
-    async makeCode(person, { deploymentId, origin, state }) {
-      const now = clock.now();
-      const code = newSecret(32);
-      const expiresAt = new Date(now.getTime() + pageCodeLifetimeMs);
-      const row = {
-        workspace_id: person.workspaceId,
-        session_id: person.sessionId!,
-        deployment_id: deploymentId,
-        origin,
-        state_hash: await hashOf("state", state),
-        expires_at: expiresAt,
-      };
-      await insertPageCode(database.sql, await hashOf("code", code), row, now);
-      return { code, expiresAt };
-    },
-
-    async redeem(code, { deploymentId, origin, state }) {
-      const row = await takePageCode(database.sql, await hashOf("code", code));
-      const now = clock.now();
-      if (!row || row.expires_at <= now) return null;
-      if (row.deployment_id !== deploymentId || row.origin !== origin) return null;
-      if (!sameText(row.state_hash, await hashOf("state", state))) return null;
-      const person = await personOf(row.session_id, row.workspace_id);
-      if (!person) return null;
-      const page = { origin, lifetimeMs: pageTokenLifetimeMs };
-      return (await tokens.issue(person, deploymentId, page)).token;
-    },
-
-    callerOf: (token, origin) => nullIfRefused(() => people.byDeploymentToken(token, null, keys, origin)),
-
-    prune: () => deleteOldPageCodes(database.sql, clock.now()),
-  };
 }
 
 async function nullIfRefused(work: () => Promise<Caller>): Promise<Caller | null> {

@@ -1,13 +1,13 @@
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { type Caller, CallerRefused } from "../../platform/http/access/caller.ts";
-import { badCredential } from "../api-keys/api-key.ts";
-import { weakerRole } from "../members/role.ts";
-import { callerInWorkspace } from "../tenants/workspace-choice.ts";
+import { badCredential } from "../identity/api-key.ts";
+import { weakerRole } from "../identity/role.ts";
+import { callerInWorkspace } from "../identity/workspace-choice.ts";
+import type { DeploymentTokens } from "../tokens/deployment-token-service.ts";
 import { type ConsoleSession, sessionEnded } from "./console-session.ts";
 import type { ConsoleSessions } from "./console-session-service.ts";
 import { findPerson, type Person } from "./console-session-store.ts";
-import type { DeploymentTokens } from "./deployment-token-service.ts";
 import { isOwnPage } from "./own-page.ts";
 import { readSessionCookie } from "./session-cookie.ts";
 
@@ -19,66 +19,23 @@ export type KeyCallers = {
   personOf(userId: string, load: () => Promise<Person | undefined>): Promise<Person | undefined>;
 };
 
-export type SessionAuthenticator = {
-  /** Null: no cookie, or not a request of this server's own pages. */
-  byCookie(headers: Headers, request: Request, keys: KeyCallers): Promise<Caller | null>;
-  /** `pageOrigin`: where it came as the cookie of a deployment's page; else it came in a header. */
-  byDeploymentToken(
-    token: string,
-    tenant: string | null,
-    keys: KeyCallers,
-    pageOrigin?: string,
-  ): Promise<Caller>;
-  /** The person of a live session in that workspace. */
-  bySession(session: ConsoleSession, workspaceId: string, keys: KeyCallers): Promise<Caller>;
-};
-
-/** Recognises people by the console's cookie, and the tokens the console sends to deployments. */
-export function createSessionAuthenticator(options: {
+type SessionAuthenticatorOptions = {
   database: Database;
   sessions: ConsoleSessions;
   tokens: DeploymentTokens;
   publicUrl: () => string | undefined;
-}): SessionAuthenticator {
-  const { database, sessions, tokens, publicUrl } = options;
+};
 
-  return {
-    bySession: callerOf,
+/** Recognises people by the console's cookie, and the tokens the console sends to deployments. */
+export class SessionAuthenticator {
+  readonly #options: SessionAuthenticatorOptions;
 
-    async byCookie(headers, request, keys) {
-      const url = publicUrl();
-      const secret = readSessionCookie(headers, { https: url?.startsWith("https:") === true });
-      if (secret === null) return null;
-      const place = { publicUrl: url, urlHost: new URL(request.url).host };
-      if (!isOwnPage(headers, request.method, place)) return null;
-      return callerOf(await sessions.recognise(secret), headers.get("x-tenant-id"), keys);
-    },
+  constructor(options: SessionAuthenticatorOptions) {
+    this.#options = options;
+  }
 
-    async byDeploymentToken(token, tenant, keys, pageOrigin) {
-      const claims = await tokens.verify(token);
-      if (claims.page_origin !== pageOrigin) {
-        throw badCredential("This token counts only as the cookie of the page it was made for.");
-      }
-      const session = claims.session_id && (await sessions.findLive(claims.session_id));
-      const caller = session
-        ? await callerOf(session, claims.workspace_id, keys)
-        : claims.key_id && (await keys.callerOfKey(claims.key_id, claims.workspace_id));
-      if (!caller || caller.userId !== claims.sub) {
-        throw badCredential("The session or key that made this token has ended. Sign in again.");
-      }
-      if (tenant?.trim() && tenant.trim().toLowerCase() !== caller.workspaceId) {
-        const error = new AppError({
-          code: "workspace.forbidden",
-          kind: "forbidden",
-          message: `This token belongs to workspace ${caller.workspaceId}. Leave X-Tenant-Id out.`,
-        });
-        throw new CallerRefused(error, caller);
-      }
-      return { ...caller, role: weakerRole(claims.role, caller.role), deploymentId: claims.deployment_id };
-    },
-  };
-
-  async function callerOf(session: ConsoleSession, tenant: string | null, keys: KeyCallers): Promise<Caller> {
+  /** The person of a live session in that workspace. */
+  async bySession(session: ConsoleSession, tenant: string | null, keys: KeyCallers): Promise<Caller> {
     const asked = tenant?.trim() ? tenant : null;
     const { api_key_id: keyId } = session;
     if (keyId !== null) {
@@ -87,7 +44,9 @@ export function createSessionAuthenticator(options: {
       if (!caller || caller.userId !== session.user_id) throw sessionEnded();
       return { ...caller, via: "console", sessionId: session.id };
     }
-    const person = await keys.personOf(session.user_id, () => findPerson(database, session.user_id));
+    const person = await keys.personOf(session.user_id, () =>
+      findPerson(this.#options.database, session.user_id),
+    );
     if (!person) throw sessionEnded();
     const workspaces = person.memberships.map(({ workspace_id }) => workspace_id);
     // No key limits a person: the membership alone decides.
@@ -99,6 +58,47 @@ export function createSessionAuthenticator(options: {
       mayUseAccounts: true,
       sessionId: session.id,
     });
+  }
+
+  /** Null: no cookie, or not a request of this server's own pages. */
+  async byCookie(headers: Headers, request: Request, keys: KeyCallers): Promise<Caller | null> {
+    const { publicUrl, sessions } = this.#options;
+    const url = publicUrl();
+    const secret = readSessionCookie(headers, { https: url?.startsWith("https:") === true });
+    if (secret === null) return null;
+    const place = { publicUrl: url, urlHost: new URL(request.url).host };
+    if (!isOwnPage(headers, request.method, place)) return null;
+    return this.bySession(await sessions.recognise(secret), headers.get("x-tenant-id"), keys);
+  }
+
+  /** `pageOrigin`: where it came as the cookie of a deployment's page; else it came in a header. */
+  async byDeploymentToken(
+    token: string,
+    tenant: string | null,
+    keys: KeyCallers,
+    pageOrigin?: string,
+  ): Promise<Caller> {
+    const { tokens, sessions } = this.#options;
+    const claims = await tokens.verify(token);
+    if (claims.page_origin !== pageOrigin) {
+      throw badCredential("This token counts only as the cookie of the page it was made for.");
+    }
+    const session = claims.session_id && (await sessions.findLive(claims.session_id));
+    const caller = session
+      ? await this.bySession(session, claims.workspace_id, keys)
+      : claims.key_id && (await keys.callerOfKey(claims.key_id, claims.workspace_id));
+    if (!caller || caller.userId !== claims.sub) {
+      throw badCredential("The session or key that made this token has ended. Sign in again.");
+    }
+    if (tenant?.trim() && tenant.trim().toLowerCase() !== caller.workspaceId) {
+      const error = new AppError({
+        code: "workspace.forbidden",
+        kind: "forbidden",
+        message: `This token belongs to workspace ${caller.workspaceId}. Leave X-Tenant-Id out.`,
+      });
+      throw new CallerRefused(error, caller);
+    }
+    return { ...caller, role: weakerRole(claims.role, caller.role), deploymentId: claims.deployment_id };
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, time } from "../wire.ts";
+import { id, time } from "../wire/fields.ts";
 import { type ConsoleSession, signInMethods } from "./console-session.ts";
 
 export const sessionBody = z

@@ -4,8 +4,8 @@ import { AppError } from "../../platform/errors.ts";
 import type { Role } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { IdentityChanges } from "../authentication/identity-change-service.ts";
-import { findMember, insertMembership, keepUser, saveMemberRole } from "../members/member-store.ts";
+import type { IdentityChanges } from "../identity/identity-change-service.ts";
+import { findMember, insertMembership, keepUser, saveMemberRole } from "../identity/member-store.ts";
 import { findPerson } from "../sessions/console-session-store.ts";
 import { roleOf, type Subject } from "./oidc-claims.ts";
 import type { OidcConfig } from "./oidc-config.ts";
@@ -19,15 +19,9 @@ import {
   type UserLogin,
 } from "./user-login-store.ts";
 
-export type OidcAccounts = {
-  /** The user of a provider's subject, with the role the groups give now; throws a SignInProblem. */
-  admit(subject: Subject): Promise<{ organizationId: string; userId: string; workspaceId: string | null }>;
-};
-
 type Place = { organizationId: string; workspaceId: string };
 
-/** Who somebody from the provider is here, and what they may do. Looked at anew on every sign-in. */
-export function createOidcAccounts(options: {
+type OidcAccountsOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
@@ -40,37 +34,46 @@ export function createOidcAccounts(options: {
   /** Takes the membership away with keys and sessions, as an administrator would. */
   removeMember: (place: Place, userId: string) => Promise<void>;
   endSessions: (tx: Sql, userId: string) => Promise<void>;
-}): OidcAccounts {
-  const { database, clock, logger, config, changes } = options;
+};
 
-  return {
-    async admit(subject) {
-      const place = await options.place();
-      const role = roleOf(subject.groups, config);
-      const login = await changes.apply((tx) => keepAccount(tx, subject, place, role));
-      if (login === null) throw noRole(subject);
-      const { userId, grantGone } = login;
-      // Outside the transaction, because these are changes of their own, which may be refused for the last administrator.
-      if (login.lowerTo !== null) await lower(place, userId, login.lowerTo);
-      if (grantGone) await takeAway(place, userId, subject);
-      const person = await findPerson(database, userId);
-      const open = (person?.memberships ?? [])
-        .map(({ workspace_id }) => workspace_id)
-        .filter((id) => !(grantGone && id === place.workspaceId));
-      if (open.length === 0) throw noRole(subject);
-      const workspaceId = open.includes(place.workspaceId) ? place.workspaceId : open[0]!;
-      return { organizationId: place.organizationId, userId, workspaceId };
-    },
-  };
+/** Who somebody from the provider is here, and what they may do. Looked at anew on every sign-in. */
+export class OidcAccounts {
+  readonly #options: OidcAccountsOptions;
+
+  constructor(options: OidcAccountsOptions) {
+    this.#options = options;
+  }
+
+  /** The user of a provider's subject, with the role the groups give now; throws a SignInProblem. */
+  async admit(
+    subject: Subject,
+  ): Promise<{ organizationId: string; userId: string; workspaceId: string | null }> {
+    const { config, changes, database } = this.#options;
+    const place = await this.#options.place();
+    const role = roleOf(subject.groups, config);
+    const login = await changes.apply((tx) => this.#keepAccount(tx, subject, place, role));
+    if (login === null) throw noRole(subject);
+    const { userId, grantGone } = login;
+    // Outside the transaction, because these are changes of their own, which may be refused for the last administrator.
+    if (login.lowerTo !== null) await this.#lower(place, userId, login.lowerTo);
+    if (grantGone) await this.#takeAway(place, userId, subject);
+    const person = await findPerson(database, userId);
+    const open = (person?.memberships ?? [])
+      .map(({ workspace_id }) => workspace_id)
+      .filter((id) => !(grantGone && id === place.workspaceId));
+    if (open.length === 0) throw noRole(subject);
+    const workspaceId = open.includes(place.workspaceId) ? place.workspaceId : open[0]!;
+    return { organizationId: place.organizationId, userId, workspaceId };
+  }
 
   /** Null: nobody here, and no role to come in with. */
-  async function keepAccount(
+  async #keepAccount(
     tx: Sql,
     subject: Subject,
     place: Place,
     role: Role | null,
   ): Promise<{ userId: string; grantGone: boolean; lowerTo: Role | null } | null> {
-    const now = clock.now();
+    const now = this.#options.clock.now();
     const at = {
       organizationId: place.organizationId,
       issuer: subject.issuer,
@@ -78,23 +81,18 @@ export function createOidcAccounts(options: {
     };
     await lockSubject(tx, subject.issuer, subject.subject);
     const known = await findLogin(tx, at);
-    const userId = known?.user_id ?? (await linkedUser(tx, subject, place, role));
+    const userId = known?.user_id ?? (await this.#linkedUser(tx, subject, place, role));
     if (userId === null) return null;
     if (!known) await insertLogin(tx, { ...at, userId, now });
     const member = { workspaceId: place.workspaceId, userId };
-    const { granted, lowerTo } = await applyRole(tx, known, member, role, now);
+    const { granted, lowerTo } = await this.#applyRole(tx, known, member, role, now);
     await saveLoginUse(tx, { ...at, grantedWorkspaceId: granted, now });
     const before = known?.granted_workspace_id ?? null;
     return { userId, grantGone: role === null && before === place.workspaceId, lowerTo };
   }
 
   /** By address only when the provider vouches for it, and never an account that is somebody else's there already. */
-  async function linkedUser(
-    tx: Sql,
-    subject: Subject,
-    place: Place,
-    role: Role | null,
-  ): Promise<string | null> {
+  async #linkedUser(tx: Sql, subject: Subject, place: Place, role: Role | null): Promise<string | null> {
     const { email, issuer } = subject;
     const { organizationId } = place;
     if (email === null) throw new SignInProblem("email_missing", "The provider named no address.");
@@ -111,14 +109,14 @@ export function createOidcAccounts(options: {
     if (user) return user.id;
     if (role === null) return null;
     const name = subject.name ?? email.split("@")[0]!;
-    return keepUser(tx, { id: newId(), organizationId, email, name, now: clock.now() });
+    return keepUser(tx, { id: newId(), organizationId, email, name, now: this.#options.clock.now() });
   }
 
   /**
    * `granted` is the workspace whose membership the groups decide about from now on, null where it is none; `lowerTo` the
    * role an administrator is to have instead.
    */
-  async function applyRole(
+  async #applyRole(
     tx: Sql,
     known: UserLogin | undefined,
     member: { workspaceId: string; userId: string },
@@ -138,20 +136,21 @@ export function createOidcAccounts(options: {
     return { granted, lowerTo: null };
   }
 
-  async function lower(place: Place, userId: string, role: Role): Promise<void> {
-    await options.lowerRole(place, userId, role).catch((error: unknown) => {
+  async #lower(place: Place, userId: string, role: Role): Promise<void> {
+    await this.#options.lowerRole(place, userId, role).catch((error: unknown) => {
       if (!(error instanceof AppError) || error.kind !== "conflict") throw error;
-      logger.warn(
+      this.#options.logger.warn(
         { user_id: userId, role, reason: error.message },
         "the groups of the last administrator give a lower role; they stay administrator until there is another",
       );
     });
   }
 
-  async function takeAway(place: Place, userId: string, { issuer, subject }: Subject): Promise<void> {
+  async #takeAway(place: Place, userId: string, { issuer, subject }: Subject): Promise<void> {
+    const { logger, changes, database, clock } = this.#options;
     const at = { organizationId: place.organizationId, issuer, subject };
     try {
-      await options.removeMember(place, userId);
+      await this.#options.removeMember(place, userId);
     } catch (error) {
       const kind = error instanceof AppError ? error.kind : "internal";
       if (kind === "conflict") {
@@ -159,7 +158,7 @@ export function createOidcAccounts(options: {
           { user_id: userId, reason: (error as AppError).message },
           "somebody without a group any more stays a member; their sessions end and the sign-in is refused",
         );
-        await changes.apply((tx) => options.endSessions(tx, userId));
+        await changes.apply((tx) => this.#options.endSessions(tx, userId));
         return;
       }
       if (kind !== "not_found") throw error;

@@ -8,32 +8,88 @@ import { SignInProblem } from "./sign-in-problem.ts";
 /** What a browser that was sent to the provider must bring back. */
 export type Attempt = { state: string; nonce: string; verifier: string };
 
-export type OidcClient = {
-  newAttempt(): Attempt;
-  /** Where the browser signs in. */
-  authorizationUrl(attempt: Attempt, redirectUri: string): Promise<URL>;
-  /** Who came back; throws a SignInProblem. */
-  finish(attempt: Attempt, answer: URLSearchParams, redirectUri: string): Promise<Subject>;
-};
-
 const timeoutMs = 10_000;
 const metadataForMs = 10 * 60_000;
 /** Between two machines that keep time. */
 const clockToleranceSeconds = 30;
 
-/** The protocol is the library's: authorization code with PKCE, state, nonce, issuer and signature checks. */
-export function createOidcClient(options: { config: OidcConfig; clock: Clock }): OidcClient {
-  const { config, clock } = options;
-  const issuer = new URL(config.issuer);
-  const request = {
-    // Only a loopback issuer may be plain http; the settings see to that.
-    [oauth.allowInsecureRequests]: issuer.protocol === "http:",
-    [oauth.customFetch]: (url: string, init: object) =>
-      fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) }),
-  };
-  let metadata: { server: oauth.AuthorizationServer; until: number } | undefined;
+type OidcClientOptions = { config: OidcConfig; clock: Clock };
 
-  function client(): oauth.Client {
+/** The protocol is the library's: authorization code with PKCE, state, nonce, issuer and signature checks. */
+export class OidcClient {
+  readonly #options: OidcClientOptions;
+  readonly #issuer: URL;
+  readonly #request: ReturnType<typeof requestOptions>;
+  #metadata: { server: oauth.AuthorizationServer; until: number } | undefined;
+
+  constructor(options: OidcClientOptions) {
+    this.#options = options;
+    this.#issuer = new URL(options.config.issuer);
+    this.#request = requestOptions(this.#issuer);
+  }
+
+  newAttempt(): Attempt {
+    return {
+      state: oauth.generateRandomState(),
+      nonce: oauth.generateRandomNonce(),
+      verifier: oauth.generateRandomCodeVerifier(),
+    };
+  }
+
+  /** Where the browser signs in. */
+  async authorizationUrl(attempt: Attempt, redirectUri: string): Promise<URL> {
+    const { config } = this.#options;
+    const found = await this.#server();
+    if (found.authorization_endpoint === undefined) {
+      throw new SignInProblem("provider_refused", "The provider's metadata names no authorization endpoint.");
+    }
+    const url = new URL(found.authorization_endpoint);
+    url.searchParams.set("client_id", config.clientId);
+    url.searchParams.set("response_type", "code");
+    url.searchParams.set("redirect_uri", redirectUri);
+    url.searchParams.set("scope", config.scopes);
+    url.searchParams.set("state", attempt.state);
+    url.searchParams.set("nonce", attempt.nonce);
+    url.searchParams.set("code_challenge", await oauth.calculatePKCECodeChallenge(attempt.verifier));
+    url.searchParams.set("code_challenge_method", "S256");
+    return url;
+  }
+
+  /** Who came back; throws a SignInProblem. */
+  async finish(attempt: Attempt, answer: URLSearchParams, redirectUri: string): Promise<Subject> {
+    const { config } = this.#options;
+    const found = await this.#server();
+    const own = this.#client();
+    try {
+      const checked = oauth.validateAuthResponse(found, own, answer, attempt.state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        found,
+        own,
+        this.#clientAuth(found),
+        checked,
+        redirectUri,
+        attempt.verifier,
+        this.#request,
+      );
+      const tokens = await oauth.processAuthorizationCodeResponse(found, own, response, {
+        expectedNonce: attempt.nonce,
+        requireIdToken: true,
+      });
+      await oauth.validateApplicationLevelSignature(found, response, this.#request);
+      const idClaims = oauth.getValidatedIdTokenClaims(tokens)!;
+      let claims: Claims = { ...idClaims };
+      if (found.userinfo_endpoint !== undefined && needsUserInfo(claims, config)) {
+        const info = await oauth.userInfoRequest(found, own, tokens.access_token, this.#request);
+        claims = { ...(await oauth.processUserInfoResponse(found, own, idClaims.sub, info)), ...claims };
+      }
+      return subjectOf(claims, config);
+    } catch (error) {
+      throw problemOf(error, "the sign-in");
+    }
+  }
+
+  #client(): oauth.Client {
+    const { clock, config } = this.#options;
     const skew = Math.round((clock.now().getTime() - Date.now()) / 1000);
     return {
       client_id: config.clientId,
@@ -43,87 +99,37 @@ export function createOidcClient(options: { config: OidcConfig; clock: Clock }):
   }
 
   /** Read when somebody signs in, and again after a while: a provider that was away is asked anew each time. */
-  async function server(): Promise<oauth.AuthorizationServer> {
-    const now = clock.now().getTime();
-    if (metadata && metadata.until > now) return metadata.server;
+  async #server(): Promise<oauth.AuthorizationServer> {
+    const now = this.#options.clock.now().getTime();
+    if (this.#metadata && this.#metadata.until > now) return this.#metadata.server;
     try {
-      const answer = await oauth.discoveryRequest(issuer, { ...request, algorithm: "oidc" });
-      const found = await oauth.processDiscoveryResponse(issuer, answer);
-      metadata = { server: found, until: now + metadataForMs };
+      const answer = await oauth.discoveryRequest(this.#issuer, { ...this.#request, algorithm: "oidc" });
+      const found = await oauth.processDiscoveryResponse(this.#issuer, answer);
+      this.#metadata = { server: found, until: now + metadataForMs };
       return found;
     } catch (error) {
       // What was known before is better than nothing while the provider is away.
-      if (metadata) return metadata.server;
+      if (this.#metadata) return this.#metadata.server;
       throw problemOf(error, "its metadata");
     }
   }
 
-  function clientAuth(found: oauth.AuthorizationServer): oauth.ClientAuth {
-    const { clientSecret } = config;
+  #clientAuth(found: oauth.AuthorizationServer): oauth.ClientAuth {
+    const { clientSecret } = this.#options.config;
     if (clientSecret === undefined) return oauth.None();
     const methods = found.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
     return methods.includes("client_secret_basic") || !methods.includes("client_secret_post")
       ? oauth.ClientSecretBasic(clientSecret)
       : oauth.ClientSecretPost(clientSecret);
   }
+}
 
+function requestOptions(issuer: URL) {
   return {
-    newAttempt: () => ({
-      state: oauth.generateRandomState(),
-      nonce: oauth.generateRandomNonce(),
-      verifier: oauth.generateRandomCodeVerifier(),
-    }),
-
-    async authorizationUrl(attempt, redirectUri) {
-      const found = await server();
-      if (found.authorization_endpoint === undefined) {
-        throw new SignInProblem(
-          "provider_refused",
-          "The provider's metadata names no authorization endpoint.",
-        );
-      }
-      const url = new URL(found.authorization_endpoint);
-      url.searchParams.set("client_id", config.clientId);
-      url.searchParams.set("response_type", "code");
-      url.searchParams.set("redirect_uri", redirectUri);
-      url.searchParams.set("scope", config.scopes);
-      url.searchParams.set("state", attempt.state);
-      url.searchParams.set("nonce", attempt.nonce);
-      url.searchParams.set("code_challenge", await oauth.calculatePKCECodeChallenge(attempt.verifier));
-      url.searchParams.set("code_challenge_method", "S256");
-      return url;
-    },
-
-    async finish(attempt, answer, redirectUri) {
-      const found = await server();
-      const own = client();
-      try {
-        const checked = oauth.validateAuthResponse(found, own, answer, attempt.state);
-        const response = await oauth.authorizationCodeGrantRequest(
-          found,
-          own,
-          clientAuth(found),
-          checked,
-          redirectUri,
-          attempt.verifier,
-          request,
-        );
-        const tokens = await oauth.processAuthorizationCodeResponse(found, own, response, {
-          expectedNonce: attempt.nonce,
-          requireIdToken: true,
-        });
-        await oauth.validateApplicationLevelSignature(found, response, request);
-        const idClaims = oauth.getValidatedIdTokenClaims(tokens)!;
-        let claims: Claims = { ...idClaims };
-        if (found.userinfo_endpoint !== undefined && needsUserInfo(claims, config)) {
-          const info = await oauth.userInfoRequest(found, own, tokens.access_token, request);
-          claims = { ...(await oauth.processUserInfoResponse(found, own, idClaims.sub, info)), ...claims };
-        }
-        return subjectOf(claims, config);
-      } catch (error) {
-        throw problemOf(error, "the sign-in");
-      }
-    },
+    // Only a loopback issuer may be plain http; the settings see to that.
+    [oauth.allowInsecureRequests]: issuer.protocol === "http:",
+    [oauth.customFetch]: (url: string, init: object) =>
+      fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) }),
   };
 }
 

@@ -1,40 +1,60 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
-import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
-import { deleteOldCodes, findCode, insertCode, type SignInCode, useCode } from "./sign-in-code-store.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
+import { deleteOldCodes, findCode, insertCode, markCodeUsed, type SignInCode } from "./sign-in-code-store.ts";
 
 export const codeLifetimeMs = 15 * 60_000;
 
-export type SignInCodes = {
-  /** A code that signs this user in, once and within a quarter of an hour. Only its hash is kept. */
-  make(user: { organizationId: string; userId: string }): Promise<{ code: string; expiresAt: Date }>;
-  find(code: string): Promise<SignInCode | undefined>;
-  use(id: string): Promise<boolean>;
-  prune(): Promise<void>;
-};
-
-export function createSignInCodes(options: {
+type SignInCodesOptions = {
   database: Database;
   clock: Clock;
   hasher: ApiKeyHasher;
-}): SignInCodes {
-  const { database, clock, hasher } = options;
+};
+
+export class SignInCodes {
+  readonly #options: SignInCodesOptions;
+
+  constructor(options: SignInCodesOptions) {
+    this.#options = options;
+  }
+
+  /** A code that signs this user in, once and within a quarter of an hour. Only its hash is kept. */
+  async make({
+    organizationId,
+    userId,
+  }: {
+    organizationId: string;
+    userId: string;
+  }): Promise<{ code: string; expiresAt: Date }> {
+    const { clock, database } = this.#options;
+    const now = clock.now();
+    const code = newSecret(32);
+    const expiresAt = new Date(now.getTime() + codeLifetimeMs);
+    const hash = await this.#hashOf(code);
+    await insertCode(database.sql, { id: newId(), hash, organizationId, userId, now, expiresAt });
+    return { code, expiresAt };
+  }
+
+  async find(code: string): Promise<SignInCode | undefined> {
+    const { database, clock } = this.#options;
+    return findCode(database.sql, await this.#hashOf(code), clock.now());
+  }
+
+  use(id: string): Promise<boolean> {
+    const { database, clock } = this.#options;
+    return markCodeUsed(database.sql, id, clock.now());
+  }
+
+  prune(): Promise<void> {
+    const { database, clock } = this.#options;
+    return deleteOldCodes(database.sql, new Date(clock.now().getTime() - codeLifetimeMs));
+  }
+
   // The same hasher as for keys, but never the same hash.
-  const hashOf = (code: string) => hasher.hash(`sign-in code ${code}`);
-  return {
-    async make({ organizationId, userId }) {
-      const now = clock.now();
-      const code = newSecret(32);
-      const expiresAt = new Date(now.getTime() + codeLifetimeMs);
-      const hash = await hashOf(code);
-      await insertCode(database.sql, { id: newId(), hash, organizationId, userId, now, expiresAt });
-      return { code, expiresAt };
-    },
-    find: async (code) => findCode(database.sql, await hashOf(code), clock.now()),
-    use: (id) => useCode(database.sql, id, clock.now()),
-    prune: () => deleteOldCodes(database.sql, new Date(clock.now().getTime() - codeLifetimeMs)),
-  };
+  #hashOf(code: string) {
+    return this.#options.hasher.hash(`sign-in code ${code}`);
+  }
 }
 
 /** The link that carries a code. Behind `#`, so that no server and no log on the way sees it. */

@@ -23,7 +23,7 @@ export async function findCode(sql: Sql, hash: string, now: Date): Promise<SignI
 }
 
 /** False when somebody was quicker. */
-export async function useCode(sql: Sql, id: string, now: Date): Promise<boolean> {
+export async function markCodeUsed(sql: Sql, id: string, now: Date): Promise<boolean> {
   const { rows } = await raw`
     update sign_in_codes set used_at = ${now}
     where id = ${id} and used_at is null and expires_at > ${now} returning id`.execute(sql);

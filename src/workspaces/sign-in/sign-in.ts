@@ -5,20 +5,20 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { Route } from "../../platform/http/route.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { ApiKeyHasher } from "../api-keys/api-key-hasher.ts";
-import type { IdentityChanges } from "../authentication/identity-change-service.ts";
+import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
+import type { IdentityChanges } from "../identity/identity-change-service.ts";
+import { findStoredWorkspace } from "../identity/workspace-store.ts";
 import type { Bootstrapped } from "../installation/bootstrap.ts";
 import type { MemberService } from "../members/member-service.ts";
 import type { ConsoleSessions } from "../sessions/console-session-service.ts";
-import { findStoredWorkspace } from "../tenants/workspace-store.ts";
 import type { SignInPlace } from "./browser-request.ts";
-import { createOidcAccounts } from "./oidc-account-service.ts";
-import { createOidcClient } from "./oidc-client.ts";
+import { OidcAccounts } from "./oidc-account-service.ts";
+import { OidcClient } from "./oidc-client.ts";
 import type { OidcConfig } from "./oidc-config.ts";
 import { oidcRoutes, oidcStart } from "./oidc-routes.ts";
-import { createSignInCodes, signInLink } from "./sign-in-code-service.ts";
+import { SignInCodes, signInLink } from "./sign-in-code-service.ts";
 import { signInRoutes, signOutHeaders } from "./sign-in-routes.ts";
-import { createSignInService } from "./sign-in-service.ts";
+import { SignInService } from "./sign-in-service.ts";
 
 export type SignIn = {
   routes: Route[];
@@ -44,9 +44,9 @@ export type SignInOptions = {
 /** The ways people sign in: a key, a one-time link, and the provider where there is one. */
 export function createSignIn(options: SignInOptions): SignIn {
   const { database, clock, hasher, sessions, place, oidc } = options;
-  const codes = createSignInCodes({ database, clock, hasher });
+  const codes = new SignInCodes({ database, clock, hasher });
   const keysMaySignIn = oidc?.required !== true;
-  const service = createSignInService({ database, clock, hasher, sessions, codes, keysMaySignIn });
+  const service = new SignInService({ database, clock, hasher, sessions, codes, keysMaySignIn });
   const ways = { key: keysMaySignIn, oidc: oidc === null ? null : { name: oidc.name, start: oidcStart } };
   return {
     routes: [
@@ -58,7 +58,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       const { code } = await codes.make(known(options));
       return signInLink(url, code);
     },
-    prune: codes.prune,
+    prune: () => codes.prune(),
   };
 }
 
@@ -73,8 +73,8 @@ function providerRoutes(options: SignInOptions, oidc: OidcConfig): Route[] {
     mayUseAccounts: false,
   });
   return oidcRoutes({
-    client: createOidcClient({ config: oidc, clock }),
-    accounts: createOidcAccounts({
+    client: new OidcClient({ config: oidc, clock }),
+    accounts: new OidcAccounts({
       database,
       clock,
       logger,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestApp, type TestApp } from "../../../tests/support/app.ts";
-import { plans } from "./workspace.ts";
+import { plans } from "../identity/workspace.ts";
 
 type Info = { organization_id: string; plan: string; edition: string; features: { bulk_export: boolean } };
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id } from "../wire.ts";
+import { editions, plans } from "../identity/workspace.ts";
+import { id } from "../wire/fields.ts";
 import type { PlanService, PlanView } from "./plan-service.ts";
-import { editions, plans } from "./workspace.ts";
 import type { WorkspaceService } from "./workspace-service.ts";
 
 const tag = "Workspaces";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
-import { pageBody, pageOf, pageQuery } from "../page.ts";
-import { id, name, role, time } from "../wire.ts";
-import type { VisibleWorkspace } from "./workspace.ts";
+import type { VisibleWorkspace } from "../identity/workspace.ts";
+import { id, name, role, time } from "../wire/fields.ts";
+import { pageBody, pageOf, pageQuery } from "../wire/page.ts";
 import type { WorkspaceService } from "./workspace-service.ts";
 
 const workspace = z

@@ -3,11 +3,11 @@ import type { Database, Sql } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId } from "../../platform/ids.ts";
-import { findIdentityById } from "../api-keys/api-key-store.ts";
-import type { IdentityChanges } from "../authentication/identity-change-service.ts";
-import { insertMembership } from "../members/member-store.ts";
-import { weakerRole } from "../members/role.ts";
-import { type VisibleWorkspace, workspaceNotFound } from "./workspace.ts";
+import { findIdentityById } from "../identity/api-key-store.ts";
+import type { IdentityChanges } from "../identity/identity-change-service.ts";
+import { insertMembership } from "../identity/member-store.ts";
+import { weakerRole } from "../identity/role.ts";
+import { type VisibleWorkspace, workspaceNotFound } from "../identity/workspace.ts";
 import {
   findWorkspace,
   insertWorkspace,
@@ -15,17 +15,9 @@ import {
   markWorkspaceDeleted,
   renameWorkspace,
   type Sight,
-} from "./workspace-store.ts";
+} from "../identity/workspace-store.ts";
 
-export type WorkspaceService = {
-  list(caller: Caller, page: { limit: number; offset: number }): Promise<VisibleWorkspace[]>;
-  get(caller: Caller, id: string): Promise<VisibleWorkspace>;
-  create(caller: Caller, name: string): Promise<VisibleWorkspace>;
-  rename(caller: Caller, id: string, name: string): Promise<VisibleWorkspace>;
-  remove(caller: Caller, id: string): Promise<void>;
-};
-
-export function createWorkspaceService(options: {
+type WorkspaceServiceOptions = {
   database: Database;
   clock: Clock;
   changes: IdentityChanges;
@@ -35,64 +27,73 @@ export function createWorkspaceService(options: {
   beforeDelete: (workspaceId: string) => Promise<void>;
   /** They let go of what they keep in it, in the same transaction. */
   onDelete: (tx: Sql, workspaceId: string) => Promise<void>;
-}): WorkspaceService {
-  const { database, clock, changes } = options;
+};
 
-  const service: WorkspaceService = {
-    async list(caller, page) {
-      const sight = await sightOf(caller);
-      const found = await listWorkspaces(database.sql, sight, page);
-      return found.map((workspace) => seenBy(sight, workspace));
-    },
+export class WorkspaceService {
+  readonly #options: WorkspaceServiceOptions;
 
-    async get(caller, id) {
-      const sight = await sightOf(caller);
-      const found = await findWorkspace(database.sql, sight, id);
-      if (!found) throw workspaceNotFound(id);
-      return seenBy(sight, found);
-    },
+  constructor(options: WorkspaceServiceOptions) {
+    this.#options = options;
+  }
 
-    async create(caller, name) {
-      const now = clock.now();
-      const workspace = await changes.apply(async (tx) => {
-        const created = await insertWorkspace(tx, {
-          id: newId(),
-          organizationId: caller.organizationId,
-          name,
-          now,
-        });
-        await insertMembership(tx, { workspaceId: created.id, userId: caller.userId, role: "admin", now });
-        return created;
+  async list(caller: Caller, page: { limit: number; offset: number }): Promise<VisibleWorkspace[]> {
+    const sight = await this.#sightOf(caller);
+    const found = await listWorkspaces(this.#options.database.sql, sight, page);
+    return found.map((workspace) => seenBy(sight, workspace));
+  }
+
+  async get(caller: Caller, id: string): Promise<VisibleWorkspace> {
+    const sight = await this.#sightOf(caller);
+    const found = await findWorkspace(this.#options.database.sql, sight, id);
+    if (!found) throw workspaceNotFound(id);
+    return seenBy(sight, found);
+  }
+
+  async create(caller: Caller, name: string): Promise<VisibleWorkspace> {
+    const { clock, changes } = this.#options;
+    const now = clock.now();
+    const workspace = await changes.apply(async (tx) => {
+      const created = await insertWorkspace(tx, {
+        id: newId(),
+        organizationId: caller.organizationId,
+        name,
+        now,
       });
-      return { ...workspace, role: "admin" };
-    },
+      await insertMembership(tx, { workspaceId: created.id, userId: caller.userId, role: "admin", now });
+      return created;
+    });
+    return { ...workspace, role: "admin" };
+  }
 
-    async rename(caller, id, name) {
-      await checkAdministers(caller, id);
-      await renameWorkspace(database.sql, id, name, clock.now());
-      return service.get(caller, id);
-    },
+  async rename(caller: Caller, id: string, name: string): Promise<VisibleWorkspace> {
+    const { database, clock } = this.#options;
+    await this.#checkAdministers(caller, id);
+    await renameWorkspace(database.sql, id, name, clock.now());
+    return this.get(caller, id);
+  }
 
-    async remove(caller, id) {
-      await checkAdministers(caller, id);
-      if (id === options.bootstrapWorkspaceId()) {
-        throw new AppError({
-          code: "workspace.in_use",
-          kind: "conflict",
-          message: `Workspace ${id} is the one this server was started with and cannot be deleted. Start it with another TREADLE_WORKSPACE_ID first.`,
-        });
-      }
-      await options.beforeDelete(id);
-      await changes.apply(async (tx) => {
-        await markWorkspaceDeleted(tx, id, clock.now());
-        await options.onDelete(tx, id);
+  async remove(caller: Caller, id: string): Promise<void> {
+    const { changes, clock } = this.#options;
+    await this.#checkAdministers(caller, id);
+    if (id === this.#options.bootstrapWorkspaceId()) {
+      throw new AppError({
+        code: "workspace.in_use",
+        kind: "conflict",
+        message: `Workspace ${id} is the one this server was started with and cannot be deleted. Start it with another TREADLE_WORKSPACE_ID first.`,
       });
-    },
-  };
-  return service;
+    }
+    await this.#options.beforeDelete(id);
+    await changes.apply(async (tx) => {
+      await markWorkspaceDeleted(tx, id, clock.now());
+      await this.#options.onDelete(tx, id);
+    });
+  }
 
-  async function sightOf(caller: Caller): Promise<Sight> {
-    const key = caller.apiKeyId === undefined ? undefined : await findIdentityById(database, caller.apiKeyId);
+  async #sightOf(caller: Caller): Promise<Sight> {
+    const key =
+      caller.apiKeyId === undefined
+        ? undefined
+        : await findIdentityById(this.#options.database, caller.apiKeyId);
     // A person in the console, by no key: the memberships alone decide.
     if (caller.via === "console" && !key) {
       const { organizationId, userId } = caller;
@@ -107,8 +108,8 @@ export function createWorkspaceService(options: {
     };
   }
 
-  async function checkAdministers(caller: Caller, id: string): Promise<void> {
-    const workspace = await service.get(caller, id);
+  async #checkAdministers(caller: Caller, id: string): Promise<void> {
+    const workspace = await this.get(caller, id);
     // A session belongs to one workspace, even though its user may see the names of the others.
     const elsewhere = caller.via === "session" && id !== caller.workspaceId;
     if (workspace.role !== "admin" || elsewhere) {

@@ -4,9 +4,9 @@ import { rotateEncryption as rotate } from "../../../platform/encryption/encrypt
 import { AppError } from "../../../platform/errors.ts";
 import type { Caller } from "../../../platform/http/access/caller.ts";
 import { isUuid } from "../../../platform/ids.ts";
-import { createApiKeyHasher } from "../../../workspaces/api-keys/api-key-hasher.ts";
-import { type ApiKeyService, createApiKeyService } from "../../../workspaces/api-keys/api-key-service.ts";
-import { createIdentityChanges } from "../../../workspaces/authentication/identity-change-service.ts";
+import { ApiKeyService } from "../../../workspaces/api-keys/api-key-service.ts";
+import { ApiKeyHasher } from "../../../workspaces/identity/api-key-hasher.ts";
+import { IdentityChanges } from "../../../workspaces/identity/identity-change-service.ts";
 import { neverStarted, withInstallation } from "../../server/installation.ts";
 import { findOperator } from "../../server/operator.ts";
 import { createOutput, formatTable } from "../../terminal/output.ts";
@@ -85,9 +85,9 @@ async function withKeys<T>(
     if (operator === null) throw neverStarted(config.dataDir);
     const { secretBox, stop } = await openSecretBox({ ...config, database, logger });
     try {
-      const hasher = createApiKeyHasher({ database, secretBox });
-      const changes = createIdentityChanges({ database, forget: () => {} });
-      return await work(createApiKeyService({ database, clock: systemClock, hasher, changes }), operator);
+      const hasher = new ApiKeyHasher({ database, secretBox });
+      const changes = new IdentityChanges({ database, forget: () => {} });
+      return await work(new ApiKeyService({ database, clock: systemClock, hasher, changes }), operator);
     } finally {
       await stop();
     }

@@ -3,9 +3,9 @@ import { readRuntimeFile } from "../../../platform/data-folder/data-folder.ts";
 import type { Sql } from "../../../platform/db/database.ts";
 import { openSecretBox } from "../../../platform/encryption/encryption-keys.ts";
 import { AppError } from "../../../platform/errors.ts";
-import { createApiKeyHasher } from "../../../workspaces/api-keys/api-key-hasher.ts";
+import { ApiKeyHasher } from "../../../workspaces/identity/api-key-hasher.ts";
 import { readCredentials } from "../../../workspaces/installation/credentials-file.ts";
-import { createSignInCodes, signInLink } from "../../../workspaces/sign-in/sign-in-code-service.ts";
+import { SignInCodes, signInLink } from "../../../workspaces/sign-in/sign-in-code-service.ts";
 import { findUserByEmail } from "../../../workspaces/sign-in/user-login-store.ts";
 import { neverStarted, withInstallation } from "../../server/installation.ts";
 import { findOperator } from "../../server/operator.ts";
@@ -24,8 +24,8 @@ export async function makeLoginLink(options: LoginLinkOptions): Promise<void> {
         : await userOf(database.sql, organizationId, options.email);
     const { secretBox, stop } = await openSecretBox({ ...config, database, logger });
     try {
-      const hasher = createApiKeyHasher({ database, secretBox });
-      const codes = createSignInCodes({ database, clock: systemClock, hasher });
+      const hasher = new ApiKeyHasher({ database, secretBox });
+      const codes = new SignInCodes({ database, clock: systemClock, hasher });
       const { code, expiresAt } = await codes.make({ organizationId, userId });
       const known = (await readRuntimeFile(config.dataDir)) ?? (await readCredentials(config.dataDir));
       const url = config.publicUrl ?? known?.url ?? `http://127.0.0.1:${config.port}`;

@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import { type Plan, plans } from "../../../workspaces/tenants/workspace.ts";
+import { type Plan, plans } from "../../../workspaces/identity/workspace.ts";
 import type { PlanOptions } from "./options.ts";
 
 /** On the named server for who runs the installation, or on the database itself. */

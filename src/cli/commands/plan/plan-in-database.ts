@@ -6,8 +6,8 @@ import type { Caller } from "../../../platform/http/access/caller.ts";
 import { isUuid } from "../../../platform/ids.ts";
 import { unasked } from "../../../workspaces/audit/audit-service.ts";
 import { insertEvents } from "../../../workspaces/audit/audit-store.ts";
-import { createPlanService, type PlanService } from "../../../workspaces/tenants/plan-service.ts";
-import { includesBulkExport, type Plan } from "../../../workspaces/tenants/workspace.ts";
+import { includesBulkExport, type Plan } from "../../../workspaces/identity/workspace.ts";
+import { PlanService } from "../../../workspaces/tenants/plan-service.ts";
 import { neverStarted, withInstallation } from "../../server/installation.ts";
 import { findOperator } from "../../server/operator.ts";
 import { createOutput } from "../../terminal/output.ts";
@@ -48,7 +48,7 @@ async function onDatabase(options: PlanOptions, work: (on: Ground) => Promise<Pl
     const organizationId = options.organization ?? operator.organizationId;
     if (!isUuid(organizationId)) throw noId(organizationId);
     const { edition } = config;
-    const plans = createPlanService({ database, edition, firstWorkspaceId: () => undefined });
+    const plans = new PlanService({ database, edition, firstWorkspaceId: () => undefined });
     return { organizationId, edition, plan: await work({ plans, organizationId, operator, database }) };
   });
 }

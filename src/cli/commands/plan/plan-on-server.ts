@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Plan } from "../../../workspaces/tenants/workspace.ts";
+import type { Plan } from "../../../workspaces/identity/workspace.ts";
 import type { ApiClient } from "../../client/api-client.ts";
 import { openSession } from "../../client/session.ts";
 import type { PlanOptions } from "./options.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createTestClock } from "../../../tests/support/workspaces-app.ts";
-import { createExpiringCache } from "./expiring-cache.ts";
+import { createTestClock } from "../../tests/support/workspaces-app.ts";
+import { ExpiringCache } from "./expiring-cache.ts";
 
 function create(maxEntries = 2) {
   const clock = createTestClock();
-  return { clock, cache: createExpiringCache<string>({ clock, ttlMs: 1000, maxEntries }) };
+  return { clock, cache: new ExpiringCache<string>({ clock, ttlMs: 1000, maxEntries }) };
 }
 
 test("what was found is remembered until it is too old", async () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { isUuid, newId } from "../../platform/ids.ts";
-import { signingKeyContext } from "../installation/sealed-columns.ts";
+import { signingKeyContext } from "./sealed-columns.ts";
 import {
   findCurrentSigningKey,
   findSigningKey,
@@ -14,26 +14,46 @@ import {
 
 export const signingAlgorithm = "EdDSA";
 
-export type SigningKeys = {
-  current(): Promise<{ id: string; privateKey: CryptoKey }>;
-  publicKey(id: string): Promise<CryptoKey | undefined>;
-};
-
-export function createSigningKeys(options: {
+type SigningKeysOptions = {
   database: Database;
   secretBox: SecretBox;
   clock: Clock;
-}): SigningKeys {
-  const { database, secretBox, clock } = options;
-  let signer: Promise<{ id: string; privateKey: CryptoKey }> | undefined;
-  const publicKeys = new Map<string, CryptoKey>();
+};
 
-  async function loadSigner() {
+export class SigningKeys {
+  readonly #options: SigningKeysOptions;
+  #signer: Promise<{ id: string; privateKey: CryptoKey }> | undefined;
+  readonly #publicKeys = new Map<string, CryptoKey>();
+
+  constructor(options: SigningKeysOptions) {
+    this.#options = options;
+  }
+
+  current(): Promise<{ id: string; privateKey: CryptoKey }> {
+    this.#signer ??= this.#loadSigner().catch((error: unknown) => {
+      this.#signer = undefined;
+      throw error;
+    });
+    return this.#signer;
+  }
+
+  async publicKey(id: string): Promise<CryptoKey | undefined> {
+    const known = this.#publicKeys.get(id);
+    if (known || !isUuid(id)) return known;
+    const row = await findSigningKey(this.#options.database.sql, id);
+    if (!row) return undefined;
+    const key = (await importJWK(row.public_jwk, row.algorithm)) as CryptoKey;
+    this.#publicKeys.set(id, key);
+    return key;
+  }
+
+  async #loadSigner() {
+    const { database, clock, secretBox } = this.#options;
     const row = await database.transaction(async (tx) => {
       await lockSigningKeys(tx);
       const known = await findCurrentSigningKey(tx);
       if (known) return known;
-      const made = await generateRow();
+      const made = await this.#generateRow();
       await insertSigningKey(tx, { ...made, now: clock.now() });
       return made;
     });
@@ -41,7 +61,7 @@ export function createSigningKeys(options: {
     return { id: row.id, privateKey: (await importJWK(jwk, signingAlgorithm)) as CryptoKey };
   }
 
-  async function generateRow(): Promise<SigningKeyRow> {
+  async #generateRow(): Promise<SigningKeyRow> {
     const id = newId();
     const pair = await generateKeyPair(signingAlgorithm, { crv: "Ed25519", extractable: true });
     const privateJwk = JSON.stringify(await exportJWK(pair.privateKey));
@@ -49,26 +69,7 @@ export function createSigningKeys(options: {
       id,
       algorithm: signingAlgorithm,
       public_jwk: await exportJWK(pair.publicKey),
-      private_jwk_sealed: secretBox.seal(privateJwk, signingKeyContext(id)),
+      private_jwk_sealed: this.#options.secretBox.seal(privateJwk, signingKeyContext(id)),
     };
   }
-
-  return {
-    current() {
-      signer ??= loadSigner().catch((error: unknown) => {
-        signer = undefined;
-        throw error;
-      });
-      return signer;
-    },
-    async publicKey(id) {
-      const known = publicKeys.get(id);
-      if (known || !isUuid(id)) return known;
-      const row = await findSigningKey(database.sql, id);
-      if (!row) return undefined;
-      const key = (await importJWK(row.public_jwk, row.algorithm)) as CryptoKey;
-      publicKeys.set(id, key);
-      return key;
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { roles } from "../platform/http/access/caller.ts";
+import { roles } from "../../platform/http/access/caller.ts";
 
 /** A uuid of any version: ids given by operators need not follow the version bits. */
 export const id = z.guid();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { KeyIdentity } from "../api-keys/api-key.ts";
+import type { KeyIdentity } from "./api-key.ts";
 import { chooseWorkspace } from "./workspace-choice.ts";
 
 const [first, second, foreign] = [

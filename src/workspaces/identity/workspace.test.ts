@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { sameText } from "../../platform/encryption/same-text.ts";
-import { hashApiKey, isExpired, newApiKey, shownPrefix } from "../api-keys/api-key.ts";
-import { looksLikeJwt, sessionExpiry, sessionLifetimeMs } from "../authentication/session.ts";
-import { weakerRole } from "../members/role.ts";
+import { looksLikeJwt, sessionExpiry, sessionLifetimeMs } from "../tokens/session.ts";
+import { hashApiKey, isExpired, newApiKey, shownPrefix } from "./api-key.ts";
+import { weakerRole } from "./role.ts";
 import { includesBulkExport } from "./workspace.ts";
 
 test("only the free plan of the cloud edition has no bulk exports", () => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
-import { id, role, time } from "../wire.ts";
+import { id, role, time } from "../wire/fields.ts";
 import type { SessionService } from "./session-service.ts";
 
 const session = z.object({

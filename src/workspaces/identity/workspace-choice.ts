@@ -1,8 +1,8 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Caller, CallerRefused, type Role } from "../../platform/http/access/caller.ts";
 import { isUuid } from "../../platform/ids.ts";
-import type { KeyIdentity } from "../api-keys/api-key.ts";
-import { weakerRole } from "../members/role.ts";
+import type { KeyIdentity } from "./api-key.ts";
+import { weakerRole } from "./role.ts";
 
 const listedAtMost = 20;
 
