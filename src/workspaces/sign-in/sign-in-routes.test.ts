@@ -35,7 +35,7 @@ describe("who makes a one-time link", () => {
     for (const file of await readdir("src", { recursive: true })) {
       if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
       const text = await readFile(join("src", file), "utf8");
-      if (/\bcreateSignInCodes\(\{|\bmakeSignInLink\b|\bmakeLink\b|\binsertCode\(/.test(text))
+      if (/\bnew SignInCodes\(\{|\bmakeSignInLink\b|\bmakeLink\b|\binsertCode\(/.test(text))
         makers.push(file);
     }
     expect(makers.sort()).toEqual([
