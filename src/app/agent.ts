@@ -1,6 +1,7 @@
 import { startWatchdog, type WatchdogOptions } from "../agent-server/execution/watchdog.ts";
-import { type LoadedProject, loadProject } from "../agent-server/graphs/javascript/graph-loader.ts";
+
 import { loadStoreIndex } from "../agent-server/graphs/javascript/project-store.ts";
+import type { LoadedProject } from "../agent-server/graphs/loaded-project.ts";
 import { installProjectGlobals } from "../agent-server/http-app/project-globals.ts";
 import {
   type AgentConfig,
@@ -16,6 +17,7 @@ import type { Logger } from "../platform/logger.ts";
 import { composeAgent } from "./compose-agent.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { loadProject } from "./load-project.ts";
 
 export type StartedAgent = {
   url: string;
@@ -63,7 +65,7 @@ export function createAgentApp(
       const agent = composeAgent({
         ...{ config, project, database, logger, globals },
         clock: options.clock ?? clock,
-        storeIndex: await loadStoreIndex(project.config, currentEnvironment()),
+        storeIndex: await loadStoreIndex(project.config, currentEnvironment(), project.embed),
         defaultConfigs: readDefaultConfigs(currentEnvironment()),
         publicUrl: () => url,
       });

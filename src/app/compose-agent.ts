@@ -5,10 +5,10 @@ import { createProjectAuthenticator } from "../agent-server/auth/project-authent
 import { createSingleWorkspace } from "../agent-server/auth/single-workspace.ts";
 import { feedbackLinks } from "../agent-server/execution/feedback-links.ts";
 import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
-import type { LoadedProject } from "../agent-server/graphs/javascript/graph-loader.ts";
 import { readStoreTtl } from "../agent-server/graphs/javascript/project-store.ts";
 import { createTypeSchemas } from "../agent-server/graphs/javascript/type-schemas.ts";
 import { libraryTracing } from "../agent-server/graphs/library-tracing.ts";
+import type { LoadedProject } from "../agent-server/graphs/loaded-project.ts";
 import { readCorsRules } from "../agent-server/http-app/cors-rules.ts";
 import { withProjectApp } from "../agent-server/http-app/custom-route-auth.ts";
 import { cutPrefix, withoutPrefix } from "../agent-server/http-app/mount-prefix.ts";
@@ -114,7 +114,7 @@ export function composeAgent({
     metrics,
     info: {
       version: version(),
-      graphLibraryVersion: project.kit.version,
+      graphLibrary: project.libraryVersions,
       flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: true },
     },
   });

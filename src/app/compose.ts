@@ -124,7 +124,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     },
     info: {
       version: version(),
-      graphLibraryVersion: served.kit.version,
+      graphLibrary: { javascript: served.kit.version },
       flags: { assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: true },
     },
   });

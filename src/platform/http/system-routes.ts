@@ -8,17 +8,21 @@ const ok = z.object({ ok: z.literal(true) }).meta({ id: "Ok" });
 const info = z
   .object({
     version: z.string(),
-    langgraph_js_version: z.string(),
-    context: z.literal("js"),
+    langgraph_js_version: z.string().optional().meta({ description: "Where graphs are JavaScript." }),
+    langgraph_py_version: z.string().optional().meta({ description: "Where graphs are Python." }),
+    context: z.literal("js").optional(),
     flags: z.record(z.string(), z.boolean()),
     metadata: z.record(z.string(), z.unknown()),
   })
   .meta({ id: "ServerInfo" });
 
+/** Versions of the graph library, for each language there is. */
+type GraphLibrary = { javascript?: string | undefined; python?: string | undefined };
+
 export type SystemRoutesOptions = {
   database: Pick<Database, "ping">;
   metrics: Metrics;
-  info: { version: string; graphLibraryVersion: string; flags: Record<string, boolean> };
+  info: { version: string; graphLibrary: GraphLibrary; flags: Record<string, boolean> };
   /** More facts, for `metadata` of `/info`. */
   metadata?: () => Promise<Record<string, unknown>>;
   /** Somebody else answers at `/`; otherwise it leads to the reference. */
@@ -70,8 +74,7 @@ export function systemRoutes({
       async () =>
         json(200, {
           version: facts.version,
-          langgraph_js_version: facts.graphLibraryVersion,
-          context: "js",
+          ...libraryFacts(facts.graphLibrary),
           flags: facts.flags,
           metadata: (await metadata?.()) ?? {},
         }),
@@ -135,4 +138,11 @@ function unreachable(): AppError {
     kind: "unavailable",
     message: "The database does not answer. The service goes on by itself when it is back.",
   });
+}
+
+function libraryFacts({ javascript, python }: GraphLibrary) {
+  return {
+    ...(javascript === undefined ? {} : { langgraph_js_version: javascript, context: "js" as const }),
+    ...(python === undefined ? {} : { langgraph_py_version: python }),
+  };
 }

@@ -6,8 +6,11 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Command as ServerCommand, Send as ServerSend } from "@langchain/langgraph";
 import { getInputTypeSchema } from "@langchain/langgraph/zod/schema";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type JavascriptProject,
+  loadJavascriptProject,
+} from "../../../../tests/support/javascript-project.ts";
 import { loadProjectKit, loadServerKit } from "./graph-kit.ts";
-import { type LoadedProject, loadProject } from "./graph-loader.ts";
 import { readGraphSchemas } from "./graph-schemas.ts";
 
 const serverModules = fileURLToPath(new URL("../../../../node_modules/", import.meta.url));
@@ -46,11 +49,11 @@ async function makeProjectWithOwnCopy(directory: string): Promise<void> {
 
 describe("a project with its own copy of the graph library", () => {
   let directory: string;
-  let project: LoadedProject;
+  let project: JavascriptProject;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "own-copy-"));
     await makeProjectWithOwnCopy(directory);
-    project = await loadProject({
+    project = await loadJavascriptProject({
       configPath: join(directory, "langgraph.json"),
       environment: {},
       applyEnvironment: () => undefined,

@@ -1,18 +1,21 @@
 import { fileURLToPath } from "node:url";
 import { Send as ServerSend } from "@langchain/langgraph";
 import { afterEach, describe, expect, test } from "vitest";
+import {
+  type JavascriptProject,
+  loadJavascriptProject,
+} from "../../../../tests/support/javascript-project.ts";
 import { createSchemaCatalog } from "../schema-catalog.ts";
 import { drawGraph, readSubgraphSchemas } from "./graph-drawing.ts";
-import { type LoadedProject, loadProject } from "./graph-loader.ts";
 import { readGraphSchemas } from "./graph-schemas.ts";
 
 const fixtures = fileURLToPath(new URL("../../../../tests/fixtures/graphs/", import.meta.url));
-const opened: LoadedProject[] = [];
+const opened: JavascriptProject[] = [];
 const added: string[] = [];
 
 async function open(name: string, environment: Record<string, string> = {}) {
   const applied: Record<string, string> = {};
-  const project = await loadProject({
+  const project = await loadJavascriptProject({
     configPath: `${fixtures}${name}/langgraph.json`,
     environment,
     applyEnvironment(values) {
@@ -30,7 +33,7 @@ afterEach(async () => {
   for (const name of added.splice(0)) delete process.env[name];
 });
 
-async function run(project: LoadedProject, graphId: string, input: unknown = {}) {
+async function run(project: JavascriptProject, graphId: string, input: unknown = {}) {
   const graph = await project.graphs.get(graphId)!.resolve({}, "threads.create_run");
   return (await graph.invoke(input)) as Record<string, unknown>;
 }

@@ -1,111 +1,46 @@
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import type { LoadedAuth } from "../../auth/project-auth.ts";
-import { environmentAdditions, parseEnvFile, requestedEnvironment } from "../env-file.ts";
 import type { GraphSource } from "../graph-runtime.ts";
+import type { ProjectPart } from "../loaded-project.ts";
 import type { HttpApp } from "../project-app.ts";
-import {
-  type GraphReference,
-  type ModuleReference,
-  type ProjectConfig,
-  parseProjectConfig,
-} from "../project-config.ts";
+import type { GraphReference, ModuleReference, ProjectConfig } from "../project-config.ts";
+import { graphError, partError } from "../project-faults.ts";
+import { languageOf } from "../project-language.ts";
 import { type GraphKit, loadProjectKit } from "./graph-kit.ts";
-import {
-  compileGraph,
-  describeValue,
-  factoryGraph,
-  fixedGraph,
-  graphError,
-  type LoadedGraph,
-} from "./loaded-graph.ts";
+import { compileGraph, describeValue, factoryGraph, fixedGraph, type LoadedGraph } from "./loaded-graph.ts";
 import { enableTypeScript, findTsconfig, loadUserExport, UserModuleError } from "./user-module.ts";
 
-export type LoadedProject = {
-  config: ProjectConfig;
-  graphs: Map<string, LoadedGraph>;
-  /** The graphs that did not load and why; the others work. */
-  broken: Map<string, AppError>;
-  auth: LoadedAuth | undefined;
-  httpApp: HttpApp | undefined;
-  kit: GraphKit;
-  /** Warnings for the operator; they stop nothing. */
-  warnings: string[];
-  close(): Promise<void>;
-};
+export type JavascriptPart = Omit<ProjectPart, "graphs"> & { graphs: Map<string, LoadedGraph>; kit: GraphKit };
 
-export type LoadProjectOptions = {
-  configPath: string;
-  /** What is set already; it wins over the project's own values. */
-  environment: Readonly<Record<string, string | undefined>>;
-  /** Sets variables where the user's code will look for them; called before any of it is imported. */
-  applyEnvironment(values: Record<string, string>): void;
-};
-
-export async function loadProject(options: LoadProjectOptions): Promise<LoadedProject> {
-  const config = parseProjectConfig(await readConfigFile(options.configPath), options.configPath);
-  const warnings: string[] = [];
-  options.applyEnvironment(await projectEnvironment(config, options.environment, warnings));
-  const firstGraph = resolve(config.directory, config.graphs[0]?.file ?? "package.json");
+/** The graphs in JavaScript and TypeScript, and the project's own auth and application where those are. */
+export async function loadJavascriptPart(config: ProjectConfig): Promise<JavascriptPart> {
+  const references = config.graphs.filter(isOurs);
+  const firstGraph = resolve(config.directory, references[0]?.file ?? "package.json");
   const disableTypeScript = enableTypeScript(findTsconfig(firstGraph, config.directory));
   try {
-    const auth = config.auth && (await loadAuth(config.auth, config));
-    const httpApp = config.httpApp && (await loadHttpApp(config.httpApp, config));
+    const auth = config.auth && isOurs(config.auth) ? await loadAuth(config.auth, config) : undefined;
+    const httpApp =
+      config.httpApp && isOurs(config.httpApp) ? await loadHttpApp(config.httpApp, config) : undefined;
     const kits = createKits(config.directory);
     const graphs = new Map<string, LoadedGraph>();
     const broken = new Map<string, AppError>();
-    for (const reference of config.graphs) {
+    for (const reference of references) {
       const loaded = await loadGraph(reference, config.directory, kits);
       if (loaded instanceof AppError) broken.set(reference.graphId, loaded);
       else graphs.set(reference.graphId, loaded);
     }
     const kit = graphs.values().next().value?.kit ?? (await kits.esm());
-    return { config, graphs, broken, auth, httpApp, kit, warnings, close: disableTypeScript };
+    return { graphs, broken, auth, httpApp, kit, libraryVersion: kit.version, close: disableTypeScript };
   } catch (error) {
     await disableTypeScript();
     throw error;
   }
 }
 
-async function readConfigFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const isFolder = (error as NodeJS.ErrnoException).code === "EISDIR";
-    const problem = isFolder ? "is a folder" : `cannot be read (${errorMessage(error)})`;
-    throw new AppError({
-      code: "graph.config_missing",
-      kind: "invalid",
-      message: `The project file ${path} ${problem}. Give the path of a langgraph.json.`,
-      cause: error,
-    });
-  }
-}
-
-async function projectEnvironment(
-  config: ProjectConfig,
-  present: LoadProjectOptions["environment"],
-  warnings: string[],
-): Promise<Record<string, string>> {
-  const request = requestedEnvironment(config.file.env);
-  if (request.kind === "none") return {};
-  if (request.kind === "values") {
-    const unset = request.required.filter((name) => present[name] === undefined);
-    if (unset.length > 0)
-      warnings.push(`${config.path} lists ${unset.join(", ")} under "env", which is not set.`);
-    return environmentAdditions(request.values, present);
-  }
-  const file = resolve(config.directory, request.path);
-  try {
-    return environmentAdditions(parseEnvFile(await readFile(file, "utf8")), present);
-  } catch (error) {
-    // Rarely committed, and a deployment gets the same values as secrets: a warning, not a failure.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    warnings.push(`The env file ${file} named in ${config.path} does not exist; its variables are not set.`);
-    return {};
-  }
+function isOurs(reference: ModuleReference): boolean {
+  return languageOf(reference) === "javascript";
 }
 
 type Kits = { esm(): Promise<GraphKit>; cjs(): Promise<GraphKit>; loadedAsCjs(file: string): boolean };
@@ -200,7 +135,7 @@ async function loadHttpApp(reference: ModuleReference, config: ProjectConfig): P
 }
 
 async function loadRequired(
-  part: string,
+  part: "auth.path" | "http.app",
   reference: ModuleReference,
   config: ProjectConfig,
 ): Promise<unknown> {
@@ -209,20 +144,4 @@ async function loadRequired(
   } catch (error) {
     throw partError(part, reference, config, errorMessage(error), error);
   }
-}
-
-function partError(
-  part: string,
-  reference: ModuleReference,
-  config: ProjectConfig,
-  problem: string,
-  cause?: unknown,
-) {
-  return new AppError({
-    code: "graph.part_unusable",
-    kind: "unavailable",
-    retryable: false,
-    message: `${part} in ${config.path} (${reference.file}, export "${reference.exportName}") cannot be used: ${problem}.`,
-    cause,
-  });
 }

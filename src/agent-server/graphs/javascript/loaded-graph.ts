@@ -1,6 +1,7 @@
 import type { Pregel } from "@langchain/langgraph/pregel";
-import { AppError, errorMessage } from "../../../platform/errors.ts";
+import { errorMessage } from "../../../platform/errors.ts";
 import type { AccessContext, GraphConfig, GraphSource, ServedGraph } from "../graph-runtime.ts";
+import { graphError } from "../project-faults.ts";
 import type { GraphKit } from "./graph-kit.ts";
 import { bindGraph, readRunningSchemas } from "./javascript-runtime.ts";
 
@@ -114,25 +115,4 @@ export function describeValue(value: unknown): string {
   if (typeof value !== "object") return `a ${typeof value}`;
   const name = value.constructor?.name;
   return name && name !== "Object" ? `an object of class ${name}` : "a plain object";
-}
-
-/**
- * Names the graph, its file and its export, then what went wrong. A conflict with what is deployed and not "come again":
- * clients would ask five times before they show the reason, and nothing changes until somebody mends the graph.
- */
-export function graphError(
-  code: `graph.${"factory_failed" | "load_failed" | "not_a_graph"}`,
-  source: GraphSource,
-  problem: string,
-  cause?: unknown,
-): AppError {
-  const place = `${source.file ?? "built-in"}, export "${source.exportName}"`;
-  return new AppError({
-    code,
-    kind: "conflict",
-    retryable: false,
-    message: `Graph "${source.graphId}" (${place}) cannot be used: ${problem}.`,
-    detail: { graphId: source.graphId, file: source.file, exportName: source.exportName },
-    cause,
-  });
 }

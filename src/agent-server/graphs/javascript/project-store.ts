@@ -17,17 +17,20 @@ export function readStoreTtl({ store }: Pick<ProjectFile, "store">): StoreTtl {
 
 /**
  * `store.index` of the project file. `embed` names a function of the project (texts in, vectors out), an object
- * with `embedDocuments`, or a model of a provider, which is asked over HTTP with the key in the environment.
+ * with `embedDocuments`, or a model of a provider, which is asked over HTTP with the key in the environment. `given`:
+ * the function, where another language has loaded it.
  */
 export async function loadStoreIndex(
   config: ProjectConfig,
   environment: Readonly<Record<string, string | undefined>>,
+  given?: EmbedText,
 ): Promise<StoreIndex | undefined> {
   const index = config.file.store?.index;
   if (!index?.embed) return undefined;
   const { embed, dims, fields } = index;
   if (!dims) throw unusable(config, "store.index.dims is missing: how many numbers does a vector have?");
   const shape = { dims, ...(fields ? { fields } : {}) };
+  if (given) return { embed: given, ...shape };
   if (!/\.[cm]?[jt]sx?(:|$)/.test(embed)) {
     try {
       return { embed: providerEmbedder(embed, dims, environment), ...shape };

@@ -6,14 +6,17 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { createTempFolder } from "../../../../tests/support/components/temp-folder.ts";
 import { waitUntil } from "../../../../tests/support/components/wait-until.ts";
+import {
+  type JavascriptProject,
+  loadJavascriptProject,
+} from "../../../../tests/support/javascript-project.ts";
 import { findInstalledPackage } from "../../../platform/installed-package.ts";
 import { createSchemaCatalog } from "../schema-catalog.ts";
 import { withCompiler } from "./compiler-process.ts";
-import { type LoadedProject, loadProject } from "./graph-loader.ts";
 import { createTypeSchemas } from "./type-schemas.ts";
 
 const fixtures = fileURLToPath(new URL("../../../../tests/fixtures/graphs/", import.meta.url));
-const opened: LoadedProject[] = [];
+const opened: JavascriptProject[] = [];
 
 afterEach(async () => {
   for (const project of opened.splice(0)) await project.close();
@@ -21,7 +24,11 @@ afterEach(async () => {
 
 async function openCatalog(name: string) {
   const configPath = `${fixtures}${name}/langgraph.json`;
-  const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+  const project = await loadJavascriptProject({
+    configPath,
+    environment: {},
+    applyEnvironment: () => undefined,
+  });
   opened.push(project);
   return createSchemaCatalog({
     graphs: project.graphs,
@@ -113,7 +120,11 @@ test("a compiler that does not answer is killed", async () => {
 
 test("a compiler that takes too long is ended; the reason is reported, and later it is tried again", async () => {
   const configPath = `${fixtures}typescript/langgraph.json`;
-  const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+  const project = await loadJavascriptProject({
+    configPath,
+    environment: {},
+    applyEnvironment: () => undefined,
+  });
   opened.push(project);
   const problems: unknown[] = [];
   const hurried = createTypeSchemas(project.config.directory, { limitMs: 1 });
@@ -184,7 +195,11 @@ describe("without a compiler that can be asked", () => {
         await writeFile(join(directory, "api.js"), installed.code);
       }
       const configPath = `${fixtures}typescript/langgraph.json`;
-      const project = await loadProject({ configPath, environment: {}, applyEnvironment: () => undefined });
+      const project = await loadJavascriptProject({
+        configPath,
+        environment: {},
+        applyEnvironment: () => undefined,
+      });
       opened.push(project);
       const problems: unknown[] = [];
       const catalog = createSchemaCatalog({

@@ -1,0 +1,28 @@
+import type { AppError } from "../../platform/errors.ts";
+import type { LoadedAuth } from "../auth/project-auth.ts";
+import type { EmbedText } from "../store/item-embedder.ts";
+import type { ServedGraph } from "./graph-runtime.ts";
+import type { HttpApp } from "./project-app.ts";
+import type { ProjectConfig } from "./project-config.ts";
+import type { ProjectLanguage } from "./project-language.ts";
+
+/** What of a project one language loaded. */
+export type ProjectPart = {
+  graphs: ReadonlyMap<string, ServedGraph>;
+  /** The graphs that did not load and why; the others work. */
+  broken: ReadonlyMap<string, AppError>;
+  auth: LoadedAuth | undefined;
+  httpApp: HttpApp | undefined;
+  /** The embedding function of the store, where it is in this language. */
+  embed?: EmbedText | undefined;
+  /** Of the graph library. */
+  libraryVersion: string;
+  close(): Promise<void>;
+};
+
+export type LoadedProject = Omit<ProjectPart, "libraryVersion"> & {
+  config: ProjectConfig;
+  libraryVersions: Partial<Record<ProjectLanguage, string>>;
+  /** Warnings for the operator; they stop nothing. */
+  warnings: string[];
+};

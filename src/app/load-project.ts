@@ -1,0 +1,57 @@
+import { loadJavascriptPart } from "../agent-server/graphs/javascript/graph-loader.ts";
+import type { LoadedProject, ProjectPart } from "../agent-server/graphs/loaded-project.ts";
+import type { ProjectConfig } from "../agent-server/graphs/project-config.ts";
+import {
+  languageOf,
+  type ProjectLanguage,
+  pythonEmbedding,
+} from "../agent-server/graphs/project-language.ts";
+import { type ReadProjectOptions, readProject } from "../agent-server/graphs/read-project.ts";
+import { Closers } from "../platform/closers.ts";
+
+/** Loads what a project has, by each of its languages. */
+export async function loadProject(options: ReadProjectOptions): Promise<LoadedProject> {
+  const { config, warnings } = await readProject(options);
+  const languages = languagesOf(config);
+  const loaders: Record<ProjectLanguage, () => Promise<ProjectPart>> = {
+    javascript: () => loadJavascriptPart(config),
+    python: () => Promise.reject(new Error("python")),
+  };
+  const closers = new Closers();
+  const parts: [ProjectLanguage, ProjectPart][] = [];
+  try {
+    for (const language of languages) {
+      const part = await loaders[language]();
+      closers.push(() => part.close());
+      parts.push([language, part]);
+    }
+  } catch (error) {
+    await closers.run();
+    throw error;
+  }
+  const all = parts.map(([, part]) => part);
+  return {
+    config,
+    warnings,
+    graphs: inFileOrder(config, new Map(all.flatMap(({ graphs }) => [...graphs]))),
+    broken: new Map(all.flatMap(({ broken }) => [...broken])),
+    auth: all.find(({ auth }) => auth)?.auth,
+    httpApp: all.find(({ httpApp }) => httpApp)?.httpApp,
+    embed: all.find(({ embed }) => embed)?.embed,
+    libraryVersions: Object.fromEntries(parts.map(([language, part]) => [language, part.libraryVersion])),
+    close: () => closers.run(),
+  };
+}
+
+function languagesOf(config: ProjectConfig): Set<ProjectLanguage> {
+  const references = [...config.graphs, config.auth, config.httpApp].filter((each) => each !== undefined);
+  const languages = new Set(references.map(languageOf));
+  const embed = config.file.store?.index?.embed;
+  if (embed && pythonEmbedding(embed)) languages.add("python");
+  return languages;
+}
+
+function inFileOrder<Value>(config: ProjectConfig, values: ReadonlyMap<string, Value>): Map<string, Value> {
+  const ids = config.graphs.map(({ graphId }) => graphId).filter((id) => values.has(id));
+  return new Map(ids.map((id) => [id, values.get(id)!]));
+}
