@@ -61,6 +61,7 @@ export const agentServerErrors = {
   "run.thread_busy": "conflict",
   "run.wait_ended": "unavailable",
   "store.embedding_failed": "bad_gateway",
+  "store.no_run": "invalid",
   "thread.busy": "conflict",
   "thread.exists": "conflict",
   "thread.no_graph": "invalid",

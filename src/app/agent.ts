@@ -51,6 +51,9 @@ export function createAgentApp(
         configPath: config.configPath,
         environment: currentEnvironment(),
         applyEnvironment,
+        logger,
+        python: { workers: config.pythonWorkers, watchdogMs: config.watchdogMs },
+        server: { callServer: globals.call, passOn: globals.passOn },
       });
       life.onClose(() => project.close());
       refuseToStandOpen(config, project);
@@ -69,7 +72,7 @@ export function createAgentApp(
         defaultConfigs: readDefaultConfigs(currentEnvironment()),
         publicUrl: () => url,
       });
-      globals.serve((request) => agent.inner(request));
+      globals.serve((request) => agent.inner(request), agent.own);
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) {
         const record = { databaseUrl, processId: agent.processId };

@@ -152,6 +152,8 @@ export function composeAgent({
     fetch,
     /** For the project's own code, which knows nothing of a prefix. */
     inner,
+    /** Without the project's application. */
+    own: (request: Request) => http.fetch(request),
     door: doorOf(config, onUpgrade),
   };
 }

@@ -6,16 +6,26 @@ import {
   type ProjectLanguage,
   pythonEmbedding,
 } from "../agent-server/graphs/project-language.ts";
+import {
+  loadPythonPart,
+  type PythonProjectOptions,
+  type PythonSettings,
+} from "../agent-server/graphs/python/python-project.ts";
 import { type ReadProjectOptions, readProject } from "../agent-server/graphs/read-project.ts";
+import { currentEnvironment } from "../config/index.ts";
 import { Closers } from "../platform/closers.ts";
 
+export type LoadProjectOptions = ReadProjectOptions &
+  Pick<PythonProjectOptions, "logger" | "server"> & { python: PythonSettings };
+
 /** Loads what a project has, by each of its languages. */
-export async function loadProject(options: ReadProjectOptions): Promise<LoadedProject> {
+export async function loadProject(options: LoadProjectOptions): Promise<LoadedProject> {
   const { config, warnings } = await readProject(options);
   const languages = languagesOf(config);
   const loaders: Record<ProjectLanguage, () => Promise<ProjectPart>> = {
     javascript: () => loadJavascriptPart(config),
-    python: () => Promise.reject(new Error("python")),
+    python: () =>
+      loadPythonPart(config, { ...options, ...options.python, environment: currentEnvironment() }),
   };
   const closers = new Closers();
   const parts: [ProjectLanguage, ProjectPart][] = [];

@@ -85,6 +85,16 @@ export const agentSettingsSchema = z.object({
     .describe(
       "Ends the process when a graph blocks it for that long, so that it can be restarted; 0 = never.",
     ),
+  TREADLE_PYTHON: text
+    .optional()
+    .describe(
+      "The python that runs Python graphs; default: that of VIRTUAL_ENV, of .venv in the project, or on PATH.",
+    ),
+  TREADLE_PYTHON_WORKERS: z
+    .string()
+    .regex(/^(auto|[1-9]\d?)$/, 'must be a number from 1 to 99, or "auto"')
+    .default("1")
+    .describe("Processes that run Python graphs; auto = one for each processor, at most 4."),
   TREADLE_LOG_LEVEL: z.enum(logLevels).optional().describe("Log level; default info."),
   LOG_LEVEL: z.string().optional().describe("Used when TREADLE_LOG_LEVEL is not set."),
   ...testingSettings,
@@ -132,6 +142,8 @@ export function parseAgentConfig(configPath: string | undefined, environment: No
     allowPrivateAddresses: env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback,
     /** What the gateway in front sends with every request; undefined when there is none. */
     instanceSecret: env.TREADLE_INSTANCE_SECRET,
+    /** Null: by the number of processors. */
+    pythonWorkers: env.TREADLE_PYTHON_WORKERS === "auto" ? null : Number(env.TREADLE_PYTHON_WORKERS),
     watchdogMs: env.TREADLE_WATCHDOG_SECONDS * 1000,
     logLevel: env.TREADLE_LOG_LEVEL ?? pinoLevel(env.LOG_LEVEL),
     ...testingConfigOf(env),

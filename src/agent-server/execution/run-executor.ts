@@ -8,7 +8,8 @@ import { lifecycleOf, speaksProtocol, terminalRow } from "../delivery/terminal-e
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import type { GraphExecution } from "../graphs/graph-runtime.ts";
-import { hasInterrupt, interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
+import { interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
+import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type ClaimedRun, describeRunError, type RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 import { ProtocolEventMapper } from "./protocol/protocol-events.ts";
@@ -92,7 +93,7 @@ export class RunExecutor {
     for await (const { events, invites, chunk } of execution.parts()) {
       if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) {
         progress.values = chunk.payload;
-        progress.interrupted ||= hasInterrupt(chunk.payload);
+        progress.interrupted ||= invites;
       }
       for (const event of events) {
         if (invites && !event.name.startsWith("messages")) writer.hold("run", event);
@@ -201,6 +202,8 @@ export class RunExecutor {
     // Ours, whatever the graph made of it: it is resumed where it stood when the database is back.
     const trouble = databaseTrouble(failure) ?? databaseTrouble(error);
     if (trouble) throw trouble;
+    // Not the graph's end but that of its process: another attempt goes on.
+    if (!reason && error instanceof WorkerLost) throw error;
     if (reason === "interrupt" || reason === "rollback") {
       const outcome = progress.execution ? await this.#fromState(progress.execution, progress) : nothingDone;
       return { ...outcome, status: "interrupted" };

@@ -34,17 +34,21 @@ describe("a run that is handed back", () => {
 
 describe("why", () => {
   it.each([
-    ["shutdown", false, "shutdown"],
-    ["shutdown", true, "shutdown"],
-    ["lease_ended", true, "lease_ended"],
-    ["database", true, "database"],
+    ["shutdown", undefined, "shutdown"],
+    ["shutdown", "database", "shutdown"],
+    ["lease_ended", "database", "lease_ended"],
+    ["database", "database", "database"],
     // The graph was being cancelled when the database went away: whoever resumes it cancels it.
-    ["interrupt", true, "database"],
-    [undefined, true, "database"],
+    ["interrupt", "database", "database"],
+    [undefined, "database", "database"],
+    // The process of the graph ended, alone with the run or not.
+    [undefined, "worker_lost", "worker_lost"],
+    [undefined, "neighbour_lost", "neighbour_lost"],
+    ["interrupt", "worker_lost", undefined],
     // A defect: the lease runs out and the attempt counts.
-    [undefined, false, undefined],
-    ["lease_lost", true, undefined],
-  ] as const)("stopped by %s, trouble of the database %s: %s", (stopped, trouble, reason) => {
+    [undefined, undefined, undefined],
+    ["lease_lost", "database", undefined],
+  ] as const)("stopped by %s, trouble %s: %s", (stopped, trouble, reason) => {
     expect(handBackReason(stopped, trouble)).toBe(reason);
   });
 });

@@ -21,6 +21,8 @@ export const handBackReasons = [
   "neighbour_blocked",
   "suspected",
   "blocked",
+  "worker_lost",
+  "neighbour_lost",
 ] as const;
 export type HandBackReason = (typeof handBackReasons)[number];
 
@@ -43,6 +45,10 @@ export const handBackRules: Record<HandBackReason, HandBackRule> = {
   // One of several blocked the process and nobody knows which: alone it cannot hide.
   suspected: { countsAfter: null, alone: true },
   blocked: { countsAfter: 0, alone: true },
+  // The process of its graph ended, not this one: it is tried again in another, alone, but not alone here.
+  worker_lost: { countsAfter: 0 },
+  // One of several ended it, or there was none to be had.
+  neighbour_lost: { countsAfter: 5, waits: true },
 };
 
 /** `excused` hand-backs of the run came before this one. */
@@ -58,14 +64,17 @@ export function handBackWaitMs(reason: HandBackReason, excused: number): number 
   return Math.min(maxWaitMs, 500 * 2 ** excused);
 }
 
+/** What was missing, of all that an attempt stands on. */
+export type HandBackTrouble = Extract<HandBackReason, "database" | "worker_lost" | "neighbour_lost">;
+
 /** What the end of a graph, or its failure to end, means for the run; undefined: another process has it, or its lease runs out. */
 export function handBackReason(
   stopped: StopReason | undefined,
-  isDatabaseTrouble: boolean,
+  trouble: HandBackTrouble | undefined,
 ): HandBackReason | undefined {
   if (stopped === "lease_lost") return undefined;
   if (stopped === "shutdown" || stopped === "lease_ended" || stopped === "database") return stopped;
-  return isDatabaseTrouble ? "database" : undefined;
+  return stopped === undefined || trouble === "database" ? trouble : undefined;
 }
 
 /** What a blocked event loop means for each run of its process. `culprit`: whose code it stood in, where that is known. */

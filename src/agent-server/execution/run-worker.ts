@@ -9,6 +9,7 @@ import type { LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
 import { isLeaseLost, leaseLost } from "../delivery/event-log.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
+import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type CancelAction, type ClaimedRun, maxAttempts, runsChannel } from "../runs/run.ts";
 import { lastEvents, type RunResult } from "../runs/run-end.ts";
 import {
@@ -25,7 +26,7 @@ import { exhaustedResult } from "./exhausted-run.ts";
 import { HandBackQueue } from "./hand-back-queue.ts";
 import { workFor } from "./run-at-work.ts";
 import type { RunExecutor } from "./run-executor.ts";
-import { handBackReason, type StopReason } from "./run-hand-back.ts";
+import { type HandBackTrouble, handBackReason, type StopReason } from "./run-hand-back.ts";
 import { createRunLeases } from "./run-leases.ts";
 import { StartGate } from "./start-gate.ts";
 
@@ -249,7 +250,7 @@ export class RunWorker {
       return result;
     } catch (error) {
       const stopped = stop.signal.reason as StopReason | undefined;
-      const reason = handBackReason(stopped, databaseTrouble(error) !== undefined);
+      const reason = handBackReason(stopped, troubleOf(error));
       if (reason) this.#handBacks.add(run, reason);
       else if (stopped === "lease_lost") logger.info({ runId: run.run_id }, "run left to another process");
       // Its lease runs out and another attempt goes on from the last checkpoint.
@@ -372,4 +373,10 @@ export class RunWorker {
       this.wake();
     }
   }
+}
+
+function troubleOf(error: unknown): HandBackTrouble | undefined {
+  if (databaseTrouble(error)) return "database";
+  if (!(error instanceof WorkerLost)) return undefined;
+  return error.isShared ? "neighbour_lost" : "worker_lost";
 }

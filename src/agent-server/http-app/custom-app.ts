@@ -53,6 +53,8 @@ async function untouched(req: HonoContext["req"]): Promise<Request> {
 /** Any other object with `fetch`: it answers 404 to what is not its own. */
 function throughFetch<Env>(custom: HttpApp, own: Fetch<Env>): Fetch<Env> {
   return async (request, env) => {
+    if (custom.serves?.(request) === false) return own(request, env);
+    if (custom.passesOn) return custom.fetch(request, env);
     const response = await custom.fetch(request.body === null ? request : request.clone(), env);
     if (response.status !== 404) return response;
     await response.body?.cancel();

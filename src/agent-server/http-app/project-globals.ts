@@ -10,8 +10,12 @@ const loggerKey = Symbol.for("langgraph.api.sdk-logger");
 const base = "http://localhost:8123";
 
 export type ProjectGlobals = {
-  /** From here on a client without an address reaches the server. */
-  serve(fetch: Fetch): void;
+  /** From here on a client without an address reaches the server; `own`: its own routes alone. */
+  serve(fetch: Fetch, own: Fetch): void;
+  /** A request of the project's own code, in whatever process that is. */
+  call(request: Request): Promise<Response>;
+  /** A request of somebody else that the project's application passes on to the server's routes. */
+  passOn(request: Request): Promise<Response>;
   /** Whether the request under way was made by the project's own code, in this process. */
   isInProcess(): boolean;
   /** Runs work that may have begun with such a request, but is not one. */
@@ -26,8 +30,9 @@ export type ProjectGlobals = {
 export function installProjectGlobals(logger: Logger): ProjectGlobals {
   const inProcess = new AsyncLocalStorage<true>();
   let serving: Fetch | undefined;
+  let servingOwn: Fetch | undefined;
   const fetch = async (target: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    if (!serving) throw new Error("The server is still starting; call it from a node or a route.");
+    if (!serving) throw stillStarting();
     const request = target instanceof Request ? target : new Request(new URL(target, base), init);
     const answer = serving;
     return inProcess.run(true, async () => answer(request));
@@ -40,8 +45,15 @@ export function installProjectGlobals(logger: Logger): ProjectGlobals {
   const before = values.map(([key]) => [key, global[key]] as const);
   for (const [key, value] of values) global[key] = value;
   return {
-    serve: (target) => {
+    serve: (target, own) => {
       serving = target;
+      servingOwn = own;
+    },
+    call: (request) => fetch(request),
+    passOn: async (request) => {
+      const answer = servingOwn;
+      if (!answer) throw stillStarting();
+      return inProcess.exit(() => answer(request));
     },
     isInProcess: () => inProcess.getStore() === true,
     outside: (work) => inProcess.exit(work),
@@ -52,6 +64,10 @@ export function installProjectGlobals(logger: Logger): ProjectGlobals {
       }
     },
   };
+}
+
+function stillStarting(): Error {
+  return new Error("The server is still starting; call it from a node or a route.");
 }
 
 /** The SDK's levels, and where they go. */

@@ -12,7 +12,10 @@ import { type GraphKit, loadProjectKit } from "./graph-kit.ts";
 import { compileGraph, describeValue, factoryGraph, fixedGraph, type LoadedGraph } from "./loaded-graph.ts";
 import { enableTypeScript, findTsconfig, loadUserExport, UserModuleError } from "./user-module.ts";
 
-export type JavascriptPart = Omit<ProjectPart, "graphs"> & { graphs: Map<string, LoadedGraph>; kit: GraphKit };
+export type JavascriptPart = Omit<ProjectPart, "graphs"> & {
+  graphs: Map<string, LoadedGraph>;
+  kit: GraphKit;
+};
 
 /** The graphs in JavaScript and TypeScript, and the project's own auth and application where those are. */
 export async function loadJavascriptPart(config: ProjectConfig): Promise<JavascriptPart> {

@@ -26,6 +26,7 @@ export class CallStream {
   #onArrival: (() => void) | undefined;
   #onCredit: (() => void) | undefined;
   readonly #cancelled = new AbortController();
+  #isFinished = false;
 
   constructor(call: number, link: Link) {
     this.call = call;
@@ -71,7 +72,22 @@ export class CallStream {
     this.#send(frameKinds.cancel, {});
   }
 
-  // What follows is told by the channel.
+  /** Whether the other side has answered, or is gone; one that was given up may still be under way there. */
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  /** The only thing the other side sends, where it is to answer once. */
+  async answer(): Promise<Incoming> {
+    for await (const item of this.items()) return item;
+    throw new ProtocolError(`Call ${this.call} ended without an answer.`);
+  }
+
+  // What follows is told by the channel, but for a call that is given up.
+
+  finished(): void {
+    this.#isFinished = true;
+  }
 
   arrived(item: Incoming): void {
     if (this.#state.kind !== "open") return;

@@ -23,6 +23,8 @@ export type PythonChannelOptions = {
   handlers: CallHandlers;
   /** The other side sent what it must not; it cannot be talked to any more. */
   onProtocolError(error: ProtocolError): void;
+  /** A call that was opened is over. */
+  onEnd?(call: number): void;
 };
 
 type Unary = { resolve(answer: Incoming): void; reject(error: unknown): void };
@@ -92,8 +94,11 @@ export class PythonChannel {
   }
 
   /** The call is over for us, whatever still comes. */
-  forget({ call }: CallStream): void {
-    if (this.#streams.delete(call)) this.#noteEnd(call);
+  forget(stream: CallStream): void {
+    if (!this.#streams.delete(stream.call)) return;
+    this.#noteEnd(stream.call);
+    stream.finished();
+    this.#options.onEnd?.(stream.call);
   }
 
   /** Fails whatever is under way. */
@@ -102,9 +107,11 @@ export class PythonChannel {
     this.#closed = { error };
     this.#writer.close();
     for (const { reject } of this.#waiting.values()) reject(error);
-    for (const stream of this.#streams.values()) stream.failed(error);
     this.#waiting.clear();
-    this.#streams.clear();
+    for (const stream of [...this.#streams.values()]) {
+      this.forget(stream);
+      stream.failed(error);
+    }
   }
 
   #sendCall(call: number, method: string, meta: Meta, segments: readonly Segment[]): void {
@@ -166,6 +173,11 @@ export class PythonChannel {
       case frameKinds.end:
         // The caller's end only completes what it sends; the answer's end is the end of the call.
         if (isOurs(stream.call)) this.forget(stream);
+        stream.ended();
+        return;
+      case frameKinds.reply:
+        this.forget(stream);
+        stream.arrived(incoming);
         stream.ended();
         return;
       default:

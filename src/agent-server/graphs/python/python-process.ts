@@ -15,6 +15,10 @@ export type PythonProcessOptions = {
   directory: string;
   handlers: CallHandlers;
   logger: Logger;
+  /** A call that was opened is over. */
+  onCallEnd?(call: number): void;
+  /** It is gone; called before the calls under way fail. */
+  onLost?(): void;
 };
 
 const linesKept = 20;
@@ -49,6 +53,7 @@ export class PythonProcess {
       socket: data,
       handlers,
       onProtocolError: (error) => this.kill(error.message),
+      onEnd: (call) => options.onCallEnd?.(call),
     });
     this.control = new PythonControl(control, (problem) => this.kill(problem));
     for (const socket of [data, control]) {
@@ -95,6 +100,7 @@ export class PythonProcess {
       kind: "unavailable",
       message: `The Python process ${this.pid ?? ""} ended. ${how}${words}`,
     });
+    this.#options.onLost?.();
     this.channel.close(error);
     return error;
   }

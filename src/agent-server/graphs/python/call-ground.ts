@@ -1,0 +1,44 @@
+import { AppError } from "../../../platform/errors.ts";
+import type { Fence, StoredCheckpoint } from "../../checkpoints/checkpoint.ts";
+import type { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
+import type { ItemService } from "../../store/item-service.ts";
+import type { Meta } from "./call-stream.ts";
+
+/** What Python may ask of the server while it works on one of the server's calls. */
+export type CallGround = {
+  checkpoints: CheckpointStore;
+  /** The long-term store of a workspace; none where no run is under way. */
+  store?: { items: ItemService; workspaceId: string };
+  /** Writes are refused once another attempt has the run. */
+  fence?: Fence;
+  /** Throws once the run is not ours any more. */
+  requireHeld?: () => void;
+  /** Checkpoints that were read already, newest first. */
+  read?: readonly StoredCheckpoint[][] | undefined;
+  /** Follows a checkpoint on its way to the database. */
+  noteWrite?: <T>(write: Promise<T>) => Promise<T>;
+};
+
+/** The grounds of the calls under way, by number. */
+export class CallGrounds {
+  readonly #byCall = new Map<number, CallGround>();
+
+  add(call: number, ground: CallGround): void {
+    this.#byCall.set(call, ground);
+  }
+
+  remove(call: number): void {
+    this.#byCall.delete(call);
+  }
+
+  /** Throws for a call that is over: whoever asks on its behalf must stop. */
+  of({ for: call }: Meta): CallGround {
+    const ground = this.#byCall.get(Number(call));
+    if (ground) return ground;
+    throw new AppError({
+      code: "run.lease_lost",
+      kind: "conflict",
+      message: `Call ${String(call)} has ended; what is done on its behalf is refused.`,
+    });
+  }
+}

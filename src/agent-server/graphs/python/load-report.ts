@@ -1,0 +1,26 @@
+import type { RemoteFailure } from "./remote-error.ts";
+
+export type PartFailure = { error: RemoteFailure };
+
+export type AppRoute = { path: string; methods: string[] | null; kind: "http" | "websocket" | "mount" };
+
+/** What a Python process says of the project it loaded. */
+export type LoadReport = {
+  python: string;
+  versions: Record<string, string>;
+  graphs: ({ graphId: string; isFactory: boolean } | ({ graphId: string } & PartFailure))[];
+  auth?: { handlers: string[]; authenticates: boolean } | PartFailure;
+  app?: { routes: AppRoute[]; hasMiddleware: boolean } | PartFailure;
+  embed?: Record<string, never> | PartFailure;
+};
+
+export function hasFailed<Part extends object>(part: Part | PartFailure): part is PartFailure {
+  return "error" in part;
+}
+
+/** What went wrong, and where. */
+export function describeFailure({ type, message, file, line, package: name }: RemoteFailure): string {
+  const place = file ? ` (${file}${line ? `, line ${line}` : ""})` : "";
+  const hint = name ? `; install the package ${name} in the project's environment` : "";
+  return `${type}: ${message}${place}${hint}`;
+}

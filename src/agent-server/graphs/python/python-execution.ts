@@ -1,0 +1,144 @@
+import { AppError, errorMessage } from "../../../platform/errors.ts";
+import { publicConfigurable } from "../../checkpoints/checkpoint-view.ts";
+import type { GraphAttempt, GraphExecution, GraphPart, RuntimeGround } from "../graph-runtime.ts";
+import type { StateSnapshot } from "../state-snapshot.ts";
+import { WorkerLost } from "../worker-lost.ts";
+import type { CallStream } from "./call-stream.ts";
+import { toPart } from "./graph-part.ts";
+import type { PythonPool } from "./python-pool.ts";
+import type { PythonWorker } from "./python-worker.ts";
+import { RunWrites } from "./run-writes.ts";
+import { storedMeta, storedSegments } from "./stored-segments.ts";
+
+/** A synchronous node is asked to stop after this long, one that awaits at once. */
+const interruptMs = 500;
+/** After this long a run that was stopped is over, whatever its node does. */
+const giveUpMs = 2_000;
+/** And after this long more its process is replaced. */
+const replaceMs = 5_000;
+
+export type PythonExecutionOptions = {
+  pool: PythonPool;
+  ground: RuntimeGround;
+  graphId: string;
+  attempt: GraphAttempt;
+  readState(): Promise<StateSnapshot>;
+};
+
+/** One attempt of a run in a Python process. */
+export class PythonExecution implements GraphExecution {
+  readonly #options: PythonExecutionOptions;
+  readonly #worker: PythonWorker;
+  readonly #writes: RunWrites;
+  readonly #stream: CallStream;
+  readonly transformers = [];
+
+  static async start(options: PythonExecutionOptions): Promise<PythonExecution> {
+    const { pool, attempt, ground } = options;
+    const { run, call, signal } = attempt;
+    const { checkpoints } = ground;
+    const resume = run.attempt > 1 && (await checkpoints.hasCheckpointOf(run.thread_id, run.run_id));
+    const fromLatest = resume || !call.checkpoint?.checkpoint_id;
+    const latest = { threadId: run.thread_id, checkpointNs: "" };
+    const stored = run.newThread || !fromLatest ? undefined : await checkpoints.get(latest);
+    const prefetched = fromLatest ? { prefetched: stored ? storedMeta(stored) : null } : {};
+    const worker = await pool.forRun(run.run_id, signal);
+    return new PythonExecution(options, worker, { resume, ...prefetched }, storedSegments(stored));
+  }
+
+  private constructor(
+    options: PythonExecutionOptions,
+    worker: PythonWorker,
+    meta: Record<string, unknown>,
+    stored: readonly string[],
+  ) {
+    this.#options = options;
+    this.#worker = worker;
+    const { attempt, ground, graphId } = options;
+    const { run, call, tracing, requireHeld } = attempt;
+    this.#writes = new RunWrites(attempt.onWriteFailed);
+    const more = {
+      metadata: run.metadata,
+      checkpointMetadata: publicConfigurable({ ...call.config.configurable, ...attempt.metadata }),
+      tracing: { project: tracing.project, example: tracing.example },
+    };
+    this.#stream = worker.open(
+      "run",
+      {
+        graphId,
+        runId: run.run_id,
+        threadId: run.thread_id,
+        attempt: run.attempt,
+        protocol: attempt.protocol,
+        newThread: run.newThread ?? false,
+        ...meta,
+      },
+      [JSON.stringify(callOf(call)), JSON.stringify(more), ...stored],
+      {
+        checkpoints: ground.checkpoints,
+        store: { items: ground.items, workspaceId: run.workspace_id },
+        fence: { runId: run.run_id, attempt: run.attempt },
+        requireHeld,
+        noteWrite: (write) => this.#writes.note(write),
+      },
+    );
+  }
+
+  async *parts(): AsyncGenerator<GraphPart> {
+    const { pool, attempt } = this.#options;
+    const { signal, protocol, run } = attempt;
+    const stop = () => this.#stop();
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    try {
+      for await (const item of this.#stream.items()) yield toPart(item, protocol);
+    } catch (error) {
+      throw this.#worker.runsWhenLost === undefined ? error : this.#lost(error);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#worker.disown(this.#stream);
+      pool.release(this.#worker, run.run_id);
+    }
+  }
+
+  state(): Promise<StateSnapshot> {
+    return this.#options.readState();
+  }
+
+  settled(): Promise<void> {
+    return this.#writes.settled();
+  }
+
+  get failure(): { error: unknown } | undefined {
+    return this.#writes.failure;
+  }
+
+  /** The library sends them by itself, from its process. */
+  async tracesSent(): Promise<void> {}
+
+  #stop(): void {
+    const { pool } = this.#options;
+    this.#stream.cancel();
+    const later = (waitMs: number, work: () => void) =>
+      setTimeout(() => {
+        if (!this.#stream.isFinished) work();
+      }, waitMs).unref();
+    later(interruptMs, () => this.#worker.interrupt(this.#stream));
+    later(giveUpMs, () => this.#stream.failed(new Error("The graph did not stop when it was asked to.")));
+    later(giveUpMs + replaceMs, () => pool.replace(this.#worker));
+  }
+
+  #lost(error: unknown): unknown {
+    if (!(error instanceof AppError) || error.code !== "graph.worker_lost") return error;
+    const isShared = (this.#worker.runsWhenLost ?? 0) > 1;
+    return new WorkerLost({ message: errorMessage(error), isShared, cause: error });
+  }
+}
+
+/** Without what of a run's settings is the server's business alone. */
+function callOf(call: GraphAttempt["call"]) {
+  const { input, command, config, context, stream_mode, subgraphs, durability, checkpoint } = call;
+  const { interrupt_before, interrupt_after } = call;
+  const graph = { input, command, config, context, stream_mode, subgraphs, durability, checkpoint };
+  return { ...graph, interrupt_before, interrupt_after };
+}

@@ -1,0 +1,131 @@
+import { AppError } from "../../../platform/errors.ts";
+import type { DrawnGraph, GraphSchemas } from "../graph-description.ts";
+import type {
+  GraphSource,
+  OpenedGraph,
+  OpenOptions,
+  RunnableGraph,
+  RuntimeGround,
+  ServedGraph,
+} from "../graph-runtime.ts";
+import { graphError } from "../project-faults.ts";
+import type { StateSnapshot } from "../state-snapshot.ts";
+import type { CallGround } from "./call-ground.ts";
+import type { Incoming, Meta } from "./call-stream.ts";
+import type { Segment } from "./frame.ts";
+import { PythonExecution } from "./python-execution.ts";
+import type { PythonPool } from "./python-pool.ts";
+import { RemoteError } from "./remote-error.ts";
+import { storedMeta, storedSegments } from "./stored-segments.ts";
+
+/** A graph of the project's Python processes. */
+export function pythonGraph(source: GraphSource, isFactory: boolean, pool: PythonPool): ServedGraph {
+  const { graphId } = source;
+  const schemas = async (): Promise<GraphSchemas> =>
+    jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
+  return { ...source, isFactory, schemas, bind: (ground) => bind(source, isFactory, pool, ground) };
+}
+
+function bind(
+  source: GraphSource,
+  isFactory: boolean,
+  pool: PythonPool,
+  ground: RuntimeGround,
+): RunnableGraph {
+  const { graphId } = source;
+  const { checkpoints } = ground;
+  return {
+    ...source,
+    isFactory,
+    schemas: async () => jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId }))),
+    draw: async (config, xray) =>
+      jsonOf<DrawnGraph>(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray }))),
+    subgraphs: async (config, { namespace, recurse = false }) =>
+      jsonOf(
+        await asking(source, () => call(pool, "graph.subgraphs", { graphId, config, namespace, recurse })),
+      ),
+    open: async (options) => openGraph(source, pool, { checkpoints }, options),
+    start: async (attempt) => {
+      const { run, call: kwargs } = attempt;
+      const opened = openGraph(
+        source,
+        pool,
+        { checkpoints },
+        { config: kwargs.config, access: "threads.read" },
+      );
+      const readState = () => opened.state(run.thread_id);
+      return PythonExecution.start({ pool, ground, graphId, attempt, readState });
+    },
+  };
+}
+
+function openGraph(
+  source: GraphSource,
+  pool: PythonPool,
+  ground: CallGround,
+  { config, access, address }: OpenOptions,
+): OpenedGraph {
+  const { graphId } = source;
+  return {
+    graphId,
+    async state(threadId, { stored, subgraphs = false, address: place = address } = {}) {
+      const prefetched = stored ? { prefetched: storedMeta(stored) } : {};
+      const meta = { graphId, config, access, threadId, address: place, subgraphs, ...prefetched };
+      const read = stored ? [[stored]] : undefined;
+      const request = () => ask(pool, "state.get", meta, storedSegments(stored), { ...ground, read });
+      return jsonOf<StateSnapshot>(await asking(source, request));
+    },
+    async history(threadId, { read, asText: _asText, address: place = address, ...query }) {
+      const worker = await pool.any();
+      const meta = { graphId, config, access, threadId, address: place, ...query };
+      const stream = worker.open("state.history", meta, [], { ...ground, read });
+      const snapshots: StateSnapshot[] = [];
+      for await (const item of stream.items()) snapshots.push(jsonOf(item));
+      return snapshots;
+    },
+    async update(threadId, { values, asNode, address: place = address }) {
+      const checkpointMetadata = { graph_id: graphId };
+      const meta = { graphId, config, access, threadId, address: place, asNode, checkpointMetadata };
+      const { meta: answer } = await ask(
+        pool,
+        "state.update",
+        meta,
+        [JSON.stringify(values ?? null)],
+        ground,
+      );
+      return answer as { configurable?: Record<string, unknown> };
+    },
+    async fill(threadId, supersteps) {
+      const meta = { graphId, config, access, threadId, checkpointMetadata: { graph_id: graphId } };
+      await ask(pool, "state.fill", meta, [JSON.stringify(supersteps)], ground);
+    },
+  };
+}
+
+async function call(pool: PythonPool, method: string, meta: Meta): Promise<Incoming> {
+  return (await pool.any()).call(method, meta);
+}
+
+async function ask(
+  pool: PythonPool,
+  method: string,
+  meta: Meta,
+  segments: readonly Segment[],
+  ground: CallGround,
+): Promise<Incoming> {
+  return (await pool.any()).open(method, meta, segments, ground).answer();
+}
+
+/** A graph that cannot be made is the project's to mend, and says so. */
+async function asking(source: GraphSource, work: () => Promise<Incoming>): Promise<Incoming> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError || !(error instanceof RemoteError)) throw error;
+    throw graphError("graph.factory_failed", source, `${error.name}: ${error.message}`, error);
+  }
+}
+
+function jsonOf<Value>({ segments }: Incoming): Value {
+  return JSON.parse(segments[0]!.toString()) as Value;
+}

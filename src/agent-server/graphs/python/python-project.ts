@@ -1,0 +1,163 @@
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { AppError } from "../../../platform/errors.ts";
+import type { Logger } from "../../../platform/logger.ts";
+import { pythonMain } from "../../../platform/package-facts.ts";
+import type { EmbedText } from "../../store/item-embedder.ts";
+import type { GraphSource, ServedGraph } from "../graph-runtime.ts";
+import type { ProjectPart } from "../loaded-project.ts";
+import type { GraphReference, ModuleReference, ProjectConfig } from "../project-config.ts";
+import { graphError, partError } from "../project-faults.ts";
+import { languageOf, pythonEmbedding } from "../project-language.ts";
+import { describeFailure, hasFailed, type LoadReport, type PartFailure } from "./load-report.ts";
+import { pythonAuth } from "./python-auth.ts";
+import { pythonGraph } from "./python-graph.ts";
+import { PythonHttp } from "./python-http.ts";
+import { findInterpreter } from "./python-interpreter.ts";
+import { PythonPool } from "./python-pool.ts";
+import { PythonWorker } from "./python-worker.ts";
+import { Upstream, type UpstreamOptions } from "./upstream.ts";
+
+export type PythonSettings = {
+  /** How many processes run graphs; null: as many as there are processors, at most four. */
+  workers: number | null;
+  /** How long one may stand still; 0: for ever. */
+  watchdogMs: number;
+};
+
+export type PythonProjectOptions = PythonSettings & {
+  environment: Readonly<Record<string, string | undefined>>;
+  logger: Logger;
+  server: UpstreamOptions;
+};
+
+const mostWorkers = 4;
+
+/** The graphs in Python, and the project's own auth, application and embedding function where those are. */
+export async function loadPythonPart(
+  config: ProjectConfig,
+  options: PythonProjectOptions,
+): Promise<ProjectPart> {
+  refuseUnknown(config);
+  const { environment, logger, watchdogMs } = options;
+  const { path: interpreter } = await findInterpreter({ directory: config.directory, environment });
+  const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
+  const upstream = new Upstream(options.server);
+  const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
+  const start = () =>
+    PythonWorker.start({
+      ...{ interpreter, main: pythonMain, directory: config.directory, logger, load, watchdogMs },
+      upstream: (request, stream) => upstream.answer(request, stream),
+    });
+  const pool = new PythonPool({ logger, workers, start });
+  const hasFront = load.auth || load.app || load.embed;
+  // Requests must not wait for graphs that compute; with one process alone they share it.
+  const front = hasFront && workers > 1 ? new PythonPool({ logger, workers: 1, start }) : pool;
+  const pools = new Set([pool, front]);
+  const close = async () => void (await Promise.all([...pools].map((each) => each.stop())));
+  try {
+    const [report] = await Promise.all([...pools].map((each) => each.start()));
+    return { ...partOf(config, report!, { pool, front, upstream }), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Running = { pool: PythonPool; front: PythonPool; upstream: Upstream };
+
+function partOf(config: ProjectConfig, report: LoadReport, { pool, front, upstream }: Running) {
+  const graphs = new Map<string, ServedGraph>();
+  const broken = new Map<string, AppError>();
+  for (const reference of config.graphs.filter(isOurs)) {
+    const { graphId } = reference;
+    const source = sourceOf(reference, config);
+    const loaded = report.graphs.find((each) => each.graphId === graphId);
+    if (loaded && !hasFailed(loaded)) graphs.set(graphId, pythonGraph(source, loaded.isFactory, pool));
+    else if (loaded)
+      broken.set(graphId, graphError("graph.load_failed", source, describeFailure(loaded.error)));
+  }
+  const auth = config.auth && isOurs(config.auth) ? config.auth : undefined;
+  const app = config.httpApp && isOurs(config.httpApp) ? config.httpApp : undefined;
+  const embed = embeddingOf(config);
+  return {
+    graphs,
+    broken,
+    libraryVersion: report.versions.langgraph ?? "unknown",
+    auth:
+      auth && pythonAuth(front, loadedPart("auth.path", auth, config, report.auth), auth.disableStudioAuth),
+    httpApp: app && new PythonHttp(front, upstream, loadedPart("http.app", app, config, report.app)),
+    embed:
+      embed && loadedPart("store.index.embed", embed, config, report.embed) ? embedder(front) : undefined,
+  };
+}
+
+function loadedPart<Part extends object>(
+  part: Parameters<typeof partError>[0],
+  reference: ModuleReference,
+  config: ProjectConfig,
+  loaded: Part | PartFailure | undefined,
+): Part {
+  if (loaded && !hasFailed(loaded)) return loaded;
+  throw partError(part, reference, config, loaded ? describeFailure(loaded.error) : "it was not loaded");
+}
+
+function embedder(pool: PythonPool): EmbedText {
+  return async (texts) => {
+    const { segments } = await (await pool.any()).call("embed", {}, [JSON.stringify(texts)]);
+    return JSON.parse(segments[0]!.toString()) as number[][];
+  };
+}
+
+function loadRequest(config: ProjectConfig) {
+  const { directory, file, auth, httpApp } = config;
+  const place = (reference: ModuleReference | undefined) =>
+    reference && isOurs(reference) ? placeOf(reference, directory) : undefined;
+  const embed = embeddingOf(config);
+  return {
+    directory,
+    dependencies: (file.dependencies ?? [])
+      .filter((each) => /^\.{1,2}(\/|$)|^\//.test(each))
+      .map((each) => resolve(directory, each)),
+    graphs: config.graphs
+      .filter(isOurs)
+      .map((each) => ({ graphId: each.graphId, ...placeOf(each, directory) })),
+    auth: place(auth),
+    app: place(httpApp),
+    embed: embed && placeOf(embed, directory),
+  };
+}
+
+function embeddingOf({ file }: ProjectConfig): ModuleReference | undefined {
+  const embed = file.store?.index?.embed;
+  return embed ? pythonEmbedding(embed) : undefined;
+}
+
+function placeOf({ file, exportName }: ModuleReference, directory: string) {
+  return file.endsWith(".py") ? { file: resolve(directory, file), exportName } : { module: file, exportName };
+}
+
+function sourceOf(reference: GraphReference, { directory }: ProjectConfig): GraphSource {
+  const { graphId, description, exportName, file } = reference;
+  return { graphId, description, exportName, file: file.endsWith(".py") ? resolve(directory, file) : file };
+}
+
+function isOurs(reference: ModuleReference): boolean {
+  return languageOf(reference) === "python";
+}
+
+/** What would keep data in another place, or in another form, is not ignored. */
+function refuseUnknown({ path, file }: ProjectConfig): void {
+  const encryption = (file as { encryption?: { path?: unknown } }).encryption?.path;
+  const named = [
+    ...(encryption ? ["encryption.path"] : []),
+    ...(file.checkpointer?.path ? ["checkpointer.path"] : []),
+  ];
+  if (named.length === 0) return;
+  throw new AppError({
+    code: "graph.part_unusable",
+    kind: "unavailable",
+    retryable: false,
+    message: `${path} has ${named.join(" and ")}, which this server does not have for Python graphs: state would be stored elsewhere or unencrypted. Take it out to go on with the server's own storage.`,
+  });
+}
