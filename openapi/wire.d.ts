@@ -1197,8 +1197,11 @@ export type SeenFilterValues = {
 
 export type ServerInfo = {
   version: string;
-  langgraph_js_version: string;
-  context: "js";
+  /** Where graphs are JavaScript. */
+  langgraph_js_version?: string;
+  /** Where graphs are Python. */
+  langgraph_py_version?: string;
+  context?: "js";
   flags: Record<string, boolean>;
   metadata: Record<string, unknown>;
 };

@@ -1,6 +1,7 @@
 import { loadJavascriptPart } from "../agent-server/graphs/javascript/graph-loader.ts";
 import type { LoadedProject, ProjectPart } from "../agent-server/graphs/loaded-project.ts";
 import type { ProjectConfig } from "../agent-server/graphs/project-config.ts";
+import { graphError } from "../agent-server/graphs/project-faults.ts";
 import {
   languageOf,
   type ProjectLanguage,
@@ -14,6 +15,7 @@ import {
 import { type ReadProjectOptions, readProject } from "../agent-server/graphs/read-project.ts";
 import { currentEnvironment } from "../config/index.ts";
 import { Closers } from "../platform/closers.ts";
+import { AppError } from "../platform/errors.ts";
 
 export type LoadProjectOptions = ReadProjectOptions &
   Pick<PythonProjectOptions, "logger" | "server"> & { python: PythonSettings };
@@ -24,8 +26,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<LoadedPr
   const languages = languagesOf(config);
   const loaders: Record<ProjectLanguage, () => Promise<ProjectPart>> = {
     javascript: () => loadJavascriptPart(config),
-    python: () =>
-      loadPythonPart(config, { ...options, ...options.python, environment: currentEnvironment() }),
+    python: () => loadPython(config, options, languages),
   };
   const closers = new Closers();
   const parts: [ProjectLanguage, ProjectPart][] = [];
@@ -51,6 +52,32 @@ export async function loadProject(options: LoadProjectOptions): Promise<LoadedPr
     libraryVersions: Object.fromEntries(parts.map(([language, part]) => [language, part.libraryVersion])),
     close: () => closers.run(),
   };
+}
+
+/** Without a Python the graphs of the other language are served; where there is none, or Python guards them, nothing is. */
+async function loadPython(
+  config: ProjectConfig,
+  options: LoadProjectOptions,
+  languages: ReadonlySet<ProjectLanguage>,
+): Promise<ProjectPart> {
+  const environment = { ...options.environment, ...currentEnvironment() };
+  try {
+    return await loadPythonPart(config, { ...options, ...options.python, environment });
+  } catch (error) {
+    const isMissing = error instanceof AppError && error.code === "graph.python_missing";
+    const isNeeded = [config.auth, config.httpApp].some((part) => part && languageOf(part) === "python");
+    if (!isMissing || isNeeded || languages.size === 1) throw error;
+    return withoutPython(config, error);
+  }
+}
+
+function withoutPython(config: ProjectConfig, error: AppError): ProjectPart {
+  const graphs = config.graphs.filter((reference) => languageOf(reference) === "python");
+  const broken = new Map(
+    graphs.map((each) => [each.graphId, graphError("graph.load_failed", each, error.message, error)]),
+  );
+  const close = async () => undefined;
+  return { graphs: new Map(), broken, auth: undefined, httpApp: undefined, libraryVersion: undefined, close };
 }
 
 function languagesOf(config: ProjectConfig): Set<ProjectLanguage> {

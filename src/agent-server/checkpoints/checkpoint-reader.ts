@@ -1,4 +1,11 @@
-import type { CheckpointQuery, CheckpointRequest, Payload, StoredCheckpoint } from "./checkpoint.ts";
+import {
+  type CheckpointQuery,
+  type CheckpointRequest,
+  type Payload,
+  pythonType,
+  pythonView,
+  type StoredCheckpoint,
+} from "./checkpoint.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { toWire, type Wire } from "./message-wire.ts";
 
@@ -63,5 +70,6 @@ function wireCheckpoint(stored: StoredCheckpoint, converted: Map<Payload, Wire>)
 
 /** Bytes travel as the base64 text they are stored as. */
 function wirePayload(payload: Payload): Wire {
-  return payload.type === "bytes" ? payload.text : toWire(JSON.parse(payload.text));
+  if (payload.type === "bytes") return payload.text;
+  return toWire(payload.type === pythonType ? pythonView(payload.text) : JSON.parse(payload.text));
 }

@@ -4,6 +4,16 @@ export type Fence = { runId: string; attempt: number };
 /** A serialized value: JSON text, or base64 when `type` is `bytes`. */
 export type Payload = { type: string; text: string };
 
+/**
+ * A value that only Python has (a class of the project, a date, a number beyond 2^53): what it looks like as JSON, and
+ * what Python makes it of again. Everybody else reads what it looks like.
+ */
+export const pythonType = "python";
+
+export function pythonView(text: string): unknown {
+  return (JSON.parse(text) as { view: unknown }).view;
+}
+
 export type BlobRef = { channel: string; version: string };
 
 export type CheckpointInput = {

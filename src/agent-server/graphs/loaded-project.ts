@@ -16,13 +16,13 @@ export type ProjectPart = {
   /** The embedding function of the store, where it is in this language. */
   embed?: EmbedText | undefined;
   /** Of the graph library. */
-  libraryVersion: string;
+  libraryVersion: string | undefined;
   close(): Promise<void>;
 };
 
 export type LoadedProject = Omit<ProjectPart, "libraryVersion"> & {
   config: ProjectConfig;
-  libraryVersions: Partial<Record<ProjectLanguage, string>>;
+  libraryVersions: Partial<Record<ProjectLanguage, string | undefined>>;
   /** Warnings for the operator; they stop nothing. */
   warnings: string[];
 };

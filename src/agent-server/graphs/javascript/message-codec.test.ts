@@ -10,7 +10,7 @@ import {
 import { Send } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type GraphKit, loadServerKit } from "./graph-kit.ts";
-import { type Codec, createMessageCodec } from "./message-codec.ts";
+import { type Codec, createMessageCodec, createWireCodec } from "./message-codec.ts";
 
 let kit: GraphKit;
 let codec: Codec;
@@ -172,6 +172,19 @@ describe("other values", () => {
     const back = await codec.decode(payload);
     expect(back).toBeInstanceOf(Uint8Array);
     expect(back).toEqual(new Uint8Array([1, 254]));
+  });
+
+  it("reads what a value of Python looks like, and never what Python makes it of", async () => {
+    const message = plain(await codec.encode(new HumanMessage("hi"))) as { text: string };
+    const view = `{"at":"2026-01-01T00:00:00","said":${message.text}}`;
+    const payload = { type: "python", text: `{"view":${view},"data":"gqFhAQ=="}` };
+    const value = (await codec.decode(payload)) as { at: string; said: HumanMessage };
+    expect(value.at).toBe("2026-01-01T00:00:00");
+    expect(value.said).toBeInstanceOf(HumanMessage);
+    const wire = (await createWireCodec(codec).decode(payload)) as { said: object };
+    expect(wire.said).toMatchObject({ type: "human", content: "hi" });
+    const odd = { type: "python", text: '{"view":{"lc":2,"type":"x"},"data":""}' };
+    expect(await codec.decode(odd)).toEqual({ lc: 2, type: "x" });
   });
 
   it("refuses a type it does not know", async () => {

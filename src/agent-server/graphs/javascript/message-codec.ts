@@ -1,4 +1,4 @@
-import type { Payload } from "../../checkpoints/checkpoint.ts";
+import { type Payload, pythonType, pythonView } from "../../checkpoints/checkpoint.ts";
 import { toMarkedWire } from "../../checkpoints/message-wire.ts";
 import type { GraphKit } from "./graph-kit.ts";
 
@@ -174,6 +174,7 @@ export function createMessageCodec(kit: CodecKit): Codec {
     },
     decode(payload) {
       if (payload.type === "bytes") return new Uint8Array(Buffer.from(payload.text, "base64"));
+      if (payload.type === pythonType) return revive(pythonView(payload.text), (record) => record);
       if (payload.type !== "json") return kit.serde.loadsTyped(payload.type, payload.text);
       if (!payload.text.includes('"lc"')) return JSON.parse(payload.text);
       try {
@@ -239,6 +240,7 @@ export function createWireCodec(base: Codec): Codec {
   return {
     encode: (value) => base.encode(value),
     decode(payload) {
+      if (payload.type === pythonType) return toMarkedWire(pythonView(payload.text));
       // Records of values JSON does not have, such as delta snapshots, mean something to the graph's channels.
       if (payload.type !== "json" || payload.text.includes('"lc":2')) return base.decode(payload);
       return toMarkedWire(JSON.parse(payload.text));

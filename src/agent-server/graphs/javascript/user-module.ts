@@ -65,7 +65,7 @@ export async function loadUserExport(reference: ModuleReference, directory: stri
   const file = resolve(directory, reference.file);
   if (!loadable.has(extname(file))) {
     throw new UserModuleError(
-      `${reference.file} is not a JavaScript or TypeScript file, which is what this server runs`,
+      `${reference.file} is no JavaScript, TypeScript or Python file, which is what this server runs`,
     );
   }
   if (!existsSync(file))

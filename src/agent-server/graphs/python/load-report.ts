@@ -19,8 +19,7 @@ export function hasFailed<Part extends object>(part: Part | PartFailure): part i
 }
 
 /** What went wrong, and where. */
-export function describeFailure({ type, message, file, line, package: name }: RemoteFailure): string {
+export function describeFailure({ type, message, file, line }: RemoteFailure): string {
   const place = file ? ` (${file}${line ? `, line ${line}` : ""})` : "";
-  const hint = name ? `; install the package ${name} in the project's environment` : "";
-  return `${type}: ${message}${place}${hint}`;
+  return `${type}: ${message.replace(/\.$/, "")}${place}`;
 }
