@@ -1,4 +1,4 @@
-"""A worker process for each test that asks for one."""
+"""Worker processes for the tests: one that many tests share, and one for tests that break theirs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,51 @@ import pytest_asyncio
 from peer_server import Server
 
 PROJECTS = Path(__file__).parent / "projects"
+BASIC = str(PROJECTS / "basic")
+
+GRAPHS = {
+    name: f"agent.py:{name}"
+    for name in (
+        "echo",
+        "approval",
+        "spinning",
+        "waiting",
+        "talking",
+        "nested",
+        "fanning",
+        "failing",
+        "remembering",
+        "made",
+        "typed",
+        "unstorable",
+        "large",
+        "calling",
+        "plain_builder",
+    )
+}
 
 
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[Server]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared() -> AsyncIterator[Server]:
+    """Has every graph of the project; use a thread of your own."""
     made = Server()
-    await made.start(directory=str(PROJECTS / "basic"))
+    await made.start(directory=BASIC)
+    report = await made.load(
+        BASIC,
+        GRAPHS,
+        auth={"file": "auth.py", "exportName": "auth"},
+        app={"file": "app.py", "exportName": "app"},
+        embed={"file": "embed.py", "exportName": "embed"},
+    )
+    made.report = report
+    yield made
+    await made.stop()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server() -> AsyncIterator[Server]:
+    """For this test alone; nothing is loaded yet."""
+    made = Server()
+    await made.start(directory=BASIC)
     yield made
     await made.stop()

@@ -52,11 +52,14 @@ class Server:
         self.received: list[tuple[str, dict[str, Any]]] = []
         self.refuse: dict[str, dict[str, Any]] = {}
         self.upstream: Any = None
+        self.report: dict[str, Any] = {}
+        self.directory = "."
         self._next = 1
         self._queues: dict[int, asyncio.Queue[Message]] = {}
         self._upstreams: dict[int, asyncio.Queue[Message]] = {}
 
     async def start(self, python: str = sys.executable, directory: str = ".", **environment: str) -> None:
+        self.directory = directory
         data, data_child = socket.socketpair()
         control, control_child = socket.socketpair()
         self.process = await asyncio.create_subprocess_exec(
@@ -151,8 +154,9 @@ class Server:
             "protocol": False,
             **(meta or {}),
         }
+        texts = asked.pop("stored", [])
         beside = {"metadata": {"graph_id": graph}, "checkpointMetadata": {"graph_id": graph}}
-        return self.open("run", run_meta, json.dumps(asked).encode(), json.dumps(beside).encode())
+        return self.open("run", run_meta, json.dumps(asked).encode(), json.dumps(beside).encode(), *texts)
 
     async def run(
         self, graph: str, thread: str = "t1", meta: dict[str, Any] | None = None, **call: Any

@@ -27,6 +27,9 @@ INTERRUPT = "__interrupt__"
 ERROR = "__error__"
 
 
+_containers = (dict, list)
+
+
 class NotPlain(Exception):
     """Only Python has this value. Never leaves this file."""
 
@@ -200,18 +203,19 @@ class Codec:
 
     def _revive(self, value: Any) -> Any:
         """Works on freshly parsed JSON and changes it in place."""
-        kind = value.__class__
-        if kind is list:
+        if value.__class__ is list:
             for at, item in enumerate(value):
-                if item.__class__ is dict or item.__class__ is list:
+                if item and item.__class__ in _containers:
                     value[at] = self._revive(item)
             return value
-        if kind is not dict:
+        if value.__class__ is not dict:
             return value
-        for key, item in value.items():
-            if item.__class__ is dict or item.__class__ is list:
-                value[key] = self._revive(item)
         mark = value.get("lc")
+        inner = value.get("kwargs") if mark == 1 else value
+        if inner.__class__ is dict:
+            for key, item in inner.items():
+                if item and item.__class__ in _containers:
+                    inner[key] = self._revive(item)
         return self._revive_record(value) if mark == 1 or mark == 2 else value
 
     def _revive_record(self, record: Json) -> Any:
@@ -222,7 +226,7 @@ class Codec:
             known, value = revive_value(record)
             return value if known else record
         message = self._kinds.revive(record)
-        return message if message is not None else _revive_library(record)
+        return message if message is not None else record
 
     def _revive_special(self, value: Any, channel: str) -> Any:
         if channel == TASKS:
@@ -258,16 +262,6 @@ def _delta_snapshot_class() -> Any:
     except ImportError:
         return None
     return _DeltaSnapshot
-
-
-def _revive_library(record: Json) -> Any:
-    """Other objects of the library's core, such as documents; none that could do anything when it is made."""
-    try:
-        from langchain_core.load import load
-
-        return load(record)
-    except Exception:
-        return record
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from .contexts import coerce_context
 from .import_faults import NotUsable
 from .json_text import Json
-from .users import user_of
 
 if TYPE_CHECKING:
     from langgraph.pregel import Pregel
@@ -33,7 +32,6 @@ class Opening:
     config: Json
     access: str
     context: Any = None
-    user: Json | None = None
     store: Any = None
 
 
@@ -171,7 +169,7 @@ class FactoryRuntime:
 
 def make_runtime(opening: Opening, annotation: Any) -> Any:
     """What a factory reads as its `ServerRuntime`."""
-    user = user_of(opening.user) if opening.user else None
+    user = opening.config.get("configurable", {}).get("langgraph_auth_user")
     common = {"access_context": opening.access, "user": user, "store": opening.store}
     is_run = opening.access == "threads.create_run"
     wanted = typing.get_args(annotation)

@@ -56,7 +56,7 @@ _left_out = frozenset(("type", "example", "is_chunk", "chunk_position"))
 class MessageKind:
     """One class of messages."""
 
-    __slots__ = ("create", "defaults", "field_names", "fields", "id", "wire_type")
+    __slots__ = ("create", "defaults", "field_names", "fields", "id", "mutable", "required", "wire_type")
 
     def __init__(self, name: str, create: type[BaseMessage]) -> None:
         self.create = create
@@ -74,6 +74,8 @@ class MessageKind:
             for field, info in known.items()
             if not info.is_required()
         }
+        self.mutable = tuple(name for name, value in self.defaults.items() if isinstance(value, (dict, list)))
+        self.required = frozenset(name for name, info in known.items() if info.is_required())
 
     def kwargs(self, message: BaseMessage, convert: Convert) -> Json:
         """The fields that say something, in the common order."""
@@ -117,12 +119,14 @@ class MessageKind:
             return self._make(kwargs)
         content = kwargs.get("content")
         is_plain = content.__class__ is str or content.__class__ is list
-        if not is_plain or not self.field_names.issuperset(kwargs):
+        if not is_plain or not self.field_names.issuperset(kwargs) or not self.required.issubset(kwargs):
             return self._make(kwargs)
-        values = {name: value.copy() if value.__class__ in _mutable else value for name, value in self.defaults.items()}
-        values.update(kwargs)
-        if not _has_valid(values):
+        if not _has_valid(kwargs):
             return self._make(kwargs)
+        values = {**self.defaults, **kwargs}
+        for name in self.mutable:
+            if name not in kwargs:
+                values[name] = self.defaults[name].copy()
         message = self.create.__new__(self.create)
         put = object.__setattr__
         put(message, "__dict__", values)
@@ -140,7 +144,6 @@ class MessageKind:
             return None
 
 
-_mutable = (dict, list)
 _types: dict[str, tuple[type, ...]] = {
     "additional_kwargs": (dict,),
     "response_metadata": (dict,),

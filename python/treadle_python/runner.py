@@ -20,7 +20,7 @@ from .saver import ProxySaver
 from .snapshots import pending_interrupts
 from .threads import CallThreads
 from .tracing import callbacks_for
-from .users import user_of
+from .users import with_user
 
 if TYPE_CHECKING:
     from langgraph.pregel import Pregel
@@ -64,10 +64,9 @@ class Run:
         """Ends after the last item, and after the server has answered every checkpoint."""
         current_run.set(self._run_id)
         opening = Opening(
-            config=self._asked.get("config") or {},
+            config=with_user(self._asked.get("config") or {}, self._beside.get("user")),
             access="threads.create_run",
             context=self._asked.get("context"),
-            user=self._beside.get("user"),
             store=self._store,
         )
         try:
@@ -99,7 +98,8 @@ class Run:
         mapper = RunEvents(self._codec.wire, self._asked["stream_mode"], bool(self._asked.get("subgraphs")))
         async for namespace, mode, payload in self._chunks(bound, graph_id):
             if mode == "events":
-                await self._send(mapper.of_callback(payload), {"mode": mode, "ns": []})
+                events = mapper.of_callback(payload)
+                await self._send(events, {"mode": mode, "ns": []}, events[0][2] if self._protocol else None)
                 continue
             events = mapper.of_chunk(namespace, mode, payload)
             is_root = mode == "values" and not namespace
@@ -167,19 +167,17 @@ class Run:
         return [mode for mode in modes if mode != "tools" or _streams_tools()]
 
     def _config(self, graph_id: str) -> Any:
-        given: Json = dict(self._asked.get("config") or {})
+        given = with_user(self._asked.get("config") or {}, self._beside.get("user"))
         # A resumed attempt goes on from its own last checkpoint, not from the one it was forked from.
         checkpoint = None if self._resumes else self._asked.get("checkpoint")
         address = {}
         if checkpoint:
             named = {key: value for key, value in checkpoint.items() if value is not None}
             address = {**named, "checkpoint_ns": checkpoint.get("checkpoint_ns") or ""}
-        user = self._beside.get("user")
         configurable = {
             **(given.pop("configurable", None) or {}),
             "thread_id": self._thread_id,
             **address,
-            **({"langgraph_auth_user": user_of(user)} if user else {}),
             CHECKPOINTER: self._saver,
         }
         recursion_limit = given.pop("recursion_limit", None)

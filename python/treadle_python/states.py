@@ -15,6 +15,7 @@ from .run_events import public_configurable
 from .runner import CHECKPOINTER, prefetched
 from .saver import ProxySaver
 from .snapshots import snapshot_fields
+from .users import with_user
 
 if TYPE_CHECKING:
     from langgraph.pregel import Pregel
@@ -91,8 +92,7 @@ class States:
         return ProxySaver(call.peer, self._codec, call.number, metadata=metadata)
 
     def _opening(self, meta: Json, access: str) -> Opening:
-        config = meta.get("config") or {}
-        return Opening(config, str(meta.get("access") or access), user=meta.get("user"), store=self._store)
+        return Opening(with_user(meta.get("config") or {}), str(meta.get("access") or access), store=self._store)
 
     async def _at(self, graph: Graph, address: Json | None) -> Graph:
         """The graph whose checkpoints the address names. One that a node calls by itself cannot be found."""

@@ -37,5 +37,10 @@ class User(dict[str, Any]):
         return {**self}
 
 
-def user_of(fields: Json) -> User:
-    return User(fields)
+def with_user(config: Json, user: Json | None = None) -> Json:
+    """A copy of the config in which the caller is an object that graphs can read as they do."""
+    configurable = dict(config.get("configurable") or {})
+    known = user or configurable.get("langgraph_auth_user")
+    if isinstance(known, dict):
+        configurable["langgraph_auth_user"] = User(known)
+    return {**config, "configurable": configurable}

@@ -20,6 +20,7 @@ from .peer import Handler, Peer
 from .schemas import draw_graph, graph_schemas, subgraph_schemas
 from .threads import CallThreads
 from .tracing import flush_traces
+from .users import with_user
 
 WORKER_THREADS = 64
 
@@ -97,7 +98,7 @@ class Worker:
 
     def _opening(self, call: Served) -> Opening:
         meta = call.meta
-        return Opening(meta.get("config") or {}, "assistants.read", user=meta.get("user"), store=self._store)
+        return Opening(with_user(meta.get("config") or {}), "assistants.read", store=self._store)
 
     async def _schemas(self, call: Served) -> Answer:
         async with self._entry(call).open(self._opening(call)) as graph:

@@ -1,14 +1,29 @@
 """Graphs that the tests run."""
 
+import asyncio
+import contextlib
 import operator
+import sqlite3
 import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import interrupt
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Send, interrupt
+from langgraph_sdk import get_client
+from langgraph_sdk.runtime import ServerRuntime
 from typing_extensions import TypedDict
+
+events: list[str] = []
+"""What factories did."""
 
 
 class State(TypedDict, total=False):
@@ -24,6 +39,7 @@ async def answer(state: State) -> dict[str, Any]:
 
 
 echo = StateGraph(State).add_node(answer).add_edge(START, "answer").add_edge("answer", END).compile()
+plain_builder = StateGraph(State).add_node(answer).add_edge(START, "answer")
 
 
 def ask(state: State) -> dict[str, Any]:
@@ -40,3 +56,129 @@ def spin(state: State) -> dict[str, Any]:
 
 
 spinning = StateGraph(State).add_node(spin).add_edge(START, "spin").compile()
+
+
+async def wait(state: State) -> dict[str, Any]:
+    await asyncio.sleep(600)
+    return {}
+
+
+waiting = StateGraph(State).add_node(wait).add_edge(START, "wait").compile()
+
+
+async def talk(state: State) -> dict[str, Any]:
+    model = GenericFakeChatModel(messages=iter([AIMessage("one two three", id="m1")]))
+    get_stream_writer()({"progress": 1})
+    return {"messages": [await model.ainvoke(state["messages"])]}
+
+
+talking = StateGraph(State).add_node(talk).add_edge(START, "talk").compile()
+
+inner = StateGraph(State).add_node(ask).add_edge(START, "ask").compile()
+nested = StateGraph(State).add_node("inner", inner).add_edge(START, "inner").compile()
+
+
+def fan(state: State) -> list[Send]:
+    return [Send("one", {"seen": [str(number)]}) for number in range(3)]
+
+
+def one(state: State) -> dict[str, Any]:
+    return {"seen": [f"got {state['seen'][0]}"]}
+
+
+fanning = StateGraph(State).add_node(one).add_conditional_edges(START, fan, ["one"]).compile()
+
+
+def fail(state: State) -> dict[str, Any]:
+    raise ValueError("no good")
+
+
+failing = (
+    StateGraph(State).add_node(answer).add_node(fail).add_edge(START, "answer").add_edge("answer", "fail").compile()
+)
+
+
+async def remember(state: State, store: BaseStore) -> dict[str, Any]:
+    await store.aput(("notes", "ann"), "a", {"text": "tea"}, ttl=5)
+    found = await store.aget(("notes", "ann"), "a")
+    return {"seen": [found.value["text"] if found else "nothing"]}
+
+
+def recall(state: State, runtime: Runtime[Any]) -> dict[str, Any]:
+    assert runtime.store is not None
+    found = runtime.store.search(("notes",))
+    spaces = runtime.store.list_namespaces()
+    runtime.store.delete(("notes", "ann"), "a")
+    return {"seen": [f"{len(found)} of {spaces}"]}
+
+
+remembering = (
+    StateGraph(State)
+    .add_node(remember)
+    .add_node(recall)
+    .add_edge(START, "remember")
+    .add_edge("remember", "recall")
+    .compile()
+)
+
+
+@contextlib.asynccontextmanager
+async def made(config: RunnableConfig, runtime: ServerRuntime) -> AsyncIterator[Any]:
+    name = config["configurable"].get("name", "nobody")
+    events.append(f"open {name} for {runtime.access_context}")
+    print(events[-1])
+
+    async def greet(state: State) -> dict[str, Any]:
+        if name == "sleeper":
+            await asyncio.sleep(600)
+        return {"seen": [f"hello {name}"]}
+
+    try:
+        yield StateGraph(State).add_node(greet).add_edge(START, "greet")
+    finally:
+        events.append(f"close {name}")
+        print(events[-1])
+
+
+@dataclass
+class Settings:
+    model: str = "small"
+
+
+async def use(state: State, runtime: Runtime[Settings]) -> dict[str, Any]:
+    return {"seen": [runtime.context.model]}
+
+
+typed = StateGraph(State, context_schema=Settings).add_node(use).add_edge(START, "use").compile()
+
+
+class Held(TypedDict, total=False):
+    connection: Any
+
+
+def hold(state: Held) -> dict[str, Any]:
+    return {"connection": sqlite3.connect(":memory:", check_same_thread=False)}
+
+
+unstorable = StateGraph(Held).add_node(hold).add_edge(START, "hold").compile()
+
+
+class Text(TypedDict, total=False):
+    text: str
+    size: int
+
+
+def grow(state: Text) -> dict[str, Any]:
+    return {"text": "x" * state.get("size", 1000)}
+
+
+large = StateGraph(Text).add_node(grow).add_edge(START, "grow").compile()
+
+
+async def call_server(state: State) -> dict[str, Any]:
+    client = get_client()
+    seen = [part.data["n"] async for part in client.runs.stream(None, "other", input={})]
+    return {"seen": [str(seen)]}
+
+
+calling = StateGraph(State).add_node(call_server).add_edge(START, "call_server").compile()

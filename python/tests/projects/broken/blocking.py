@@ -1,0 +1,25 @@
+import re
+import time
+
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
+
+
+class State(TypedDict, total=False):
+    seconds: float
+
+
+async def block(state: State) -> State:
+    time.sleep(state["seconds"])  # noqa: ASYNC251
+    return {}
+
+
+graph = StateGraph(State).add_node(block).add_edge(START, "block").compile()
+
+
+async def hold(state: State) -> State:
+    re.match(r"(a+)+$", "a" * 64 + "b")
+    return {}
+
+
+holding = StateGraph(State).add_node(hold).add_edge(START, "hold").compile()

@@ -1,0 +1,5 @@
+import sys
+
+from good import graph as graph
+
+print("path: " + ":".join(sys.path))

@@ -1,0 +1,111 @@
+"""Projects that cannot be loaded whole, and workers in trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+
+import pytest
+from conftest import PROJECTS
+from peer_server import Server
+
+from treadle_python.frames import Kind
+
+BROKEN = str(PROJECTS / "broken")
+
+
+async def test_a_graph_that_fails_to_load_does_not_keep_the_others_from_serving(server: Server) -> None:
+    names = ["missing", "syntax", "leaving", "number", "good", "policy", "forking"]
+    places = {name: f"{name}.py:graph" for name in names}
+    more = {"inner": "pkg/inner.py:graph", "nowhere": "nowhere.py:graph", "nothing": "good.py:nothing"}
+    report = await server.load(BROKEN, {**places, **more})
+    graphs = {one["graphId"]: one for one in report["graphs"]}
+    loaded = [name for name, one in graphs.items() if "error" not in one]
+    assert sorted(loaded) == ["forking", "good", "inner", "policy"]
+    missing = graphs["missing"]["error"]
+    assert missing["type"] == "ModuleNotFoundError" and missing["package"] == "a_package_that_nobody_has"
+    assert missing["file"].endswith("missing.py") and missing["line"] == 3
+    assert "dependencies" in missing["message"]
+    syntax = graphs["syntax"]["error"]
+    assert syntax["type"] == "SyntaxError" and syntax["file"].endswith("syntax.py") and syntax["line"] in (2, 3)
+    leaving = graphs["leaving"]["error"]
+    assert leaving["type"] == "SystemExit" and "sys.exit(3)" in leaving["message"] and leaving["line"] == 4
+    assert "exports an object of class int" in graphs["number"]["error"]["message"]
+    assert "There is no file" in graphs["nowhere"]["error"]["message"]
+    assert "has no attribute 'nothing'" in graphs["nothing"]["error"]["message"]
+    for name in loaded:
+        assert (await server.run(name, f"thread-{name}", input={}))[-1][1] == {"a": 1}
+
+
+async def test_idle_there_is_nothing_to_beat(shared: Server) -> None:
+    assert await shared.control({"ping": 7}) == {"pong": 7, "loop": 0, "calls": 0}
+
+
+async def test_a_dump_names_the_line_of_a_thread(shared: Server) -> None:
+    call = shared.start_run("spinning", "dumped", input={"messages": []})
+    await anext(shared.items_of(call))
+    while "in spin" not in (stack := (await shared.control({"dump": 1}))["stack"]):
+        await asyncio.sleep(0.01)
+    assert f"(call {call})" in stack
+    shared.send(Kind.CANCEL, call)
+    while not (await shared.control({"interrupt": call}))["found"]:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_blocked_loop_is_seen_and_named(server: Server) -> None:
+    await server.load(BROKEN, {"blocking": "blocking.py:graph"})
+    call = server.start_run("blocking", input={"seconds": 4.0})
+    worst = 0
+    while worst < 1500:
+        worst = max(worst, (await server.control({"ping": 1}))["loop"])
+        await asyncio.sleep(0.05)
+    [item async for item in server.items_of(call)]
+    warnings = [line["message"] for line in server.logs if line["level"] == "warn"]
+    assert any(re.search(r"blocked for more than 1 s at .*blocking\.py:\d+", text) for text in warnings)
+
+
+async def test_a_held_interpreter_ends_and_names_the_line(server: Server) -> None:
+    await server.load(BROKEN, {"holding": "blocking.py:holding"}, stallMs=1500)
+    server.start_run("holding", input={})
+    await server.control({"ping": 1})
+    try:
+        # Answered until the interpreter is held.
+        while True:
+            await server.control({"ping": 2})
+            await asyncio.sleep(0.05)
+    except (asyncio.TimeoutError, ValueError, ConnectionError):
+        pass
+    await asyncio.wait_for(server.process.wait(), 30)
+    assert server.process.returncode == 1
+    await asyncio.sleep(0.1)
+    assert b"in hold" in server.output and b"blocking.py" in server.output
+
+
+async def test_drain_waits_ends_the_lifespan_and_exits(server: Server) -> None:
+    basic = str(PROJECTS / "basic")
+    await server.load(basic, {"echo": "agent.py:echo"}, app={"file": "app.py", "exportName": "app"})
+    await server.request("drain", {})
+    assert await asyncio.wait_for(server.process.wait(), 10) == 0
+    messages = [line["message"] for line in server.logs]
+    assert "lifespan begins" in messages and "lifespan ends" in messages
+
+
+async def test_the_end_of_the_server_is_the_end_of_the_worker(server: Server) -> None:
+    await server.load(BROKEN, {"good": "good.py:graph"})
+    await server.stop()
+    assert server.process.returncode == 0
+
+
+async def test_nonsense_ends_the_worker(server: Server) -> None:
+    server.send(Kind.ITEM, 77, {})
+    assert await asyncio.wait_for(server.process.wait(), 10) == 70
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="looks at /proc")
+async def test_nothing_of_ours_is_on_the_path_of_the_project(server: Server) -> None:
+    report = await server.load(BROKEN, {"path": "path_look.py:graph"})
+    assert "error" not in report["graphs"][0], report
+    await server.run("path", input={})
+    looked = next(line["message"] for line in server.logs if line["message"].startswith("path: "))
+    assert "treadle_python" not in looked
