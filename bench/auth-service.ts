@@ -12,12 +12,12 @@ import { systemClock } from "../src/platform/clock.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
-import { createSecretBox } from "../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../src/platform/http/http-app.ts";
 import { listen } from "../src/platform/http/server/server.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createMetrics } from "../src/platform/metrics.ts";
-import { createNetworkGuard } from "../src/platform/network/network-guard.ts";
+import { Metrics } from "../src/platform/metrics.ts";
+import { NetworkGuard } from "../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../src/workspaces/workspaces.ts";
 import { load } from "./load.ts";
 
@@ -40,11 +40,11 @@ type Ready = { port: number };
 /** One process of the platform, as far as tokens are concerned. */
 async function serve(url: string, isAudited: boolean): Promise<void> {
   const database = openDatabase({ url, poolSize: 10, logger });
-  const ground = { database, clock: systemClock, logger, secretBox: createSecretBox({ currentKey: apiKey }) };
+  const ground = { database, clock: systemClock, logger, secretBox: new SecretBox({ currentKey: apiKey }) };
   const workspaces = createWorkspaces(ground);
   const service: AuthService = createAuthService({
     ...ground,
-    guard: createNetworkGuard({ allowPrivateAddresses: true }),
+    guard: new NetworkGuard({ allowPrivateAddresses: true }),
     publicUrl: () => "http://127.0.0.1",
     config: {
       allowPrivateAddresses: true,
@@ -58,7 +58,7 @@ async function serve(url: string, isAudited: boolean): Promise<void> {
     agentAuthRequired: true,
     ...(isAudited ? { audit: workspaces.audit } : {}),
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: false,

@@ -9,7 +9,7 @@ import { openDatabase } from "../src/platform/db/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { newId } from "../src/platform/ids.ts";
 import { enqueue } from "../src/platform/jobs/job-queue.ts";
-import { createJobWorker, type JobHandler } from "../src/platform/jobs/job-worker.ts";
+import { type JobHandler, JobWorker } from "../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../src/platform/logger.ts";
 
 export type QueueResult = { question: string; value: string };
@@ -54,8 +54,9 @@ async function measureThroughput(database: Database, workers: number): Promise<s
     [kind, workers * 4_000 * (runMs / 1_000)],
   );
   await database.query({ name: "bench_analyze_v1", text: "analyze jobs" }, []);
-  const all = Array.from({ length: workers }, () =>
-    createJobWorker({ database, clock: systemClock, logger, handlers: { [kind]: handler }, concurrency }),
+  const all = Array.from(
+    { length: workers },
+    () => new JobWorker({ database, clock: systemClock, logger, handlers: { [kind]: handler }, concurrency }),
   );
   const startMs = performance.now();
   await Promise.all(all.map((worker) => worker.start()));
@@ -94,7 +95,7 @@ async function measureEnqueue(database: Database): Promise<string> {
 async function measureLatency(database: Database): Promise<string> {
   const kind = `latency-${newId()}`;
   let begun = Promise.withResolvers<number>();
-  const worker = createJobWorker({
+  const worker = new JobWorker({
     database,
     clock: systemClock,
     logger,

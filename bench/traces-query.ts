@@ -8,13 +8,14 @@ import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
-import { createSecretBox } from "../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../src/platform/encryption/secret-box.ts";
 import type { Caller } from "../src/platform/http/access/caller.ts";
 import { createHttpApp, type HttpApp } from "../src/platform/http/http-app.ts";
 import { createLogger } from "../src/platform/logger.ts";
-import { createMetrics } from "../src/platform/metrics.ts";
+import { Metrics } from "../src/platform/metrics.ts";
 import { AttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
+import { replaceInDatabase } from "../tests/support/replaced-database.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 
 /** How long do typical queries take over a project of a million runs? Every filter should stay under 100 ms. */
@@ -169,12 +170,12 @@ function queryApp(database: Database): HttpApp {
   return createHttpApp({
     routes: createTraceQueries({
       database: options.explain ? explaining(database) : database,
-      links: new AttachmentLinks(createSecretBox({ currentKey: "the key of this bench" })),
+      links: new AttachmentLinks(new SecretBox({ currentKey: "the key of this bench" })),
     }).routes,
     authenticator: { authenticate: async () => caller, loopbackCaller: async () => caller },
     agentAuthRequired: false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: false,
@@ -206,7 +207,7 @@ function explaining(database: Database): Database {
     get: (target, property) =>
       property === "getExecutor" ? () => explained : Reflect.get(target, property, target),
   });
-  return { ...database, sql, transaction: (work) => work(sql) };
+  return replaceInDatabase(database, { sql, transaction: (work) => work(sql) });
 }
 
 if (import.meta.main) await main();

@@ -2,7 +2,7 @@ import { composePlatform } from "../src/app/compose.ts";
 import { readConfig } from "../src/config/index.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { openDatabase } from "../src/platform/db/open-database.ts";
-import { createSecretBox } from "../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../src/platform/encryption/secret-box.ts";
 import { buildOpenApi } from "../src/platform/http/openapi/openapi.ts";
 import { createLogger } from "../src/platform/logger.ts";
 
@@ -13,7 +13,7 @@ export async function generateOpenApi(): Promise<{ path: string; content: string
     config: readConfig({}),
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 2, logger }),
     databaseUrl: "postgres://127.0.0.1/none",
-    secretBox: createSecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
+    secretBox: new SecretBox({ currentKey: "only to build the routes", previousKeys: [] }),
     clock: systemClock,
     logger,
     publicUrl: () => "http://127.0.0.1",

@@ -128,6 +128,19 @@ const folderOrder: Record<string, readonly string[]> = {
     "sign-in",
     ".",
   ],
+  // The ground: what stands beside the folders is lowest, and an area's shape, which names all the rest, is last.
+  "src/platform": [
+    ".",
+    "network",
+    "data-folder",
+    "db",
+    "encryption",
+    "blob",
+    "work",
+    "jobs",
+    "http",
+    "areas",
+  ],
   "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
 };
 

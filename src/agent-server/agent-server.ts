@@ -1,4 +1,4 @@
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { TableGrowth } from "../platform/db/table-growth.ts";
@@ -7,7 +7,7 @@ import type { Caller } from "../platform/http/access/caller.ts";
 import type { OnUpgrade } from "../platform/http/server/server.ts";
 import { isUuid, newId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createNetworkGuard, type NetworkGuard } from "../platform/network/network-guard.ts";
+import { NetworkGuard } from "../platform/network/network-guard.ts";
 import { within } from "../platform/within.ts";
 import { resolveAssistantId } from "./assistants/assistant.ts";
 import { findAssistant } from "./assistants/assistant-store.ts";
@@ -136,7 +136,7 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     database,
     clock,
     logger,
-    network: options.network ?? createNetworkGuard({ allowPrivateAddresses: false }),
+    network: options.network ?? new NetworkGuard({ allowPrivateAddresses: false }),
     config: project.webhooks ?? defaultWebhookConfig,
     secret: options.webhookSecret,
     callProject: project.callProject,

@@ -9,7 +9,7 @@ import {
   currentEnvironment,
   readDefaultConfigs,
 } from "../config/index.ts";
-import type { Stopped } from "../platform/area.ts";
+import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { listen } from "../platform/http/server/server.ts";

@@ -1,4 +1,4 @@
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { ApiDocument } from "../platform/http/openapi/openapi.ts";
 import type { Route } from "../platform/http/route.ts";
 import { version } from "../platform/package-facts.ts";

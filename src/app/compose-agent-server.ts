@@ -27,7 +27,7 @@ export function composeBuiltinGraphs(
     environment: providerKeys(),
     accounts: {
       userOf: readPlatformUser,
-      fetch: ports.network.guardedFetch,
+      fetch: (url, init) => ports.network.guardedFetch(url, init),
       decline: (user, authId) => agentAccess.decline(user, authId),
       async access(user, request) {
         const found = await agentAccess.access(user, request);

@@ -26,8 +26,8 @@ import type { ServerEnv } from "../platform/http/pipeline.ts";
 import type { OnUpgrade } from "../platform/http/server/server.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createMetrics } from "../platform/metrics.ts";
-import { createNetworkGuard } from "../platform/network/network-guard.ts";
+import { Metrics } from "../platform/metrics.ts";
+import { NetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
 import { composeJobs } from "./compose-jobs.ts";
 
@@ -57,7 +57,7 @@ export function composeAgent({
 }: AgentGround) {
   const { defaultConfigs, globals } = more;
   const { file } = project.config;
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   metrics.poolGauges(() => database.poolStats());
   const own = createSingleWorkspace({
     workspaceId: config.workspaceId,
@@ -84,7 +84,7 @@ export function composeAgent({
     runLeaseMs: config.runLeaseMs,
     runTimeoutMs: config.runTimeoutMs,
     publicUrl,
-    network: createNetworkGuard({
+    network: new NetworkGuard({
       allowPrivateAddresses: config.allowPrivateAddresses && !webhooks.denyPrivate,
     }),
     webhookSecret: config.webhookSecret,

@@ -3,7 +3,7 @@ import { readConnectionsMark } from "../auth-service/tokens/connections-mark-sto
 import { readDestinationsMark, readExportsMark } from "../bulk-export/exports/export-mark-store.ts";
 import { createConsole } from "../console/console.ts";
 import { readDeploymentsMark } from "../control-plane/deployments/deployment-mark-store.ts";
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import { readTracesMark } from "../traces/query/trace-mark-store.ts";

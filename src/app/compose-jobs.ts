@@ -1,8 +1,8 @@
-import type { Area, Worker } from "../platform/area.ts";
+import type { Area, Worker } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { pruneJob, type RecurringJob } from "../platform/jobs/job-schedule.ts";
-import { createJobWorker, type JobHandler } from "../platform/jobs/job-worker.ts";
+import { type JobHandler, JobWorker } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 
 export type JobsGround = { database: Database; clock: Clock; logger: Logger };
@@ -27,7 +27,7 @@ export function composeJobs(
     if (kind in handlers) throw new Error(`Two areas have a handler for jobs of kind ${kind}.`);
     handlers[kind] = handler;
   }
-  const jobs = createJobWorker({ database, clock, logger, handlers });
+  const jobs = new JobWorker({ database, clock, logger, handlers });
   return {
     name: "platform.jobs",
     async start() {

@@ -2,17 +2,17 @@ import { loadServerGraphs } from "../agent-server/graphs/javascript/server-graph
 import { createAuthService } from "../auth-service/auth-service.ts";
 import { createBulkExport } from "../bulk-export/bulk-export.ts";
 import type { Isolation } from "../control-plane/sandbox/isolation.ts";
-import type { Area, Worker } from "../platform/area.ts";
-import { createFailedCredentials } from "../platform/http/access/failed-credentials.ts";
+import type { Area, Worker } from "../platform/areas/area.ts";
+import { FailedCredentials } from "../platform/http/access/failed-credentials.ts";
 import { createHttpApp, type HttpApp } from "../platform/http/http-app.ts";
-import { createIdempotencyStore, deleteExpiredKeys } from "../platform/http/idempotency/idempotency-store.ts";
+import { DatabaseIdempotency, deleteExpiredKeys } from "../platform/http/idempotency/idempotency-store.ts";
 import type { ApiDocument } from "../platform/http/openapi/openapi.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
-import { createMetrics } from "../platform/metrics.ts";
-import { createNetworkGuard } from "../platform/network/network-guard.ts";
+import { Metrics } from "../platform/metrics.ts";
+import { NetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
 import { RunExportSource } from "../traces/export/run-export-source.ts";
 import { createTraces } from "../traces/traces.ts";
@@ -45,10 +45,10 @@ export type Platform = {
 /** The composition root: the only place where areas meet. Builds everything, starts nothing. */
 export async function composePlatform(ground: Ground): Promise<Platform> {
   const { config, database, secretBox, clock, logger, publicUrl } = ground;
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   metrics.poolGauges(() => database.poolStats());
-  const network = createNetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses });
-  const failedCredentials = createFailedCredentials({
+  const network = new NetworkGuard({ allowPrivateAddresses: config.allowPrivateAddresses });
+  const failedCredentials = new FailedCredentials({
     perMinute: config.failedCredentialsPerMinute,
     trustedProxies: config.trustedProxies,
   });
@@ -147,11 +147,10 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     corsOrigins: config.corsOrigins,
     cors: { neverTrusted: (origin) => controlPlane.isDeploymentOrigin(origin) },
     validateResponses: config.validateResponses,
-    idempotency: createIdempotencyStore({
+    idempotency: new DatabaseIdempotency({
       sql: database.sql,
       clock,
-      seal: (text, context) => secretBox.seal(text, context),
-      open: (sealed, context) => secretBox.open(sealed, context),
+      secretBox,
     }),
     aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });

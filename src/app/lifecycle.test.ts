@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Area, Worker } from "../platform/area.ts";
+import type { Area, Worker } from "../platform/areas/area.ts";
 import type { CloseOptions } from "../platform/http/server/server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 

@@ -1,4 +1,4 @@
-import type { Area, StopOptions, Stopped, Worker } from "../platform/area.ts";
+import type { Area, StopOptions, Stopped, Worker } from "../platform/areas/area.ts";
 import { Closers } from "../platform/closers.ts";
 import type { RunningServer } from "../platform/http/server/server.ts";
 

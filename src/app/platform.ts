@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { describeIsolation, type IsolationKind } from "../control-plane/sandbox/isolation.ts";
-import type { Stopped } from "../platform/area.ts";
+import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openSecretBox } from "../platform/encryption/encryption-keys.ts";
 import type { ServerEnv } from "../platform/http/pipeline.ts";

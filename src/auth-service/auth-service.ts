@@ -1,4 +1,4 @@
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";

@@ -1,11 +1,11 @@
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/access/caller.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createNetworkGuard } from "../platform/network/network-guard.ts";
+import { NetworkGuard } from "../platform/network/network-guard.ts";
 import { destinationChangeRoutes } from "./destinations/destination-change-routes.ts";
 import { destinationRoutes } from "./destinations/destination-routes.ts";
 import { DestinationService } from "./destinations/destination-service.ts";
@@ -53,7 +53,7 @@ export type BulkExportArea = Area & {
 /** Area B, exports: traces to Parquet files in somebody's bucket, once or on a schedule. */
 export function createBulkExport(options: BulkExportOptions): BulkExportArea {
   const { database, clock, logger, limits, source, allowPrivateAddresses, leaseMs = 30_000 } = options;
-  const network = createNetworkGuard({ allowPrivateAddresses });
+  const network = new NetworkGuard({ allowPrivateAddresses });
   const requirePlan = async (caller: Caller) => {
     if (await options.needsPaidPlan(caller.organizationId)) throw planRequired();
   };

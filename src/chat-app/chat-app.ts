@@ -1,11 +1,13 @@
 import { fileURLToPath } from "node:url";
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Caller } from "../platform/http/access/caller.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Assistant } from "./assistant.ts";
-import { chatRoutes } from "./chat-routes.ts";
+import { assistantRoutes } from "./assistant-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
+import { protocolRoutes } from "./protocol-routes.ts";
 import { type ChatLimits, ThreadBook } from "./thread-book.ts";
+import { threadRoutes } from "./thread-routes.ts";
 
 export type { Assistant, ChatGraph } from "./assistant.ts";
 
@@ -42,7 +44,9 @@ export function createChatApp(options: ChatAppOptions): ChatApp {
   const newBook = () => new ThreadBook({ assistants, logger, limits: { ...defaultLimits, ...limits } });
   return {
     routes: [
-      ...chatRoutes({ assistants, bookOf, logger, identify }),
+      ...protocolRoutes({ bookOf, identify, logger }),
+      ...threadRoutes(bookOf),
+      ...assistantRoutes(assistants),
       ...pageRoutes(pageFolder ?? fileURLToPath(new URL("../../web/chat/dist", import.meta.url))),
     ],
     jobHandlers: {},

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../tests/support/components/wait-until.ts";
 import { type RawBuilder, raw } from "../platform/db/raw.ts";
 import { createLogger } from "../platform/logger.ts";
-import { createChangeFeed } from "./change-feed.ts";
+import { ChangeFeed } from "./change-feed.ts";
 import { type ChangeTopics, changeTopics } from "./change-topic.ts";
 
 const scope = { workspaceId: "w1", userId: "u1" };
@@ -54,7 +54,7 @@ function listen(frames: (signal: AbortSignal) => AsyncGenerator<{ event: string;
 describe("the feed", () => {
   it("hints at what has changed, to whom it concerns, and is quiet otherwise", async () => {
     const { topics, set } = marks();
-    const feed = createChangeFeed({ topics, logger, pollMs: 10 });
+    const feed = new ChangeFeed({ topics, logger, pollMs: 10 });
     const one = listen(feed.follow(scope, ["deployments", "traces"]));
     const other = listen(feed.follow({ ...scope, workspaceId: "w2" }, ["deployments"]));
     await one.hears("ready");
@@ -71,7 +71,7 @@ describe("the feed", () => {
   });
 
   it("asks once for everybody in a workspace, and not at all when nobody listens", async () => {
-    const feed = createChangeFeed({ topics: marks().topics, logger, pollMs: 10 });
+    const feed = new ChangeFeed({ topics: marks().topics, logger, pollMs: 10 });
     const first = listen(feed.follow(scope, ["deployments", "connections"]));
     const second = listen(feed.follow({ ...scope, userId: "u2" }, ["deployments", "connections"]));
     await first.hears("ready");
@@ -86,7 +86,7 @@ describe("the feed", () => {
 
   it("says that something may have changed when it could not look for a while", async () => {
     const { topics, set, asked } = marks();
-    const feed = createChangeFeed({ topics, logger, pollMs: 5 });
+    const feed = new ChangeFeed({ topics, logger, pollMs: 5 });
     const listener = listen(feed.follow(scope, ["exports"]));
     await listener.hears("ready");
     const before = asked.get("exports w1")!;
@@ -101,7 +101,7 @@ describe("the feed", () => {
   });
 
   it("refuses more listeners than it can bear, and takes new ones when others have gone", async () => {
-    const feed = createChangeFeed({
+    const feed = new ChangeFeed({
       topics: marks().topics,
       logger,
       pollMs: 10,
@@ -120,7 +120,7 @@ describe("the feed", () => {
   });
 
   it("ends after a while, so that a revoked key is noticed", async () => {
-    const feed = createChangeFeed({ topics: marks().topics, logger, pollMs: 10, maxAgeMs: 30 });
+    const feed = new ChangeFeed({ topics: marks().topics, logger, pollMs: 10, maxAgeMs: 30 });
     const events: string[] = [];
     for await (const batch of feed.follow(scope, ["traces"])(new AbortController().signal)) {
       events.push(...batch.map(({ event }) => event));

@@ -14,16 +14,6 @@ export type ChangeFeedOptions = {
   maxAgeMs?: number;
 };
 
-export type ChangeFeed = {
-  /** Refuses at once when too many listen; what it returns streams hints until the signal or its age ends it. */
-  follow(
-    scope: ChangeScope,
-    topics: readonly ChangeTopic[],
-  ): (signal: AbortSignal) => AsyncGenerator<SseFrame[]>;
-  /** How many marks are being watched. Nobody listens: none. */
-  watching(): number;
-};
-
 type Listener = { pending: Set<ChangeTopic>; wake(): void };
 type Watch = { listeners: Set<Listener>; stop: AbortController; ready: Promise<void> };
 
@@ -31,84 +21,108 @@ type Watch = { listeners: Set<Listener>; stop: AbortController; ready: Promise<v
  * Hints that something has changed, never what. One small query per topic and second for everybody who listens in a
  * workspace; each process looks for itself, so nothing is lost when another process made the change.
  */
-export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
-  const { topics, logger, pollMs = 1_000, maxAgeMs = 5 * 60_000 } = options;
-  const { maxListeners = 1_000, maxListenersPerWorkspace = 200 } = options;
-  const watches = new Map<string, Watch>();
-  const listening = new Map<string, number>();
-  let total = 0;
+export class ChangeFeed {
+  readonly #topics: ChangeTopics;
+  readonly #logger: Logger;
+  readonly #pollMs: number;
+  readonly #maxAgeMs: number;
+  readonly #maxListeners: number;
+  readonly #maxListenersPerWorkspace: number;
+  readonly #watches = new Map<string, Watch>();
+  readonly #listening = new Map<string, number>();
+  #total = 0;
 
-  return {
-    watching: () => watches.size,
-    follow(scope, wanted) {
-      const inWorkspace = listening.get(scope.workspaceId) ?? 0;
-      if (total >= maxListeners || inWorkspace >= maxListenersPerWorkspace) throw tooMany();
-      return async function* frames(signal) {
-        const ending = AbortSignal.any([signal, AbortSignal.timeout(maxAgeMs)]);
-        const waiting = newListener(ending);
-        count(scope.workspaceId, 1);
-        const leave = wanted.map((topic) => join(topic, scope, waiting.listener));
-        try {
-          await Promise.all(leave.map(({ ready }) => ready));
-          if (ending.aborted) return;
-          // From here on nothing is missed; what was read earlier may be old.
-          yield [{ event: "ready", data: JSON.stringify({ topics: wanted }) }];
-          for (;;) {
-            await waiting.next();
-            if (ending.aborted) return;
-            const changed = [...waiting.listener.pending];
-            waiting.listener.pending.clear();
-            yield changed.map((topic) => ({ event: "change", data: JSON.stringify({ topic }) }));
-          }
-        } finally {
-          for (const { leave: go } of leave) go();
-          count(scope.workspaceId, -1);
-        }
-      };
-    },
-  };
-
-  function count(workspaceId: string, by: 1 | -1): void {
-    total += by;
-    const left = (listening.get(workspaceId) ?? 0) + by;
-    if (left === 0) listening.delete(workspaceId);
-    else listening.set(workspaceId, left);
+  constructor(options: ChangeFeedOptions) {
+    this.#topics = options.topics;
+    this.#logger = options.logger;
+    this.#pollMs = options.pollMs ?? 1_000;
+    this.#maxAgeMs = options.maxAgeMs ?? 5 * 60_000;
+    this.#maxListeners = options.maxListeners ?? 1_000;
+    this.#maxListenersPerWorkspace = options.maxListenersPerWorkspace ?? 200;
   }
 
-  function join(topic: ChangeTopic, scope: ChangeScope, listener: Listener) {
-    const key = [topic, scope.workspaceId, topics[topic].perUser ? scope.userId : ""].join(" ");
-    const watch = watches.get(key) ?? startWatch(topic, scope);
-    watches.set(key, watch);
+  /** How many marks are being watched. Nobody listens: none. */
+  watching(): number {
+    return this.#watches.size;
+  }
+
+  /** Refuses at once when too many listen; what it returns streams hints until the signal or its age ends it. */
+  follow(
+    scope: ChangeScope,
+    topics: readonly ChangeTopic[],
+  ): (signal: AbortSignal) => AsyncGenerator<SseFrame[]> {
+    const inWorkspace = this.#listening.get(scope.workspaceId) ?? 0;
+    if (this.#total >= this.#maxListeners || inWorkspace >= this.#maxListenersPerWorkspace) throw tooMany();
+    return (signal) => this.#frames(scope, topics, signal);
+  }
+
+  async *#frames(
+    scope: ChangeScope,
+    topics: readonly ChangeTopic[],
+    signal: AbortSignal,
+  ): AsyncGenerator<SseFrame[]> {
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(this.#maxAgeMs)]);
+    const waiting = newListener(ending);
+    this.#count(scope.workspaceId, 1);
+    const joined = topics.map((topic) => this.#join(topic, scope, waiting.listener));
+    try {
+      await Promise.all(joined.map(({ ready }) => ready));
+      if (ending.aborted) return;
+      // From here on nothing is missed; what was read earlier may be old.
+      yield [{ event: "ready", data: JSON.stringify({ topics }) }];
+      for (;;) {
+        await waiting.next();
+        if (ending.aborted) return;
+        const changed = [...waiting.listener.pending];
+        waiting.listener.pending.clear();
+        yield changed.map((topic) => ({ event: "change", data: JSON.stringify({ topic }) }));
+      }
+    } finally {
+      for (const { leave } of joined) leave();
+      this.#count(scope.workspaceId, -1);
+    }
+  }
+
+  #count(workspaceId: string, by: 1 | -1): void {
+    this.#total += by;
+    const left = (this.#listening.get(workspaceId) ?? 0) + by;
+    if (left === 0) this.#listening.delete(workspaceId);
+    else this.#listening.set(workspaceId, left);
+  }
+
+  #join(
+    topic: ChangeTopic,
+    scope: ChangeScope,
+    listener: Listener,
+  ): { ready: Promise<void>; leave: () => void } {
+    const key = [topic, scope.workspaceId, this.#topics[topic].perUser ? scope.userId : ""].join(" ");
+    const watch = this.#watches.get(key) ?? this.#startWatch(topic, scope);
+    this.#watches.set(key, watch);
     watch.listeners.add(listener);
     const leave = () => {
       watch.listeners.delete(listener);
       if (watch.listeners.size > 0) return;
       watch.stop.abort();
-      watches.delete(key);
+      this.#watches.delete(key);
     };
     return { ready: watch.ready, leave };
   }
 
-  function startWatch(topic: ChangeTopic, scope: ChangeScope): Watch {
+  #startWatch(topic: ChangeTopic, scope: ChangeScope): Watch {
     const stop = new AbortController();
     const first = Promise.withResolvers<void>();
     const watch: Watch = { listeners: new Set(), stop, ready: first.promise };
-    void poll(topic, scope, watch, first.resolve);
+    void this.#poll(topic, scope, watch, first.resolve);
     return watch;
   }
 
-  async function poll(
-    topic: ChangeTopic,
-    scope: ChangeScope,
-    watch: Watch,
-    ready: () => void,
-  ): Promise<void> {
+  async #poll(topic: ChangeTopic, scope: ChangeScope, watch: Watch, ready: () => void): Promise<void> {
     const { signal } = watch.stop;
     let known: string | undefined;
     let failing = false;
     while (!signal.aborted) {
       try {
-        const mark = await topics[topic].mark(scope);
+        const mark = await this.#topics[topic].mark(scope);
         // Also after a failure: what happened meanwhile is not known.
         const changed = known !== undefined && (failing || mark !== known);
         known = mark;
@@ -121,12 +135,13 @@ export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
         }
       } catch (error) {
         if (!failing)
-          logger.warn({ topic, err: errorMessage(error) }, "changes cannot be watched; trying again");
+          this.#logger.warn({ topic, err: errorMessage(error) }, "changes cannot be watched; trying again");
         failing = true;
         known ??= "";
       }
       ready();
-      await delay(failing ? pollMs * 5 : pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      const waitMs = failing ? this.#pollMs * 5 : this.#pollMs;
+      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
     ready();
   }

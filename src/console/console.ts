@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createChangeFeed } from "./change-feed.ts";
+import { ChangeFeed } from "./change-feed.ts";
 import { changeRoutes } from "./change-routes.ts";
 import type { ChangeTopics } from "./change-topic.ts";
 import { pageRoutes } from "./page-routes.ts";
@@ -17,7 +17,7 @@ export type ConsoleOptions = {
 export function createConsole({ topics, logger, folder }: ConsoleOptions): Area {
   return {
     // The endpoints programs may use too; the pages are hidden.
-    routes: changeRoutes(createChangeFeed({ topics, logger })),
+    routes: changeRoutes(new ChangeFeed({ topics, logger })),
     hiddenRoutes: pageRoutes(folder ?? fileURLToPath(new URL("../../web/console/dist", import.meta.url))),
     jobHandlers: {},
     recurringJobs: [],

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { raiseDatabaseWalls } from "../platform/db/database-walls.ts";

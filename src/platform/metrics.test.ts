@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createMetrics } from "./metrics.ts";
+import { Metrics } from "./metrics.ts";
 
 describe("metrics", () => {
   it("counts requests by method, route and status", async () => {
-    const metrics = createMetrics({ processMetrics: false });
+    const metrics = new Metrics({ processMetrics: false });
     const observe = metrics.requestObserver("/things/{id}");
     observe("GET", 200, 3);
     observe("GET", 200, 700);
@@ -16,7 +16,7 @@ describe("metrics", () => {
     expect(body).toContain('lg_api_http_requests_latency_sum{method="GET",path="/things/{id}"} 703');
   });
   it("reads gauges when asked", async () => {
-    const metrics = createMetrics({ processMetrics: false });
+    const metrics = new Metrics({ processMetrics: false });
     let waiting = 1;
     metrics.poolGauges(() => ({ total: 10, idle: 4, waiting }));
     metrics.gauge("num_pending_runs", "Runs waiting.", async () => 7);
@@ -28,7 +28,7 @@ describe("metrics", () => {
     expect(body).toContain("lg_api_num_pending_runs 7");
   });
   it("gives the same as JSON", async () => {
-    const metrics = createMetrics();
+    const metrics = new Metrics();
     metrics.requestObserver("/ok")("GET", 200, 1);
     const { body, contentType } = await metrics.render("json");
     expect(contentType).toBe("application/json");
@@ -37,7 +37,7 @@ describe("metrics", () => {
     expect(names).toContain("lg_api_process_cpu_seconds_total");
   });
   it("shares nothing between two registries", async () => {
-    const [one, other] = [createMetrics({ processMetrics: false }), createMetrics({ processMetrics: false })];
+    const [one, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: false })];
     one.counter("things_total", "Things.").inc();
     expect((await one.render("prometheus")).body).toContain("lg_api_things_total 1");
     expect((await other.render("prometheus")).body).not.toContain("things");

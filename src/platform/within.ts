@@ -1,4 +1,4 @@
-import { type MonotonicClock, monotonicClock } from "./work/monotonic-clock.ts";
+import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
 
 /** Resolves when the work is settled, or after that time; a failure belongs to whoever waits for the work itself. */
 export async function within(

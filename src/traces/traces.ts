@@ -1,4 +1,4 @@
-import type { Area } from "../platform/area.ts";
+import type { Area } from "../platform/areas/area.ts";
 import { every } from "../platform/jobs/job-schedule.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { type IngestedRun, ingestOwnRuns, ingestSpans } from "./ingest/own-runs.ts";

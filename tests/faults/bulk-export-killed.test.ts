@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { defaultFileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
-import { startArea, stopArea } from "../../src/platform/area.ts";
+import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { type BulkExportApp, createBulkExportApp } from "../support/bulk-export-app.ts";

@@ -7,7 +7,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { migrate } from "../../src/platform/db/schema/migrate.ts";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
     database.sql,
   );
   traces = createTraces({
-    seal: createSecretBox({ currentKey: "a key of the tests alone" }),
+    seal: new SecretBox({ currentKey: "a key of the tests alone" }),
     database,
     clock: systemClock,
     logger,

@@ -12,11 +12,12 @@ import type { Caller } from "../../src/platform/http/access/caller.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { enqueue, getJob } from "../../src/platform/jobs/job-queue.ts";
 import { claimStatement } from "../../src/platform/jobs/job-statements.ts";
-import { createJobWorker, type JobContext } from "../../src/platform/jobs/job-worker.ts";
+import { type JobContext, JobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { startTcpProxy, type TcpProxy } from "../support/components/tcp-proxy.ts";
 import { waitUntil } from "../support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { replaceInDatabase } from "../support/replaced-database.ts";
 
 /** Runs have theirs in lease-ended.test.ts; these are the other workers that hold leases. */
 const logger = createLogger({ level: "silent" });
@@ -62,7 +63,7 @@ describe("a job", () => {
   it("is aborted when its lease cannot be renewed, its result is refused, and another worker does it", async () => {
     const begun = Promise.withResolvers<JobContext>();
     const ended = Promise.withResolvers<string>();
-    const first = createJobWorker({
+    const first = new JobWorker({
       ...{ database, clock: systemClock, logger, leaseMs, heartbeatMs },
       handlers: {
         async cut(context) {
@@ -81,7 +82,7 @@ describe("a job", () => {
     proxy.blackHole();
     expect((await aborted(context.signal)).code).toBe("job.lease_lost");
     expect(await ended.promise).toBe("job.lease_lost");
-    const second = createJobWorker({
+    const second = new JobWorker({
       ...{ database: test.database, clock: systemClock, logger, leaseMs, heartbeatMs },
       handlers: { cut: async () => {} },
     });
@@ -95,8 +96,7 @@ describe("a job", () => {
   it("is not begun when the answer to its claim comes after the end of the lease", async () => {
     const gate = Promise.withResolvers<void>();
     const claimed = Promise.withResolvers<void>();
-    const slow: Database = {
-      ...test.database,
+    const slow = replaceInDatabase(test.database, {
       async query<Row extends object>(...[statement, values]: Parameters<Database["query"]>) {
         const rows = await test.database.query<Row>(statement, values);
         if (statement === claimStatement && rows.length > 0) {
@@ -105,9 +105,9 @@ describe("a job", () => {
         }
         return rows;
       },
-    };
+    });
     const inTime: boolean[] = [];
-    const worker = createJobWorker({
+    const worker = new JobWorker({
       ...{ database: slow, clock: systemClock, logger, leaseMs, heartbeatMs },
       handlers: {
         async late({ job }) {

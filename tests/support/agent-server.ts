@@ -5,14 +5,14 @@ import {
   createAgentServer,
 } from "../../src/agent-server/agent-server.ts";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
-import { startArea, stopArea } from "../../src/platform/area.ts";
+import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import type { Caller } from "../../src/platform/http/access/caller.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 import { testGraphs } from "./test-graphs.ts";
 
 export type TestAgentServer = {
@@ -59,7 +59,7 @@ export async function startTestAgentServer(
     authenticator: { authenticate: async () => null, loopbackCaller: async () => caller },
     agentAuthRequired: false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

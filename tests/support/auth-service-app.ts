@@ -4,14 +4,14 @@ import { expect } from "vitest";
 import { type AuthService, createAuthService } from "../../src/auth-service/auth-service.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
-import { createJobWorker } from "../../src/platform/jobs/job-worker.ts";
+import { JobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
-import { createNetworkGuard } from "../../src/platform/network/network-guard.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
+import { NetworkGuard } from "../../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 import { freePort } from "./components/free-port.ts";
 import type { OAuthServer } from "./components/oauth-server.ts";
@@ -70,7 +70,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
   });
   const logger = createLogger({ level: "trace", destination });
   const secretKey = randomBytes(32);
-  const secretBox = createSecretBox({ currentKey: secretKey });
+  const secretBox = new SecretBox({ currentKey: secretKey });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const allowPrivateAddresses = options.allowPrivateAddresses ?? true;
@@ -80,7 +80,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
       secretBox,
       clock,
       logger,
-      guard: createNetworkGuard({ allowPrivateAddresses }),
+      guard: new NetworkGuard({ allowPrivateAddresses }),
       publicUrl: () => url,
       config: {
         allowPrivateAddresses,
@@ -102,7 +102,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
     authenticator: workspaces.authenticator,
     agentAuthRequired: options.agentAuthRequired ?? false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,
@@ -110,7 +110,7 @@ export async function createAuthServiceApp(options: AuthServiceAppOptions = {}):
   });
   const bootstrapped = await workspaces.bootstrap({});
   await service.start();
-  const jobs = createJobWorker({
+  const jobs = new JobWorker({
     database,
     clock,
     logger,

@@ -5,16 +5,16 @@ import {
   createBulkExport,
 } from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/exports/export-limits.ts";
-import { startArea, stopArea } from "../../src/platform/area.ts";
+import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
-import { createSecretBox, type SecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
 import { includesBulkExport } from "../../src/workspaces/identity/workspace.ts";
 import { createWorkspaces, type Workspaces } from "../../src/workspaces/workspaces.ts";
@@ -79,7 +79,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     databaseUrl === created.url ? created.database : openDatabase({ url: databaseUrl, poolSize: 6, logger });
   const clock = options.clock ?? systemClock;
   const secretKey = randomBytes(32).toString("hex");
-  const secretBox = createSecretBox({ currentKey: secretKey });
+  const secretBox = new SecretBox({ currentKey: secretKey });
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
   const edition = options.edition ?? "self-hosted";
   const areaOptions: BulkExportOptions = {
@@ -105,7 +105,7 @@ export async function createBulkExportApp(options: BulkExportAppOptions = {}): P
     authenticator: workspaces.authenticator,
     agentAuthRequired: false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

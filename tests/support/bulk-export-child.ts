@@ -1,10 +1,10 @@
 import { createBulkExport } from "../../src/bulk-export/bulk-export.ts";
 import { defaultExportLimits } from "../../src/bulk-export/exports/export-limits.ts";
 import type { FileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
-import { startArea } from "../../src/platform/area.ts";
+import { startArea } from "../../src/platform/areas/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { RunExportSource } from "../../src/traces/export/run-export-source.ts";
 
@@ -24,7 +24,7 @@ const area = createBulkExport({
   databaseUrl: settings.databaseUrl,
   clock: systemClock,
   logger,
-  secretBox: createSecretBox({ currentKey: settings.secretKey }),
+  secretBox: new SecretBox({ currentKey: settings.secretKey }),
   source: new RunExportSource({ database }),
   limits: { ...defaultExportLimits, partitionsAtOnce: 1, retryDelayMs: 200 },
   allowPrivateAddresses: true,

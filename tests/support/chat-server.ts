@@ -11,7 +11,7 @@ import type { Authenticator } from "../../src/platform/http/access/caller.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 
 /** Two workspaces: the keys `first` and `second`. Without a key: the first, as on loopback. */
 const authenticator: Authenticator = {
@@ -62,7 +62,7 @@ export async function createChatServer(options: ChatServerOptions = {}) {
     authenticator,
     agentAuthRequired,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

@@ -8,20 +8,20 @@ import { createProcessRuntime } from "../../src/control-plane/runtimes/process-r
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation.ts";
 import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
-import { startArea, stopArea } from "../../src/platform/area.ts";
+import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { dropOwnDatabase } from "../../src/platform/db/own-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp, type HttpApp } from "../../src/platform/http/http-app.ts";
-import { createIdempotencyStore } from "../../src/platform/http/idempotency/idempotency-store.ts";
+import { DatabaseIdempotency } from "../../src/platform/http/idempotency/idempotency-store.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
-import { createJobWorker } from "../../src/platform/jobs/job-worker.ts";
+import { JobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
-import { createNetworkGuard } from "../../src/platform/network/network-guard.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
+import { NetworkGuard } from "../../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 import { createOtherAreas } from "./other-areas.ts";
 
@@ -62,11 +62,11 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   const logger = createLogger({ level: options.logLevel ?? "silent" });
   const clock = systemClock;
   const database = openDatabase({ url: options.databaseUrl, poolSize: 8, logger });
-  const secretBox = createSecretBox({ currentKey: "a secret key for tests only" });
+  const secretBox = new SecretBox({ currentKey: "a secret key for tests only" });
   const apiKey = options.apiKey ?? `test-key-${randomBytes(16).toString("hex")}`;
   const workspaces = createWorkspaces({ database, secretBox, clock, logger });
   const identity = await workspaces.bootstrap({ apiKey, workspaceId: options.workspaceId ?? randomUUID() });
-  const network = createNetworkGuard({ allowPrivateAddresses: options.allowPrivateAddresses ?? true });
+  const network = new NetworkGuard({ allowPrivateAddresses: options.allowPrivateAddresses ?? true });
   const environments = childEnvironments();
   const edition = options.edition ?? "self-hosted";
   let http: HttpApp | undefined;
@@ -105,20 +105,19 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     authenticator: workspaces.authenticator,
     agentAuthRequired: options.agentAuthRequired ?? false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     cors: { neverTrusted: plane.isDeploymentOrigin },
     documents: [],
     validateResponses: true,
-    idempotency: createIdempotencyStore({
+    idempotency: new DatabaseIdempotency({
       sql: database.sql,
       clock,
-      seal: (text, context) => secretBox.seal(text, context),
-      open: (sealed, context) => secretBox.open(sealed, context),
+      secretBox,
     }),
     aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });
-  const jobs = createJobWorker({
+  const jobs = new JobWorker({
     ...{ database, clock, logger },
     handlers: Object.fromEntries(plane.recurringJobs.map((job) => [job.kind, job.handler])),
   });

@@ -1,4 +1,4 @@
-import type { MonotonicClock } from "../../src/platform/work/monotonic-clock.ts";
+import type { MonotonicClock } from "../../src/platform/monotonic-clock.ts";
 
 export type FakeMonotonicClock = MonotonicClock & {
   /** Lets time pass: timers that come due are called in their order, and what they begin gets to run. */

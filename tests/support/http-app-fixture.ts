@@ -6,7 +6,7 @@ import { createHttpApp, type HttpAppOptions } from "../../src/platform/http/http
 import { json, noContent, type Route, route } from "../../src/platform/http/route.ts";
 import { queryList } from "../../src/platform/http/validation/query.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 
 const base = "http://localhost:8124";
 export const caller = (role: Role, via: Caller["via"] = "api_key"): Caller => ({
@@ -138,7 +138,7 @@ export function buildHttpApp(options: Partial<HttpAppOptions> = {}) {
       done();
     },
   });
-  const metrics = createMetrics({ processMetrics: false });
+  const metrics = new Metrics({ processMetrics: false });
   const http = createHttpApp({
     routes,
     authenticator,

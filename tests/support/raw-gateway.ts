@@ -10,7 +10,7 @@ import { createProxy } from "../../src/control-plane/gateway/proxy.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 import { caller } from "./http-app-fixture.ts";
 
 /** The gateway as the platform listens with it, before one server: for what is on the wire, and not for who may enter. */
@@ -27,7 +27,7 @@ export async function startRawGateway(upstreamPort: number) {
     },
     agentAuthRequired: false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: false,

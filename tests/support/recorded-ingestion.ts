@@ -4,6 +4,7 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { readRun } from "../../src/traces/ingest/read-run.ts";
 import { RunWriter } from "../../src/traces/ingest/run-writer.ts";
 import { Partitions } from "../../src/traces/runs/partition-service.ts";
+import { replaceInDatabase } from "./replaced-database.ts";
 
 export type RecordedStatement = { key: string; statement: Statement; values: (string | null)[] };
 
@@ -31,15 +32,14 @@ export async function recordIngestion(database: Database): Promise<RecordedState
         };
       },
     });
-  const watched: Database = {
-    ...database,
+  const watched = replaceInDatabase(database, {
     sql: watchedSql(database.sql),
     transaction: (work) => database.transaction((tx) => work(watchedSql(tx))),
     query(statement, values) {
       if (statement.name === "") record(statement.text, values);
       return database.query(statement, values);
     },
-  };
+  });
   const partitions = new Partitions({
     database,
     clock: { now: () => new Date() },

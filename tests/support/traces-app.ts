@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 import { AttachmentLinks } from "../../src/traces/attachments/attachment-links.ts";
 import { createTraces, type Traces } from "../../src/traces/traces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "./workspaces-app.ts";
 
-export const testSeal = createSecretBox({ currentKey: "a key of the tests alone" });
+export const testSeal = new SecretBox({ currentKey: "a key of the tests alone" });
 export const testLinks = new AttachmentLinks(testSeal);
 
 export type TracesApp = {
@@ -75,7 +75,7 @@ export async function createTracesApp(): Promise<TracesApp> {
         authenticator: app.workspaces.authenticator,
         agentAuthRequired: false,
         logger,
-        metrics: createMetrics({ processMetrics: false }),
+        metrics: new Metrics({ processMetrics: false }),
         corsOrigins: [],
         documents: [],
         validateResponses: true,

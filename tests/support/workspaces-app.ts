@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
-import { createSecretBox } from "../../src/platform/encryption/secret-box.ts";
+import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createMetrics } from "../../src/platform/metrics.ts";
+import { Metrics } from "../../src/platform/metrics.ts";
 import type { Bootstrapped } from "../../src/workspaces/installation/bootstrap.ts";
 import {
   createWorkspaces,
@@ -70,7 +70,7 @@ export async function createWorkspacesApp(
   }
   const clock = createTestClock();
   const logger = createLogger({ level: "silent" });
-  const secretBox = createSecretBox({ currentKey: randomBytes(32) });
+  const secretBox = new SecretBox({ currentKey: randomBytes(32) });
   const opened: Workspaces[] = [];
 
   const another: WorkspacesApp["another"] = (more = {}) => {
@@ -82,7 +82,7 @@ export async function createWorkspacesApp(
       agentAuthRequired: options.agentAuthRequired ?? false,
       audit: workspaces.audit,
       logger,
-      metrics: createMetrics({ processMetrics: false }),
+      metrics: new Metrics({ processMetrics: false }),
       corsOrigins: [],
       documents: [],
       validateResponses: true,

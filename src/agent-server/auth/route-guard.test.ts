@@ -2,11 +2,11 @@ import { Auth } from "@langchain/langgraph-sdk/auth";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { builtinGraphs } from "../../builtin-graphs/builtin-graphs.ts";
-import { startArea, stopArea } from "../../platform/area.ts";
+import { startArea, stopArea } from "../../platform/areas/area.ts";
 import type { Authenticator } from "../../platform/http/access/caller.ts";
 import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { createMetrics } from "../../platform/metrics.ts";
+import { Metrics } from "../../platform/metrics.ts";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
 import { loadServerGraphs } from "../graphs/javascript/server-graphs.ts";
@@ -80,7 +80,7 @@ beforeAll(async () => {
     authenticator,
     agentAuthRequired: false,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

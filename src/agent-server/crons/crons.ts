@@ -1,4 +1,4 @@
-import type { Worker } from "../../platform/area.ts";
+import type { Worker } from "../../platform/areas/area.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";

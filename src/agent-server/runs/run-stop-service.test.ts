@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { replaceInDatabase } from "../../../tests/support/replaced-database.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { ThreadFeed } from "../delivery/thread-feed.ts";
@@ -41,14 +42,13 @@ async function waitingRun(threadId: string, graphId: string): Promise<string> {
 function withEagerNeighbour(database: Database, graphId: string): Database {
   const claim = () =>
     claimDueRuns(database, { limit: 10, owner: newId(), leaseSeconds: 30, graphIds: [graphId] });
-  return {
-    ...database,
+  return replaceInDatabase(database, {
     async transaction(work) {
       const result = await database.transaction(work);
       await claim();
       return result;
     },
-  };
+  });
 }
 
 function stopServiceOver(database: Database): RunStopService {

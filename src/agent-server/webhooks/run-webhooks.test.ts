@@ -8,7 +8,7 @@ import type { Job } from "../../platform/jobs/job.ts";
 import { getJob } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import { createLogger } from "../../platform/logger.ts";
-import { createNetworkGuard } from "../../platform/network/network-guard.ts";
+import { NetworkGuard } from "../../platform/network/network-guard.ts";
 import type { Run, RunStatus } from "../runs/run.ts";
 import { RunWebhooks } from "./run-webhooks.ts";
 import { defaultWebhookConfig } from "./webhook-config.ts";
@@ -35,7 +35,7 @@ beforeAll(async () => {
     database: database.database,
     clock: systemClock,
     logger: createLogger({ level: "silent" }),
-    network: createNetworkGuard({ allowPrivateAddresses: true }),
+    network: new NetworkGuard({ allowPrivateAddresses: true }),
     config: defaultWebhookConfig,
     secret: undefined,
   });

@@ -1,8 +1,8 @@
-import type { Worker } from "../../platform/area.ts";
+import type { Worker } from "../../platform/areas/area.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import { createJobWorker, type JobContext, type JobHandler } from "../../platform/jobs/job-worker.ts";
+import { type JobContext, type JobHandler, JobWorker } from "../../platform/jobs/job-worker.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { failExport } from "../exports/export-ending.ts";
 import { finishJobKind, partitionJobKind, planJobKind } from "../exports/export-jobs.ts";
@@ -38,7 +38,7 @@ export function createExportWorkers(options: ExportWorkersOptions): Worker[] {
     heartbeatMs: Math.floor(leaseMs / 3),
     backoff: { firstMs: limits.retryDelayMs, maxMs: limits.retryDelayMs },
   };
-  const steps = createJobWorker({
+  const steps = new JobWorker({
     ...common,
     concurrency: 2,
     handlers: {
@@ -46,7 +46,7 @@ export function createExportWorkers(options: ExportWorkersOptions): Worker[] {
       [finishJobKind]: stepHandler(options, (exportId, job) => finisher.finish(exportId, job)),
     },
   });
-  const partitions = createJobWorker({
+  const partitions = new JobWorker({
     ...common,
     concurrency: limits.partitionsAtOnce,
     handlers: {

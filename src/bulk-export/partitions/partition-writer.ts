@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../platform/blob/blob-store.ts";
 import { openS3BlobStore } from "../../platform/blob/s3-blob-store.ts";
 import { type CopyOut, copyOut } from "../../platform/db/copy/copy-out.ts";
-import { createNetworkGuard } from "../../platform/network/network-guard.ts";
+import { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { pageCodec } from "../parquet/page-codec.ts";
 import { ParquetFile } from "../parquet/parquet-file.ts";
 import { RowGroupBuffer } from "../parquet/row-group.ts";
@@ -25,7 +25,7 @@ export async function writePartition(
   signal: AbortSignal,
   memory: PartitionMemory = createPartitionMemory(task.limits),
 ): Promise<{ rows: number }> {
-  const network = createNetworkGuard({ allowPrivateAddresses: task.allowPrivateAddresses });
+  const network = new NetworkGuard({ allowPrivateAddresses: task.allowPrivateAddresses });
   const stopped = new AbortController();
   const store = await openS3BlobStore({
     settings: task.bucket,

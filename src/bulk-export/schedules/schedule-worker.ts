@@ -1,4 +1,4 @@
-import type { StopOptions, Stopped, Worker } from "../../platform/area.ts";
+import type { StopOptions, Stopped, Worker } from "../../platform/areas/area.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Unlisten } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";

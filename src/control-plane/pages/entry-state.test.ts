@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { createEntryStates, entryLifetimeMs } from "./entry-state.ts";
 
 const origin = "https://a.agents.example.com";
-const secretBox = createSecretBox({ currentKey: "a secret key for tests only" });
+const secretBox = new SecretBox({ currentKey: "a secret key for tests only" });
 let now = new Date("2026-01-01T00:00:00Z");
 const states = createEntryStates({ secretBox, clock: { now: () => now } });
 const attempt = { origin, browser: "the secret of one browser", target: "/page?x=1" };
@@ -29,7 +29,7 @@ it("counts at its origin, for ten minutes, and only as it was made", () => {
   expect(states.open(changed, origin)).toBeNull();
   expect(states.open("", origin)).toBeNull();
   const foreign = createEntryStates({
-    secretBox: createSecretBox({ currentKey: "the key of somebody else" }),
+    secretBox: new SecretBox({ currentKey: "the key of somebody else" }),
     clock: { now: () => now },
   });
   expect(states.open(foreign.make(attempt), origin)).toBeNull();

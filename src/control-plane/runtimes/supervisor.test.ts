@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { insertDeployment, insertRevision, insertWorkspace } from "../../../tests/support/deployment-rows.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { type Exit, exitedWith } from "./exit.ts";
 import type { Instance } from "./instance.ts";
@@ -81,7 +81,7 @@ let folder: TempFolder;
 let deploymentId: string;
 let revisionId: string;
 let spec: LaunchSpec;
-const secretBox = createSecretBox({ currentKey: "the key of these tests" });
+const secretBox = new SecretBox({ currentKey: "the key of these tests" });
 const addresses = { database: "postgres://d", own: "http://own", traces: null };
 
 beforeAll(async () => {

@@ -32,43 +32,76 @@ const defaultRegion = "us-east-1";
 
 /** A bucket on any S3-compatible storage. Every connection goes through the network guard. */
 export async function openS3BlobStore(options: S3Options): Promise<BlobStore> {
-  const { settings, network, signal } = options;
-  const place = { bucket: settings.bucket ?? "", host: hostOf(settings) };
+  const { settings, network } = options;
   // An address given as a number is never looked up, so it is checked here.
   if (settings.endpointUrl !== null) await network.checkUrl(settings.endpointUrl);
-  const client = createClient(options);
-  const Bucket = settings.bucketInEndpoint ? settings.endpointUrl! : settings.bucket!;
-  const sendOptions = signal ? { abortSignal: signal } : {};
-  const guarded = <T>(work: Promise<T>) => rethrown(work, place, signal);
+  return new S3BlobStore(options);
+}
 
-  return {
-    put: async (key, body, put) => {
-      const input = { Bucket, Key: key, Body: body, ...objectArguments(settings, put) };
-      await guarded(client.send(new PutObjectCommand(input), sendOptions));
-    },
-    beginUpload: async (key, put) => {
-      const input = { Bucket, Key: key, ...objectArguments(settings, put) };
-      const begun = await guarded(client.send(new CreateMultipartUploadCommand(input), sendOptions));
-      const upload = { Bucket, Key: key, UploadId: begun.UploadId };
-      return multipartUpload(client, upload, { ...options, place });
-    },
-    abortUploads: (prefix) => guarded(abortUploads(client, { Bucket, Prefix: prefix }, sendOptions)),
-    head: async (key) => {
-      try {
-        const found = await client.send(new HeadObjectCommand({ Bucket, Key: key }), sendOptions);
-        return { bytes: found.ContentLength ?? 0, metadata: found.Metadata ?? {} };
-      } catch (error) {
-        if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 404)
-          return null;
-        signal?.throwIfAborted();
-        throw s3Failure(error, place);
-      }
-    },
-    remove: async (key) => {
-      await guarded(client.send(new DeleteObjectCommand({ Bucket, Key: key }), sendOptions));
-    },
-    close: () => client.destroy(),
-  };
+class S3BlobStore implements BlobStore {
+  readonly #options: S3Options;
+  readonly #client: S3Client;
+  readonly #place: FailurePlace;
+  readonly #bucket: string;
+
+  constructor(options: S3Options) {
+    const { settings } = options;
+    this.#options = options;
+    this.#client = createClient(options);
+    this.#place = { bucket: settings.bucket ?? "", host: hostOf(settings) };
+    this.#bucket = settings.bucketInEndpoint ? settings.endpointUrl! : settings.bucket!;
+  }
+
+  async put(key: string, body: Buffer, put?: PutOptions): Promise<void> {
+    const input = { Body: body, ...this.#objectInput(key, put) };
+    await this.#guarded(this.#client.send(new PutObjectCommand(input), sendOptions(this.#options)));
+  }
+
+  async beginUpload(key: string, put?: PutOptions): Promise<BlobUpload> {
+    const command = new CreateMultipartUploadCommand(this.#objectInput(key, put));
+    const begun = await this.#guarded(this.#client.send(command, sendOptions(this.#options)));
+    const upload = { Bucket: this.#bucket, Key: key, UploadId: begun.UploadId };
+    return new MultipartUpload(this.#client, upload, { ...this.#options, place: this.#place });
+  }
+
+  abortUploads(prefix: string): Promise<number> {
+    const place = { Bucket: this.#bucket, Prefix: prefix };
+    return this.#guarded(abortUploads(this.#client, place, sendOptions(this.#options)));
+  }
+
+  async head(key: string): Promise<{ bytes: number; metadata: Record<string, string> } | null> {
+    try {
+      const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: key });
+      const found = await this.#client.send(command, sendOptions(this.#options));
+      return { bytes: found.ContentLength ?? 0, metadata: found.Metadata ?? {} };
+    } catch (error) {
+      if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 404)
+        return null;
+      this.#options.signal?.throwIfAborted();
+      throw s3Failure(error, this.#place);
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: key });
+    await this.#guarded(this.#client.send(command, sendOptions(this.#options)));
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  #objectInput(key: string, put?: PutOptions) {
+    return { Bucket: this.#bucket, Key: key, ...objectArguments(this.#options.settings, put) };
+  }
+
+  #guarded<T>(work: Promise<T>): Promise<T> {
+    return rethrown(work, this.#place, this.#options.signal);
+  }
+}
+
+function sendOptions({ signal }: Pick<S3Options, "signal">): { abortSignal?: AbortSignal } {
+  return signal ? { abortSignal: signal } : {};
 }
 
 function createClient(options: S3Options): S3Client {
@@ -140,56 +173,66 @@ function objectArguments(settings: BucketSettings, put: PutOptions = {}) {
 
 type MultipartOptions = S3Options & { place: FailurePlace };
 
-function multipartUpload(
-  client: S3Client,
-  upload: { Bucket: string; Key: string; UploadId: string | undefined },
-  options: MultipartOptions,
-): BlobUpload {
-  const { signal, place, parallel = 4 } = options;
-  const sendOptions = signal ? { abortSignal: signal } : {};
-  const parts: { PartNumber: number; ETag: string | undefined }[] = [];
-  const running = new Set<Promise<void>>();
-  let failure: unknown;
+class MultipartUpload implements BlobUpload {
+  readonly #client: S3Client;
+  readonly #upload: { Bucket: string; Key: string; UploadId: string | undefined };
+  readonly #options: MultipartOptions;
+  readonly #parts: { PartNumber: number; ETag: string | undefined }[] = [];
+  readonly #running = new Set<Promise<void>>();
+  #failure: unknown;
+  #count = 0;
 
-  const send = async (number: number, body: Buffer) => {
-    const command = new UploadPartCommand({ ...upload, PartNumber: number, Body: body });
-    const sent = await client.send(command, sendOptions);
-    parts.push({ PartNumber: number, ETag: sent.ETag });
-  };
-  const throwFailure = () => {
-    signal?.throwIfAborted();
-    if (failure !== undefined) throw s3Failure(failure, place);
-  };
-  let count = 0;
+  constructor(
+    client: S3Client,
+    upload: { Bucket: string; Key: string; UploadId: string | undefined },
+    options: MultipartOptions,
+  ) {
+    this.#client = client;
+    this.#upload = upload;
+    this.#options = options;
+  }
 
-  return {
-    async addPart(body, stored) {
-      throwFailure();
-      while (running.size >= parallel) await Promise.race(running);
-      count += 1;
-      const work: Promise<void> = send(count, body)
-        .then(() => stored?.())
-        .catch((error: unknown) => {
-          failure ??= error;
-        })
-        .finally(() => running.delete(work));
-      running.add(work);
-    },
-    async complete() {
-      await Promise.all(running);
-      throwFailure();
-      const ordered = parts.toSorted((a, b) => a.PartNumber - b.PartNumber);
-      const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: ordered } });
-      await rethrown(client.send(command, sendOptions), place, signal);
-    },
-    async abort() {
-      await Promise.all(running);
-      // Without the caller's signal, which is most often why this happens. What stays is removed by the bucket's
-      // own rules for unfinished uploads.
-      const patience = { abortSignal: AbortSignal.timeout(5_000) };
-      await client.send(new AbortMultipartUploadCommand(upload), patience).catch(() => undefined);
-    },
-  };
+  async addPart(body: Buffer, stored?: () => void): Promise<void> {
+    const { parallel = 4 } = this.#options;
+    this.#throwFailure();
+    while (this.#running.size >= parallel) await Promise.race(this.#running);
+    this.#count += 1;
+    const work: Promise<void> = this.#send(this.#count, body)
+      .then(() => stored?.())
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => this.#running.delete(work));
+    this.#running.add(work);
+  }
+
+  async complete(): Promise<void> {
+    const { place, signal } = this.#options;
+    await Promise.all(this.#running);
+    this.#throwFailure();
+    const Parts = this.#parts.toSorted((a, b) => a.PartNumber - b.PartNumber);
+    const command = new CompleteMultipartUploadCommand({ ...this.#upload, MultipartUpload: { Parts } });
+    await rethrown(this.#client.send(command, sendOptions(this.#options)), place, signal);
+  }
+
+  async abort(): Promise<void> {
+    await Promise.all(this.#running);
+    // Without the caller's signal, which is most often why this happens. What stays is removed by the bucket's
+    // own rules for unfinished uploads.
+    const patience = { abortSignal: AbortSignal.timeout(5_000) };
+    await this.#client.send(new AbortMultipartUploadCommand(this.#upload), patience).catch(() => undefined);
+  }
+
+  async #send(number: number, body: Buffer): Promise<void> {
+    const command = new UploadPartCommand({ ...this.#upload, PartNumber: number, Body: body });
+    const sent = await this.#client.send(command, sendOptions(this.#options));
+    this.#parts.push({ PartNumber: number, ETag: sent.ETag });
+  }
+
+  #throwFailure(): void {
+    this.#options.signal?.throwIfAborted();
+    if (this.#failure !== undefined) throw s3Failure(this.#failure, this.#options.place);
+  }
 }
 
 async function abortUploads(

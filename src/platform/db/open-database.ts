@@ -7,7 +7,7 @@ import { DiskWatch } from "./connection/disk-watch.ts";
 import { NotificationListener } from "./connection/notification-listener.ts";
 import { typeParsers } from "./connection/type-parsers.ts";
 import { copyIn } from "./copy/copy-in.ts";
-import type { Database, Sql, Statement } from "./database.ts";
+import type { Database, Sql, Statement, Unlisten } from "./database.ts";
 import { describeDatabase, isConnectionError, mapDatabaseError, sqlState } from "./database-errors.ts";
 import { raw } from "./raw.ts";
 import type { Tables } from "./tables.ts";
@@ -45,20 +45,129 @@ export const notifyStatement: Statement = { name: "notify_v1", text: "select pg_
 
 /** Opens no connection yet; the first statement does. Heals by itself when the database returns. */
 export function openDatabase(options: OpenDatabaseOptions): Database {
-  const { logger } = options;
-  const where = describeDatabase(options.url);
-  const connection: pg.ClientConfig = {
-    connectionString: options.url,
-    application_name: options.applicationName ?? "treadle",
-    keepAlive: true,
-    // The system's own first look would come after two hours.
-    keepAliveInitialDelayMillis: 15_000,
-    types: typeParsers,
-  };
-  const watch = new ConnectionWatch({ connection, logger, answerMs: options.answerMs ?? 5_000 });
-  const disk = new DiskWatch();
-  const mapError = (error: unknown, connecting = false) =>
-    disk.note(mapDatabaseError(error, where, connecting));
+  return new PostgresDatabase(options);
+}
+
+class PostgresDatabase implements Database {
+  readonly sql: Sql;
+  readonly #where: string;
+  readonly #pool: pg.Pool;
+  readonly #watch: ConnectionWatch;
+  readonly #disk = new DiskWatch();
+  readonly #listener: NotificationListener;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OpenDatabaseOptions) {
+    const { logger } = options;
+    const connection: pg.ClientConfig = {
+      connectionString: options.url,
+      application_name: options.applicationName ?? "treadle",
+      keepAlive: true,
+      // The system's own first look would come after two hours.
+      keepAliveInitialDelayMillis: 15_000,
+      types: typeParsers,
+    };
+    this.#where = describeDatabase(options.url);
+    this.#watch = new ConnectionWatch({ connection, logger, answerMs: options.answerMs ?? 5_000 });
+    this.#pool = watchedPool(connection, options, this.#watch);
+    this.#pool.on("error", (error) => {
+      const level = this.#closing === undefined ? "warn" : "debug";
+      logger[level]({ reason: error.message }, "idle database connection lost");
+    });
+    const pool = mappedPool(
+      () => this.#connect(),
+      this.#watch,
+      (error) => this.#mapError(error),
+    );
+    this.sql = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+    this.#listener = new NotificationListener({ connection, where: this.#where, logger });
+  }
+
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
+    return this.sql.transaction().execute(work);
+  }
+
+  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return this.#onConnection(async (client) => {
+      // The values are copied by the driver, which only asks for a mutable array.
+      const result = await client.query<Row>({ ...statement, values: values as unknown[] });
+      return result.rows;
+    });
+  }
+
+  async background<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      const rows = await this.#listener.query<Row>(statement, values);
+      if (rows) return rows;
+    } catch (error) {
+      if (sqlState(error) !== undefined && !isConnectionError(error)) throw this.#mapError(error);
+    }
+    return this.query<Row>(statement, values);
+  }
+
+  copyIn(target: string, data: Buffer): Promise<number> {
+    return this.#onConnection((client) => copyIn(client, target, data));
+  }
+
+  listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<Unlisten> {
+    return this.#listener.listen(channel, onMessage, onGap);
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.query(notifyStatement, [channel, payload]);
+  }
+
+  async ping(): Promise<void> {
+    await this.query(pingStatement, []);
+    await this.#disk.check(() => this.transaction((tx) => raw.raw(fillerText).execute(tx)));
+  }
+
+  poolStats(): { total: number; idle: number; waiting: number } {
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { total, idle, waiting };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#listener.close().then(() => {
+      this.#watch.stop();
+      // It waits for connections in use, which may never answer.
+      return within(1_000, this.#pool.end());
+    });
+    return this.#closing;
+  }
+
+  #mapError(error: unknown, connecting = false): unknown {
+    return this.#disk.note(mapDatabaseError(error, this.#where, connecting));
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw this.#mapError(error, true);
+    }
+  }
+
+  async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    let broken = false;
+    try {
+      return await this.#watch.answered(client, work(client));
+    } catch (error) {
+      // A plan prepared before a migration changed its tables fails for ever on its connection.
+      broken = isConnectionError(error) || sqlState(error) === "0A000";
+      throw this.#mapError(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+}
+
+function watchedPool(
+  connection: pg.ClientConfig,
+  options: OpenDatabaseOptions,
+  watch: ConnectionWatch,
+): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
     max: options.poolSize,
@@ -73,79 +182,9 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   });
   // Without a listener of its own, a connection lost while checked out would end the process.
   pool.on("connect", (client) => {
-    client.on("error", (error) => logger.debug({ err: error }, "database connection lost"));
+    client.on("error", (error) => options.logger.debug({ err: error }, "database connection lost"));
   });
-  let closing: Promise<void> | undefined;
-  pool.on("error", (error) => {
-    const level = closing === undefined ? "warn" : "debug";
-    logger[level]({ reason: error.message }, "idle database connection lost");
-  });
-
-  const connect = async (): Promise<pg.PoolClient> => {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      throw mapError(error, true);
-    }
-  };
-  const sql: Sql = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: mappedPool(connect, watch, mapError) }),
-  });
-  const listener = new NotificationListener({ connection, where, logger });
-
-  const onConnection = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
-    const client = await connect();
-    let broken = false;
-    try {
-      return await watch.answered(client, work(client));
-    } catch (error) {
-      // A plan prepared before a migration changed its tables fails for ever on its connection.
-      broken = isConnectionError(error) || sqlState(error) === "0A000";
-      throw mapError(error);
-    } finally {
-      client.release(broken);
-    }
-  };
-
-  const query = <Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> =>
-    onConnection(async (client) => {
-      // The values are copied by the driver, which only asks for a mutable array.
-      const result = await client.query<Row>({ ...statement, values: values as unknown[] });
-      return result.rows;
-    });
-
-  return {
-    sql,
-    query,
-    background: async <Row extends object>(statement: Statement, values: readonly unknown[]) => {
-      try {
-        const rows = await listener.query<Row>(statement, values);
-        if (rows) return rows;
-      } catch (error) {
-        if (sqlState(error) !== undefined && !isConnectionError(error)) throw mapError(error);
-      }
-      return query<Row>(statement, values);
-    },
-    copyIn: (target, data) => onConnection((client) => copyIn(client, target, data)),
-    transaction: (work) => sql.transaction().execute(work),
-    listen: (channel, onMessage, onGap) => listener.listen(channel, onMessage, onGap),
-    notify: async (channel, payload) => {
-      await query(notifyStatement, [channel, payload]);
-    },
-    ping: async () => {
-      await query(pingStatement, []);
-      await disk.check(() => sql.transaction().execute((tx) => raw.raw(fillerText).execute(tx)));
-    },
-    poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => {
-      closing ??= listener.close().then(() => {
-        watch.stop();
-        // It waits for connections in use, which may never answer.
-        return within(1_000, pool.end());
-      });
-      return closing;
-    },
-  };
+  return pool;
 }
 
 type MapError = (error: unknown) => unknown;

@@ -7,7 +7,7 @@ import {
   lockEncryptionKeys,
   saveEncryptionKey,
 } from "./encryption-key-store.ts";
-import { createSecretBox, type SecretBox, type SecretKeys, wrongKey } from "./secret-box.ts";
+import { SecretBox, type SecretKeys, wrongKey } from "./secret-box.ts";
 import { createKeyFile, readKeyFile, secretKeyPath } from "./secret-key-file.ts";
 
 export type EncryptionSettings = {
@@ -31,7 +31,7 @@ export async function openSecretBox(
   const secretBox = await database.transaction(async (tx) => {
     await lockEncryptionKeys(tx);
     const keys = (await readSecretKeys(options)) ?? (await generateKeys(tx, options));
-    const box = createSecretBox(keys);
+    const box = new SecretBox(keys);
     await checkKeys(tx, box);
     return box;
   });

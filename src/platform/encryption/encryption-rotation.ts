@@ -9,7 +9,7 @@ import {
   retireOtherKeys,
 } from "./encryption-key-store.ts";
 import { type EncryptionSettings, readSecretKeys, recordCurrentKey } from "./encryption-keys.ts";
-import { createSecretBox, type SecretBox, sealedPrefix, wrongKey } from "./secret-box.ts";
+import { SecretBox, sealedPrefix, wrongKey } from "./secret-box.ts";
 import { readKeyFile, replaceKeyFile, secretKeyPath } from "./secret-key-file.ts";
 
 /** A column of sealed texts. Every area lists its own; a rotation re-seals them all. */
@@ -85,7 +85,7 @@ async function prepareKeys(tx: Sql, options: RotationOptions): Promise<SecretBox
       message: "There is no encryption key to rotate yet: start Treadle once, or set TREADLE_SECRET_KEY.",
     });
   }
-  const box = createSecretBox(keys);
+  const box = new SecretBox(keys);
   const active = (await listEncryptionKeys(tx)).filter((row) => row.retired_at === null);
   const missing = active.find((row) => !box.knowsKey(row.key_id));
   if (missing) throw wrongKey(missing.key_id, box.currentKeyId());

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createSecretBox, sealedPrefix } from "./secret-box.ts";
+import { SecretBox, sealedPrefix } from "./secret-box.ts";
 
-const box = createSecretBox({ currentKey: "a key of some length" });
+const box = new SecretBox({ currentKey: "a key of some length" });
 
 describe("a sealed text", () => {
   test("opens to what was sealed, also empty and non-Latin text", () => {
@@ -45,8 +45,8 @@ describe("a sealed text", () => {
 describe("keys", () => {
   test("the same key opens in another box, another key says which one is needed", () => {
     const sealed = box.seal("secret");
-    expect(createSecretBox({ currentKey: "a key of some length" }).open(sealed)).toBe("secret");
-    const other = createSecretBox({ currentKey: "another key of some length" });
+    expect(new SecretBox({ currentKey: "a key of some length" }).open(sealed)).toBe("secret");
+    const other = new SecretBox({ currentKey: "another key of some length" });
     expect(() => other.open(sealed)).toThrow(
       expect.objectContaining({
         code: "secret.wrong_key",
@@ -56,7 +56,7 @@ describe("keys", () => {
   });
 
   test("a previous key opens and is not sealed with", () => {
-    const next = createSecretBox({
+    const next = new SecretBox({
       currentKey: randomBytes(32),
       previousKeys: ["a key of some length"],
     });
@@ -67,7 +67,7 @@ describe("keys", () => {
   });
 
   test("a box takes over the keys of a rotation", () => {
-    const rotating = createSecretBox({ currentKey: "a key of some length" });
+    const rotating = new SecretBox({ currentKey: "a key of some length" });
     const sealed = rotating.seal("old");
     rotating.replaceKeys({ currentKey: "the next key, longer", previousKeys: ["a key of some length"] });
     expect(rotating.open(sealed)).toBe("old");
@@ -75,7 +75,7 @@ describe("keys", () => {
   });
 
   test("a short key is refused", () => {
-    expect(() => createSecretBox({ currentKey: "short" })).toThrow(
+    expect(() => new SecretBox({ currentKey: "short" })).toThrow(
       expect.objectContaining({ code: "secret.short_key" }),
     );
   });

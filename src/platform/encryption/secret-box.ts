@@ -10,75 +10,75 @@ export type SecretKeys = {
   previousKeys?: readonly SecretKey[];
 };
 
-/**
- * Encrypts secrets at rest. `context` ties a sealed text to its place (for example `provider:<id>`): a text
- * moved elsewhere does not open.
- */
-export type SecretBox = {
-  currentKeyId(): string;
-  knowsKey(keyId: string): boolean;
-  seal(text: string, context?: string): string;
-  open(sealed: string, context?: string): string;
-  /** Replaces the keys, after a rotation in another process. */
-  replaceKeys(keys: SecretKeys): void;
-};
-
 const version = "t1";
 const ivBytes = 12;
 const tagBytes = 16;
 const sealedPattern = /^t1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/;
 
-export function createSecretBox(keys: SecretKeys): SecretBox {
-  const derived = new Map<SecretKey, Derived>();
-  let ring = ringOf(keys);
+/**
+ * Encrypts secrets at rest. `context` ties a sealed text to its place (for example `provider:<id>`): a text
+ * moved elsewhere does not open.
+ */
+export class SecretBox {
+  readonly #derived = new Map<SecretKey, Derived>();
+  #ring: KeyRing;
 
-  return {
-    currentKeyId: () => ring.current.id,
-    knowsKey: (keyId) => ring.byId.has(keyId),
-    replaceKeys(next) {
-      ring = ringOf(next);
-    },
+  constructor(keys: SecretKeys) {
+    this.#ring = this.#ringOf(keys);
+  }
 
-    seal(text, context = "") {
-      const { id, key } = ring.current;
-      const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv("aes-256-gcm", key, iv);
-      cipher.setAAD(additionalData(id, context));
-      const body = Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-      return `${sealedPrefix(id)}${body.toString("base64url")}`;
-    },
+  currentKeyId(): string {
+    return this.#ring.current.id;
+  }
 
-    open(sealed, context = "") {
-      const parts = sealedPattern.exec(sealed);
-      const body = Buffer.from(parts?.[2] ?? "", "base64url");
-      if (!parts || body.length < ivBytes + tagBytes) throw damaged();
-      const id = parts[1]!;
-      const key = ring.byId.get(id);
-      if (!key) throw wrongKey(id, ring.current.id);
-      const decipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, ivBytes), {
-        authTagLength: tagBytes,
-      });
-      decipher.setAAD(additionalData(id, context));
-      decipher.setAuthTag(body.subarray(-tagBytes));
-      try {
-        const text = Buffer.concat([decipher.update(body.subarray(ivBytes, -tagBytes)), decipher.final()]);
-        return text.toString("utf8");
-      } catch (cause) {
-        throw damaged(cause);
-      }
-    },
-  };
+  knowsKey(keyId: string): boolean {
+    return this.#ring.byId.has(keyId);
+  }
 
-  function ringOf({ currentKey, previousKeys = [] }: SecretKeys) {
-    const current = derive(currentKey);
-    const all = [...previousKeys.map(derive), current];
+  /** Replaces the keys, after a rotation in another process. */
+  replaceKeys(next: SecretKeys): void {
+    this.#ring = this.#ringOf(next);
+  }
+
+  seal(text: string, context = ""): string {
+    const { id, key } = this.#ring.current;
+    const iv = randomBytes(ivBytes);
+    const cipher = createCipheriv("aes-256-gcm", key, iv);
+    cipher.setAAD(additionalData(id, context));
+    const body = Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return `${sealedPrefix(id)}${body.toString("base64url")}`;
+  }
+
+  open(sealed: string, context = ""): string {
+    const parts = sealedPattern.exec(sealed);
+    const body = Buffer.from(parts?.[2] ?? "", "base64url");
+    if (!parts || body.length < ivBytes + tagBytes) throw damaged();
+    const id = parts[1]!;
+    const key = this.#ring.byId.get(id);
+    if (!key) throw wrongKey(id, this.#ring.current.id);
+    const decipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, ivBytes), {
+      authTagLength: tagBytes,
+    });
+    decipher.setAAD(additionalData(id, context));
+    decipher.setAuthTag(body.subarray(-tagBytes));
+    try {
+      const text = Buffer.concat([decipher.update(body.subarray(ivBytes, -tagBytes)), decipher.final()]);
+      return text.toString("utf8");
+    } catch (cause) {
+      throw damaged(cause);
+    }
+  }
+
+  #ringOf({ currentKey, previousKeys = [] }: SecretKeys): KeyRing {
+    const current = this.#derive(currentKey);
+    const all = [...previousKeys.map((secret) => this.#derive(secret)), current];
     return { current, byId: new Map(all.map(({ id, key }) => [id, key])) };
   }
 
   /** Deriving from text is slow on purpose, so each key is derived once. */
-  function derive(secret: SecretKey): Derived {
-    const known = derived.get(secret) ?? deriveKey(secret);
-    derived.set(secret, known);
+  #derive(secret: SecretKey): Derived {
+    const known = this.#derived.get(secret) ?? deriveKey(secret);
+    this.#derived.set(secret, known);
     return known;
   }
 }
@@ -109,6 +109,7 @@ function damaged(cause?: unknown): AppError {
 }
 
 type Derived = { id: string; key: Buffer };
+type KeyRing = { current: Derived; byId: ReadonlyMap<string, Buffer> };
 
 /** The salts are fixed because the same key must give the same result in every process, before any database is read. */
 function deriveKey(secret: SecretKey): Derived {

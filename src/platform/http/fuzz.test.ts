@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { createLogger } from "../logger.ts";
-import { createMetrics } from "../metrics.ts";
+import { Metrics } from "../metrics.ts";
 import { createHttpApp } from "./http-app.ts";
 import { json, type Route, type RouteSpec } from "./route.ts";
 import { listen } from "./server/server.ts";
@@ -96,7 +96,7 @@ const http = createHttpApp({
   },
   agentAuthRequired: false,
   logger: createLogger({ level: "silent" }),
-  metrics: createMetrics({ processMetrics: false }),
+  metrics: new Metrics({ processMetrics: false }),
   corsOrigins: [],
   documents: [],
   validateResponses: true,

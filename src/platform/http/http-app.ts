@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { AppError } from "../errors.ts";
 import { type Authorize, createAuthorize } from "./access/access.ts";
-import { createCors } from "./access/cors.ts";
+import { Cors } from "./access/cors.ts";
 import { decorate } from "./decorate-response.ts";
 import { errorResponse } from "./error-response.ts";
 import { docsRoutes } from "./openapi/docs-page.ts";
@@ -9,7 +9,7 @@ import { documentRoutes } from "./openapi/openapi-routes.ts";
 import { PathRouter, routerPath } from "./path-router.ts";
 import type { HttpAppOptions, HttpHono, Pipeline, ServerEnv } from "./pipeline.ts";
 import { createRouteHandler } from "./route-handler.ts";
-import { createAccessLog } from "./server/access-log.ts";
+import { AccessLog } from "./server/access-log.ts";
 import { type BeginRaw, createRawExchanges } from "./server/raw-exchange.ts";
 import { requestIdOf } from "./server/request-id.ts";
 
@@ -26,7 +26,7 @@ export type HttpApp = {
 
 /** Every request: id, routing, access, validation, handler, error shape, headers, log; one closure per route. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const cors = createCors({
+  const cors = new Cors({
     ...options.cors,
     origins: options.corsOrigins,
     allowLoopback: !options.agentAuthRequired,
@@ -44,7 +44,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     options,
     cors,
     authorize,
-    accessLog: createAccessLog(options.logger, options.metrics, options.loggedHeaders),
+    accessLog: new AccessLog(options.logger, options.metrics, options.loggedHeaders),
     neverAborts: new AbortController().signal,
   };
 

@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { createLogger } from "../logger.ts";
-import { createMetrics } from "../metrics.ts";
+import { Metrics } from "../metrics.ts";
 import { createHttpApp, type HttpApp } from "./http-app.ts";
 import { staticPageRoutes } from "./static-page.ts";
 
@@ -39,7 +39,7 @@ function serve(from: string): HttpApp {
     },
     agentAuthRequired: true,
     logger: createLogger({ level: "silent" }),
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

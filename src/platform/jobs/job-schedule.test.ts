@@ -7,7 +7,7 @@ import { createLogger } from "../logger.ts";
 import { enqueue, getJob } from "./job-queue.ts";
 import { every, pruneJob, type RecurringJob } from "./job-schedule.ts";
 import { jobChannel } from "./job-statements.ts";
-import { createJobWorker } from "./job-worker.ts";
+import { JobWorker } from "./job-worker.ts";
 
 const hourMs = 3_600_000;
 // In the middle of an hour to come: due by this clock alone, and no hour ends while the test runs.
@@ -23,7 +23,7 @@ afterAll(() => test.drop());
 
 async function workWith(jobs: RecurringJob[], clock: Clock) {
   const handlers = Object.fromEntries(jobs.map((job) => [job.kind, job.handler]));
-  const worker = createJobWorker({ database, clock, logger: createLogger({ level: "silent" }), handlers });
+  const worker = new JobWorker({ database, clock, logger: createLogger({ level: "silent" }), handlers });
   await worker.start();
   return worker;
 }

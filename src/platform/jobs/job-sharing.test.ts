@@ -9,7 +9,7 @@ import { openDatabase } from "../db/open-database.ts";
 import { raw } from "../db/raw.ts";
 import { createLogger } from "../logger.ts";
 import { enqueue, getJob } from "./job-queue.ts";
-import { createJobWorker, type JobHandler } from "./job-worker.ts";
+import { type JobHandler, JobWorker } from "./job-worker.ts";
 
 const logger = createLogger({ level: "silent" });
 let test: TestDatabase;
@@ -28,7 +28,7 @@ afterAll(() => test.drop());
 async function startWorker(handlers: Record<string, JobHandler>): Promise<void> {
   const own = openDatabase({ url: test.url, poolSize: 5, logger });
   cleanups.push(() => own.close());
-  const worker = createJobWorker({ database: own, clock: systemClock, logger, handlers, concurrency: 8 });
+  const worker = new JobWorker({ database: own, clock: systemClock, logger, handlers, concurrency: 8 });
   cleanups.push(() => worker.stop());
   await worker.start();
 }

@@ -1,7 +1,7 @@
 import { systemClock } from "../clock.ts";
 import { openDatabase } from "../db/open-database.ts";
 import { createLogger } from "../logger.ts";
-import { createJobWorker } from "./job-worker.ts";
+import { JobWorker } from "./job-worker.ts";
 
 // A worker process for tests to kill: its jobs report that they began and never end.
 const [url, kind] = process.argv.slice(2);
@@ -9,7 +9,7 @@ if (url === undefined || kind === undefined)
   throw new Error("usage: job-worker.child.ts <database url> <kind>");
 
 const logger = createLogger({ level: "warn" });
-const worker = createJobWorker({
+const worker = new JobWorker({
   database: openDatabase({ url, poolSize: 2, logger }),
   clock: systemClock,
   logger,

@@ -11,7 +11,7 @@ import type { JobStatus } from "./job.ts";
 import { cancelJob, enqueue, getJob, listDead } from "./job-queue.ts";
 import { jobChannel } from "./job-statements.ts";
 import { markSucceeded, reclaimExpired } from "./job-store.ts";
-import { createJobWorker, type JobContext, type JobWorker, type JobWorkerOptions } from "./job-worker.ts";
+import { type JobContext, JobWorker, type JobWorkerOptions } from "./job-worker.ts";
 
 const logger = createLogger({ level: "silent" });
 let test: TestDatabase;
@@ -29,7 +29,7 @@ afterAll(() => test.drop());
 async function startWorker(
   options: Pick<JobWorkerOptions, "handlers"> & Partial<JobWorkerOptions>,
 ): Promise<JobWorker> {
-  const worker = createJobWorker({ database, clock: systemClock, logger, ...options });
+  const worker = new JobWorker({ database, clock: systemClock, logger, ...options });
   cleanups.push(() => worker.stop());
   await worker.start();
   return worker;
@@ -322,7 +322,7 @@ describe("leases", () => {
 
   it("must outlive two heartbeats", () => {
     const options = { database, clock: systemClock, logger, handlers: {} };
-    expect(() => createJobWorker({ ...options, leaseMs: 1_000, heartbeatMs: 600 })).toThrow("two heartbeats");
+    expect(() => new JobWorker({ ...options, leaseMs: 1_000, heartbeatMs: 600 })).toThrow("two heartbeats");
   });
 });
 

@@ -6,6 +6,7 @@ import type { Database, Sql, Unlisten } from "../db/database.ts";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { graceStop } from "../work/grace-stop.ts";
+import type { LeaseKeeper } from "../work/lease-keeper.ts";
 import { WakeLoop } from "../work/wake-loop.ts";
 import { type Backoff, describeFailure, type Job, type LeasedJob, nextAttempt } from "./job.ts";
 import { createJobLeases, type HeldJob, leaseLost } from "./job-leases.ts";
@@ -43,56 +44,84 @@ export type JobWorkerOptions = {
   backoff?: Backoff;
 };
 
-export type JobWorker = {
-  start(): Promise<void>;
-  /** Waits for running jobs, then aborts them and gives them back to the queue, so none counts as interrupted. */
-  stop(options?: { graceMs?: number }): Promise<Stopped>;
-};
-
 const minWaitMs = 50;
 /** How long an aborted handler may take to end before its job is left to the lease. */
 const abortGraceMs = 1_000;
 
-export function createJobWorker(options: JobWorkerOptions): JobWorker {
-  const { database, clock, logger, handlers } = options;
-  const { concurrency = 4, leaseMs = 30_000, heartbeatMs = 10_000, sweepMs = 30_000 } = options;
-  const kinds = Object.keys(handlers);
-  const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const settling = new Set<LeasedJob>();
-  const isSettling = (job: LeasedJob) => settling.has(job);
-  const leases = createJobLeases({ database, logger, leaseMs, heartbeatMs, isSettling });
-  const running = new Set<Promise<void>>();
-  let unlisten: Unlisten | undefined;
-  let stopping: Promise<Stopped> | undefined;
+/** Takes due jobs under a lease and runs their handlers, as many at once as it may. */
+export class JobWorker {
+  readonly #options: JobWorkerOptions;
+  readonly #concurrency: number;
+  readonly #leaseMs: number;
+  readonly #heartbeatMs: number;
+  readonly #kinds: string[];
+  readonly #owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly #settling = new Set<LeasedJob>();
+  readonly #leases: LeaseKeeper<LeasedJob>;
+  readonly #running = new Set<Promise<void>>();
+  #unlisten: Unlisten | undefined;
+  #stopping: Promise<Stopped> | undefined;
   /** The grace is over: what runs is aborted, and nothing begins any more. */
-  let interrupted = false;
+  #interrupted = false;
   /** There may be due jobs that found no room here. */
-  let isFull = false;
+  #isFull = false;
+  readonly #loop: WakeLoop;
+
+  constructor(options: JobWorkerOptions) {
+    const { database, logger, handlers } = options;
+    const { concurrency = 4, leaseMs = 30_000, heartbeatMs = 10_000, sweepMs = 30_000 } = options;
+    this.#options = options;
+    this.#concurrency = concurrency;
+    this.#leaseMs = leaseMs;
+    this.#heartbeatMs = heartbeatMs;
+    this.#kinds = Object.keys(handlers);
+    const isSettling = (job: LeasedJob) => this.#settling.has(job);
+    this.#leases = createJobLeases({ database, logger, leaseMs, heartbeatMs, isSettling });
+    this.#loop = new WakeLoop({
+      look: (woken) => this.#look(woken),
+      rules: { heartbeatMs: sweepMs, minWaitMs },
+      onFailure: (error) => logger.warn({ err: error }, "the job queue could not be read, trying again"),
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#unlisten = await this.#options.database.listen(
+      jobChannel,
+      (payload) => this.#onMessage(payload),
+      () => this.#loop.wake(),
+    );
+    await this.#reclaim();
+    this.#loop.wake();
+  }
+
+  /** Waits for running jobs, then aborts them and gives them back to the queue, so none counts as interrupted. */
+  stop({ graceMs = 0 }: { graceMs?: number } = {}): Promise<Stopped> {
+    this.#stopping ??= Promise.resolve().then(() => this.#stop(graceMs));
+    return this.#stopping;
+  }
 
   /** Claims until there is no room or nothing due. */
-  const look = async (woken: boolean): Promise<number | null> => {
+  async #look(woken: boolean): Promise<number | null> {
+    const { database, clock } = this.#options;
+    const mine = { kinds: this.#kinds, owner: this.#owner };
     // What is announced is new; what dead workers left comes to light by its time.
-    if (!woken) await reclaim();
+    if (!woken) await this.#reclaim();
     for (;;) {
-      const limit = concurrency - running.size;
-      isFull = limit <= 0;
-      if (isFull || stopping) return null;
-      const until = leases.until();
-      const jobs = await store.claimDue(database, { kinds, now: clock.now(), limit, owner, leaseMs });
+      const limit = this.#concurrency - this.#running.size;
+      this.#isFull = limit <= 0;
+      if (this.#isFull || this.#stopping) return null;
+      const until = this.#leases.until();
+      const claim = { ...mine, now: clock.now(), limit, leaseMs: this.#leaseMs };
+      const jobs = await store.claimDue(database, claim);
       // What a stop overtook goes into the same grace as what ran before it.
-      for (const job of jobs) begin(leases.hold(job, until));
+      for (const job of jobs) this.#begin(this.#leases.hold(job, until));
       if (jobs.length < limit) break;
     }
-    return (await store.readNextWake(database, { kinds, now: clock.now(), owner })) ?? null;
-  };
+    return (await store.readNextWake(database, { ...mine, now: clock.now() })) ?? null;
+  }
 
-  const loop = new WakeLoop({
-    look,
-    rules: { heartbeatMs: sweepMs, minWaitMs },
-    onFailure: (error) => logger.warn({ err: error }, "the job queue could not be read, trying again"),
-  });
-
-  const reclaim = async () => {
+  async #reclaim(): Promise<void> {
+    const { database, logger } = this.#options;
     try {
       for (const { id, kind, status } of await store.reclaimExpired(database)) {
         logger.warn({ job: id, kind, status }, "job taken back from a worker that died");
@@ -100,51 +129,56 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     } catch (error) {
       logger.warn({ err: error }, "jobs of dead workers could not be taken back, trying again later");
     }
-  };
+  }
 
-  const begin = (held: HeldJob) => {
-    const work = attempt(held).finally(() => {
-      running.delete(work);
-      if (isFull) loop.wake();
+  #begin(held: HeldJob): void {
+    const work = this.#attempt(held).finally(() => {
+      this.#running.delete(work);
+      if (this.#isFull) this.#loop.wake();
     });
-    running.add(work);
-  };
+    this.#running.add(work);
+  }
 
-  const attempt = async (held: HeldJob) => {
+  async #attempt(held: HeldJob): Promise<void> {
+    const { logger, database } = this.#options;
     const job = held.subject;
     const log = logger.child({ job: job.id, kind: job.kind, attempt: job.attempts });
     try {
       // The answer to the claim may have come too late, or when nothing is to be begun any more.
-      if (held.isOver || interrupted) {
+      if (held.isOver || this.#interrupted) {
         await store.releaseLease(database, job);
         return;
       }
-      const write = await runHandler(held, log);
-      settling.add(job);
-      await settle(held, write, log);
+      const write = await this.#runHandler(held, log);
+      this.#settling.add(job);
+      await this.#settle(held, write, log);
     } catch (error) {
       log.error({ err: error }, "job left unfinished: it will run again when its lease ends");
     } finally {
-      settling.delete(job);
-      leases.drop(held);
+      this.#settling.delete(job);
+      this.#leases.drop(held);
     }
-  };
+  }
 
   /** Runs the handler and answers what is to be written of it. */
-  const runHandler = async (held: HeldJob, log: Logger): Promise<() => Promise<boolean>> => {
+  async #runHandler(held: HeldJob, log: Logger): Promise<() => Promise<boolean>> {
+    const { handlers, database, clock } = this.#options;
     const job = held.subject;
     try {
       const handler = handlers[job.kind];
       if (handler === undefined) throw new Error(`No handler for jobs of kind ${job.kind}.`);
-      await handler(contextOf(held));
+      await handler(this.#contextOf(held));
       return () => store.markSucceeded(database, job);
     } catch (error) {
       if (held.isOver) return async () => false;
-      if (interrupted) return () => store.releaseLease(database, job);
+      if (this.#interrupted) return () => store.releaseLease(database, job);
       const { attempts, maxAttempts } = job;
       const failure = describeFailure(error, attempts);
       const input = { error, attempts, maxAttempts, now: clock.now(), random: Math.random() };
-      const next = nextAttempt({ ...input, ...(options.backoff && { backoff: options.backoff }) });
+      const next = nextAttempt({
+        ...input,
+        ...(this.#options.backoff && { backoff: this.#options.backoff }),
+      });
       if (next.status === "dead") {
         log.error({ err: error }, "job failed for good");
         return () => store.markDead(database, job, failure);
@@ -152,10 +186,10 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
       log.warn({ reason: errorMessage(error), runAt: next.runAt }, "job failed, it will be tried again");
       return () => store.markForRetry(database, job, next.runAt, failure);
     }
-  };
+  }
 
   /** Tries as long as the lease holds: the work is done, and a short outage must not make it run twice. */
-  const settle = async (held: HeldJob, write: () => Promise<boolean>, log: Logger) => {
+  async #settle(held: HeldJob, write: () => Promise<boolean>, log: Logger): Promise<void> {
     for (let round = 0; !held.isOver; round += 1) {
       try {
         if (await write()) return;
@@ -163,7 +197,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
       } catch (error) {
         if (!(error instanceof AppError && error.retryable)) throw error;
         log.warn({ err: error }, "the result of a job could not be written, trying again");
-        await delay(Math.min(heartbeatMs, minWaitMs * 2 ** round));
+        await delay(Math.min(this.#heartbeatMs, minWaitMs * 2 ** round));
       }
     }
     const { reason } = held.stop.signal as { reason: unknown };
@@ -171,66 +205,61 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
       { reason: reason instanceof AppError ? reason.code : "job.lease_lost" },
       "the result of a job was not accepted",
     );
-  };
+  }
 
-  const contextOf = (held: HeldJob): JobContext => ({
-    job: held.subject,
-    attempt: held.subject.attempts,
-    signal: held.stop.signal,
-    async heartbeat() {
-      requireLease(held);
-      held.stop.signal.throwIfAborted();
-      await leases.renewNow(held);
-      held.stop.signal.throwIfAborted();
-    },
-    async fence(tx) {
-      requireLease(held);
-      if (!(await store.lockLease(tx, held.subject))) throw leaseLost(held.subject);
-    },
-  });
+  #contextOf(held: HeldJob): JobContext {
+    return {
+      job: held.subject,
+      attempt: held.subject.attempts,
+      signal: held.stop.signal,
+      heartbeat: async () => {
+        requireLease(held);
+        held.stop.signal.throwIfAborted();
+        await this.#leases.renewNow(held);
+        held.stop.signal.throwIfAborted();
+      },
+      async fence(tx) {
+        requireLease(held);
+        if (!(await store.lockLease(tx, held.subject))) throw leaseLost(held.subject);
+      },
+    };
+  }
 
-  const onMessage = (payload: string) => {
+  #onMessage(payload: string): void {
     const [event, subject] = [
       payload.slice(0, payload.indexOf(":")),
       payload.slice(payload.indexOf(":") + 1),
     ];
-    if (event === "due" && kinds.includes(subject)) loop.wake();
+    if (event === "due" && this.#kinds.includes(subject)) this.#loop.wake();
     if (event !== "cancel") return;
-    for (const held of leases.held) if (held.subject.id === subject) held.giveUp(cancelled(held.subject));
-  };
+    for (const held of this.#leases.held) {
+      if (held.subject.id === subject) held.giveUp(cancelled(held.subject));
+    }
+  }
 
-  const stop = async (graceMs: number): Promise<Stopped> => {
+  async #stop(graceMs: number): Promise<Stopped> {
     await graceStop({
       graceMs,
       lastStepMs: abortGraceMs,
-      stopTaking: () => Promise.all([unlisten?.(), loop.stop()]),
-      underWay: () => running,
-      abort() {
-        interrupted = true;
-        for (const { stop, subject } of leases.held) stop.abort(workerStopping(subject));
-        return leases.held.map(({ subject }) => subject.id);
+      stopTaking: () => Promise.all([this.#unlisten?.(), this.#loop.stop()]),
+      underWay: () => this.#running,
+      abort: () => {
+        this.#interrupted = true;
+        for (const { stop, subject } of this.#leases.held) stop.abort(workerStopping(subject));
+        return this.#leases.held.map(({ subject }) => subject.id);
       },
     });
-    interrupted = true;
-    for (const { subject } of leases.held) {
+    this.#interrupted = true;
+    for (const { subject } of this.#leases.held) {
       const { id, kind } = subject;
-      logger.warn({ job: id, kind }, "job still running at stop: another worker takes it after its lease");
+      this.#options.logger.warn(
+        { job: id, kind },
+        "job still running at stop: another worker takes it after its lease",
+      );
     }
-    leases.stop();
+    this.#leases.stop();
     return { interrupted: [] };
-  };
-
-  return {
-    async start() {
-      unlisten = await database.listen(jobChannel, onMessage, () => loop.wake());
-      await reclaim();
-      loop.wake();
-    },
-    stop({ graceMs = 0 } = {}) {
-      stopping ??= Promise.resolve().then(() => stop(graceMs));
-      return stopping;
-    },
-  };
+  }
 }
 
 /** Throws once the job is not ours any more: because of the lease, or because it was cancelled. */

@@ -3,7 +3,7 @@ import { Agent, createServer, get, type RequestListener, type Server } from "nod
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { classifyAddress } from "./network-address.ts";
-import { type Address, createNetworkGuard } from "./network-guard.ts";
+import { type Address, NetworkGuard } from "./network-guard.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -21,11 +21,11 @@ async function serve(listener: RequestListener): Promise<number> {
 }
 
 const v4 = (address: string): Address => ({ address, family: 4 });
-const strict = createNetworkGuard({
+const strict = new NetworkGuard({
   allowPrivateAddresses: false,
   resolve: async () => [v4("93.184.215.14")],
 });
-const lenient = createNetworkGuard({ allowPrivateAddresses: true, resolve: async () => [v4("127.0.0.1")] });
+const lenient = new NetworkGuard({ allowPrivateAddresses: true, resolve: async () => [v4("127.0.0.1")] });
 const refusal = { code: "network.address_refused", kind: "invalid" };
 
 describe("addresses", () => {
@@ -117,7 +117,7 @@ describe("checkUrl", () => {
     expect([checked.hostname, checked.addresses]).toEqual(["example.com", [v4("93.184.215.14")]]);
   });
   it("refuses a name when any of its addresses is private", async () => {
-    const guard = createNetworkGuard({
+    const guard = new NetworkGuard({
       allowPrivateAddresses: false,
       resolve: async () => [v4("93.184.215.14"), v4("10.0.0.1")],
     });
@@ -130,7 +130,7 @@ describe("checkUrl", () => {
     await expect(lenient.checkUrl("http://[fe80::1]")).rejects.toMatchObject(refusal);
   });
   it("says when a name is unknown", async () => {
-    const guard = createNetworkGuard({
+    const guard = new NetworkGuard({
       allowPrivateAddresses: false,
       resolve: () => Promise.reject(new Error("ENOTFOUND")),
     });
@@ -138,13 +138,13 @@ describe("checkUrl", () => {
       code: "network.name_unknown",
       message: expect.stringContaining("nowhere.example"),
     });
-    const none = createNetworkGuard({ allowPrivateAddresses: false, resolve: async () => [] });
+    const none = new NetworkGuard({ allowPrivateAddresses: false, resolve: async () => [] });
     await expect(none.checkUrl("https://nowhere.example")).rejects.toMatchObject({
       code: "network.name_unknown",
     });
   });
   it("uses the system's resolver by default", async () => {
-    const guard = createNetworkGuard({ allowPrivateAddresses: false });
+    const guard = new NetworkGuard({ allowPrivateAddresses: false });
     await expect(guard.checkUrl("http://localhost:1")).rejects.toMatchObject(refusal);
   });
 });
@@ -184,7 +184,7 @@ describe("guardedFetch", () => {
   it("cannot be rebound: the name is looked up once per request", async () => {
     const port = await serve((_incoming, outgoing) => outgoing.end("inside"));
     let lookups = 0;
-    const guard = createNetworkGuard({
+    const guard = new NetworkGuard({
       allowPrivateAddresses: true,
       // The second answer would be refused as an address and nothing listens there.
       resolve: async () => {
@@ -264,7 +264,7 @@ describe("guardedFetch", () => {
     }
   });
   it("does not wait for a resolver that never answers", async () => {
-    const guard = createNetworkGuard({ allowPrivateAddresses: true, resolve: () => new Promise(() => {}) });
+    const guard = new NetworkGuard({ allowPrivateAddresses: true, resolve: () => new Promise(() => {}) });
     await expect(guard.guardedFetch("http://slow.example/", { timeoutMs: 20 })).rejects.toMatchObject({
       code: "network.timeout",
     });
@@ -303,7 +303,7 @@ describe("lookup", () => {
   it("serves agents of other libraries", async () => {
     const port = await serve((_incoming, outgoing) => outgoing.end());
     expect(await ask(lenient, port)).toBe(200);
-    const closed = createNetworkGuard({
+    const closed = new NetworkGuard({
       allowPrivateAddresses: false,
       resolve: async () => [v4("127.0.0.1")],
     });

@@ -29,71 +29,74 @@ export type GuardedInit = {
   maxRedirects?: number;
 };
 
-export type NetworkGuard = {
-  checkUrl(url: string | URL): Promise<CheckedUrl>;
-  /** Like `fetch`, but checked, pinned, bounded in time and size, and read whole. */
-  guardedFetch(url: string | URL, init?: GuardedInit): Promise<Response>;
-  /**
-   * For agents of libraries that connect by themselves. A connection to an IP literal never asks it, so
-   * `checkUrl` must come first all the same.
-   */
-  lookup: LookupFunction;
-};
-
 const defaultTimeoutMs = 30_000;
 const defaultMaxResponseBytes = 10 * 1024 * 1024;
 const defaultMaxRedirects = 5;
 
 /** Keeps outbound requests whose target a caller chose away from what only this machine can reach. */
-export function createNetworkGuard(options: NetworkGuardOptions): NetworkGuard {
-  const resolve = options.resolve ?? systemResolve;
+export class NetworkGuard {
+  readonly #options: NetworkGuardOptions;
+  readonly #resolve: (hostname: string) => Promise<Address[]>;
 
-  async function addressesOf(hostname: string): Promise<Address[]> {
+  /**
+   * For agents of libraries that connect by themselves. A connection to an IP literal never asks it, so
+   * `checkUrl` must come first all the same.
+   */
+  readonly lookup: LookupFunction = (hostname, lookupOptions, callback) => {
+    this.#addressesOf(hostname).then(
+      (addresses) => {
+        const fitting = addresses.filter(
+          ({ family }) => !lookupOptions.family || family === lookupOptions.family,
+        );
+        const [first] = fitting;
+        if (!first) callback(nameUnknown(hostname, "no address of the wanted family"), "", 4);
+        else if (lookupOptions.all) callback(null, fitting);
+        else callback(null, first.address, first.family);
+      },
+      (error) => callback(error as NodeJS.ErrnoException, "", 4),
+    );
+  };
+
+  constructor(options: NetworkGuardOptions) {
+    this.#options = options;
+    this.#resolve = options.resolve ?? systemResolve;
+  }
+
+  async checkUrl(given: string | URL): Promise<CheckedUrl> {
+    const url = parseUrl(given);
+    return { url, hostname: url.hostname, addresses: await this.#addressesOf(url.hostname) };
+  }
+
+  /** Like `fetch`, but checked, pinned, bounded in time and size, and read whole. */
+  async guardedFetch(url: string | URL, init: GuardedInit = {}): Promise<Response> {
+    const deadline = AbortSignal.timeout(init.timeoutMs ?? defaultTimeoutMs);
+    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    try {
+      return await Promise.race([
+        follow((given) => this.checkUrl(given), parseUrl(url), init, signal),
+        whenAborted(signal),
+      ]);
+    } catch (error) {
+      if (init.signal?.aborted) throw init.signal.reason;
+      throw deadline.aborted ? timedOut(parseUrl(url), deadline) : error;
+    }
+  }
+
+  async #addressesOf(hostname: string): Promise<Address[]> {
     const literal = hostname.replace(/^\[|\]$/g, "");
     const family = isIP(literal);
     const addresses =
-      family === 0 ? await resolveName(resolve, hostname) : [{ address: literal, family: family as 4 | 6 }];
+      family === 0
+        ? await resolveName(this.#resolve, hostname)
+        : [{ address: literal, family: family as 4 | 6 }];
     for (const { address } of addresses) {
       const kind = classifyAddress(address);
-      if (kind === "forbidden" || (kind === "private" && !options.allowPrivateAddresses)) {
+      if (kind === "forbidden" || (kind === "private" && !this.#options.allowPrivateAddresses)) {
         throw addressRefused(hostname, kind);
       }
     }
     return addresses;
   }
-
-  async function checkUrl(given: string | URL): Promise<CheckedUrl> {
-    const url = parseUrl(given);
-    return { url, hostname: url.hostname, addresses: await addressesOf(url.hostname) };
-  }
-
-  return {
-    checkUrl,
-    async guardedFetch(url, init = {}) {
-      const deadline = AbortSignal.timeout(init.timeoutMs ?? defaultTimeoutMs);
-      const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
-      try {
-        return await Promise.race([follow(checkUrl, parseUrl(url), init, signal), whenAborted(signal)]);
-      } catch (error) {
-        if (init.signal?.aborted) throw init.signal.reason;
-        throw deadline.aborted ? timedOut(parseUrl(url), deadline) : error;
-      }
-    },
-    lookup(hostname, lookupOptions, callback) {
-      addressesOf(hostname).then(
-        (addresses) => {
-          const fitting = addresses.filter(
-            ({ family }) => !lookupOptions.family || family === lookupOptions.family,
-          );
-          const [first] = fitting;
-          if (!first) callback(nameUnknown(hostname, "no address of the wanted family"), "", 4);
-          else if (lookupOptions.all) callback(null, fitting);
-          else callback(null, first.address, first.family);
-        },
-        (error) => callback(error as NodeJS.ErrnoException, "", 4),
-      );
-    },
-  };
 }
 
 async function follow(

@@ -1,5 +1,5 @@
+import { type MonotonicClock, monotonicClock } from "../monotonic-clock.ts";
 import { within } from "../within.ts";
-import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
 
 export type GraceStopOptions = {
   graceMs: number;

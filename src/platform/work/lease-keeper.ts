@@ -1,4 +1,4 @@
-import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
+import { type MonotonicClock, monotonicClock } from "../monotonic-clock.ts";
 
 /** `ended`: it could not be renewed in time. `lost`: by the database, somebody else has it. */
 export type LeaseEnd = "ended" | "lost";

@@ -1,4 +1,4 @@
-import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
+import { type MonotonicClock, monotonicClock } from "../monotonic-clock.ts";
 import {
   defaultWakeRules,
   isBeatDue,

@@ -3,7 +3,7 @@ import { Client } from "langsmith";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitUntil } from "../../../tests/support/components/wait-until.ts";
 import { createTracesApp, samplePost, type TracesApp, testLinks } from "../../../tests/support/traces-app.ts";
-import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import type { RunningServer } from "../../platform/http/server/server.ts";
 import { AttachmentLinks } from "../attachments/attachment-links.ts";
 
@@ -143,7 +143,7 @@ describe("links of attachments", () => {
     const last = good.at(-5) === "A" ? "B" : "A";
     expect(await status(`${good.slice(0, -5)}${last}${good.slice(-4)}`)).toBe(403);
     expect(await status(`${server.url}/api/v1/attachments/x`)).toBe(403);
-    const foreign = new AttachmentLinks(createSecretBox({ currentKey: "the key of somebody else" }));
+    const foreign = new AttachmentLinks(new SecretBox({ currentKey: "the key of somebody else" }));
     expect(await status(foreign.urlOf(server.url, place(), now))).toBe(403);
     const old = testLinks.urlOf(server.url, place(), new Date(now.getTime() - 25 * 3_600_000));
     expect(await status(old)).toBe(403);

@@ -12,7 +12,7 @@ import {
 } from "../../../tests/support/trace-rows.ts";
 import { createWorkspacesApp, type WorkspacesApp } from "../../../tests/support/workspaces-app.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { createSecretBox } from "../../platform/encryption/secret-box.ts";
+import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { listen, type RunningServer } from "../../platform/http/server/server.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { createTraces, type Traces } from "../traces.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { database } = testDatabase;
   const logger = createLogger({ level: "silent" });
   traces = createTraces({
-    seal: createSecretBox({ currentKey: "a key of the tests alone" }),
+    seal: new SecretBox({ currentKey: "a key of the tests alone" }),
     database,
     clock: systemClock,
     logger,

@@ -20,16 +20,6 @@ export type CorsRules = {
   maxAgeSeconds?: number;
 };
 
-export type Cors = {
-  /** The `Access-Control-Allow-Origin` for this origin; null refuses. */
-  allowedOrigin(origin: string): string | null;
-  /** Named by the operator or on this machine: trusted to act without a credential. `*` is not trust. */
-  isTrusted(origin: string): boolean;
-  /** Adds the headers a browser needs to let the page read the answer. */
-  decorate(headers: Pick<Headers, "set" | "append">, origin: string): void;
-  preflight(request: Request): Response;
-};
-
 const exposed =
   "content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-error-code, retry-after";
 const allowedHeaders = [
@@ -46,44 +36,60 @@ const allowedHeaders = [
 ].join(", ");
 const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-export function createCors(rules: CorsRules): Cors {
-  const origins = new Set(rules.origins.map((origin) => origin.replace(/\/+$/, "").toLowerCase()));
-  const anyOrigin = origins.has("*");
-  const isTrusted = (origin: string) =>
-    origins.has(origin.toLowerCase()) ||
-    rules.originPattern?.test(origin) === true ||
-    (rules.allowLoopback && isLoopbackOrigin(origin) && rules.neverTrusted?.(origin) !== true);
-  const exposedHeaders = [exposed, ...(rules.exposed ?? [])].join(", ");
-  const methods = [allowedMethods, ...(rules.methods ?? []).filter((name) => name !== "*")].join(", ");
-  const allowedOrigin = (origin: string) => (isTrusted(origin) ? origin : anyOrigin ? "*" : null);
-  return {
-    allowedOrigin,
-    isTrusted,
-    decorate(headers, origin) {
-      headers.append("vary", "Origin");
-      const allowed = allowedOrigin(origin);
-      if (allowed === null) return;
+/** Which pages of other origins may call, and the headers by which a browser is told. */
+export class Cors {
+  readonly #rules: CorsRules;
+  readonly #origins: ReadonlySet<string>;
+  readonly #exposedHeaders: string;
+  readonly #methods: string;
+
+  constructor(rules: CorsRules) {
+    this.#rules = rules;
+    this.#origins = new Set(rules.origins.map((origin) => origin.replace(/\/+$/, "").toLowerCase()));
+    this.#exposedHeaders = [exposed, ...(rules.exposed ?? [])].join(", ");
+    this.#methods = [allowedMethods, ...(rules.methods ?? []).filter((name) => name !== "*")].join(", ");
+  }
+
+  /** The `Access-Control-Allow-Origin` for this origin; null refuses. */
+  allowedOrigin(origin: string): string | null {
+    return this.isTrusted(origin) ? origin : this.#origins.has("*") ? "*" : null;
+  }
+
+  /** Named by the operator or on this machine: trusted to act without a credential. `*` is not trust. */
+  isTrusted(origin: string): boolean {
+    return (
+      this.#origins.has(origin.toLowerCase()) ||
+      this.#rules.originPattern?.test(origin) === true ||
+      (this.#rules.allowLoopback && isLoopbackOrigin(origin) && this.#rules.neverTrusted?.(origin) !== true)
+    );
+  }
+
+  /** Adds the headers a browser needs to let the page read the answer. */
+  decorate(headers: Pick<Headers, "set" | "append">, origin: string): void {
+    headers.append("vary", "Origin");
+    const allowed = this.allowedOrigin(origin);
+    if (allowed === null) return;
+    headers.set("access-control-allow-origin", allowed);
+    headers.set("access-control-expose-headers", this.#exposedHeaders);
+    // Never with `*`: browsers refuse that, and rightly.
+    if (this.#rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
+  }
+
+  preflight(request: Request): Response {
+    const headers = new Headers({ vary: "Origin, Access-Control-Request-Headers" });
+    const allowed = this.allowedOrigin(request.headers.get("origin") ?? "");
+    if (allowed !== null) {
       headers.set("access-control-allow-origin", allowed);
-      headers.set("access-control-expose-headers", exposedHeaders);
-      // Never with `*`: browsers refuse that, and rightly.
-      if (rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
-    },
-    preflight(request) {
-      const headers = new Headers({ vary: "Origin, Access-Control-Request-Headers" });
-      const allowed = allowedOrigin(request.headers.get("origin") ?? "");
-      if (allowed !== null) {
-        headers.set("access-control-allow-origin", allowed);
-        headers.set("access-control-allow-methods", methods);
-        headers.set("access-control-allow-headers", headersFor(request, rules));
-        headers.set("access-control-max-age", String(rules.maxAgeSeconds ?? 600));
-        if (rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
-        if (request.headers.get("access-control-request-private-network") === "true") {
-          headers.set("access-control-allow-private-network", "true");
-        }
+      headers.set("access-control-allow-methods", this.#methods);
+      headers.set("access-control-allow-headers", headersFor(request, this.#rules));
+      headers.set("access-control-max-age", String(this.#rules.maxAgeSeconds ?? 600));
+      if (this.#rules.credentials && allowed !== "*") headers.set("access-control-allow-credentials", "true");
+      if (request.headers.get("access-control-request-private-network") === "true") {
+        headers.set("access-control-allow-private-network", "true");
       }
-      return new Response(null, { status: 204, headers });
-    },
-  };
+    }
+    return new Response(null, { status: 204, headers });
+  }
 }
 
 function headersFor(request: Request, rules: CorsRules): string {

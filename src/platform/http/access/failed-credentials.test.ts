@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../errors.ts";
-import { createFailedCredentials } from "./failed-credentials.ts";
+import { FailedCredentials } from "./failed-credentials.ts";
 
 function setUp(options: { perMinute?: number; maxEntries?: number } = {}) {
   let time = 0;
-  const failed = createFailedCredentials({ perMinute: 3, now: () => time, ...options });
+  const failed = new FailedCredentials({ perMinute: 3, now: () => time, ...options });
   const outcome = (address: string | undefined, credential: string) => {
     try {
       failed.admit(address, credential);
@@ -108,7 +108,7 @@ test.each([
   ["2001:db8::8", "198.51.100.1", "2001:db8::8"],
 ])("from %s, forwarded for %s: %s", (peer, forwarded, expected) => {
   const headers = new Headers(forwarded === null ? {} : { "x-forwarded-for": forwarded });
-  const { addressOf } = createFailedCredentials({
+  const { addressOf } = new FailedCredentials({
     perMinute: 1,
     trustedProxies: ["10.0.0.0/8", "2001:db8::7"],
   });

@@ -3,20 +3,6 @@ import { AppError } from "../../errors.ts";
 import { addressesIn } from "../../network/network-address.ts";
 import { isLoopbackHostname } from "./loopback.ts";
 
-/**
- * Slows down whoever tries credentials. Counts the refused ones of each address, and of each beginning of a key from
- * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
- * the same address are not locked out by one of them.
- */
-export type FailedCredentials = {
-  /** Where a request comes from, by the address of its connection and the headers of trusted proxies. */
-  addressOf(peer: string | undefined, headers: Headers): string | undefined;
-  /** Throws 429 when this address, or tries for this key, are to wait. */
-  admit(address: string | undefined, credential: string): void;
-  accepted(credential: string): void;
-  refused(address: string | undefined, credential: string): void;
-};
-
 export type FailedCredentialsOptions = {
   /** Refusals a minute and address; 0: any number. */
   perMinute: number;
@@ -37,13 +23,63 @@ const rememberGoodMs = 10 * 60_000;
 /** Tries for one key from many addresses are a guess too, but so may be a fleet with an old key. */
 const keyFactor = 5;
 
-export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
-  const { perMinute, now = () => performance.now(), maxEntries = 10_000 } = options;
-  const isProxy = addressesIn(options.trustedProxies ?? []);
-  const counts = new Map<string, Count>();
-  const good = new Map<string, number>();
+/**
+ * Slows down whoever tries credentials. Counts the refused ones of each address, and of each beginning of a key from
+ * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
+ * the same address are not locked out by one of them.
+ */
+export class FailedCredentials {
+  readonly #perMinute: number;
+  readonly #now: () => number;
+  readonly #maxEntries: number;
+  readonly #isProxy: (address: string) => boolean;
+  readonly #counts = new Map<string, Count>();
+  readonly #good = new Map<string, number>();
 
-  function bucketsOf(address: string | undefined, credential: string): [string, number][] {
+  constructor(options: FailedCredentialsOptions) {
+    this.#perMinute = options.perMinute;
+    this.#now = options.now ?? (() => performance.now());
+    this.#maxEntries = options.maxEntries ?? 10_000;
+    this.#isProxy = addressesIn(options.trustedProxies ?? []);
+  }
+
+  /** Where a request comes from, by the address of its connection and the headers of trusted proxies. */
+  addressOf(peer: string | undefined, headers: Headers): string | undefined {
+    return clientAddress(peer, headers, this.#isProxy);
+  }
+
+  /** Throws 429 when this address, or tries for this key, are to wait. */
+  admit(address: string | undefined, credential: string): void {
+    for (const [name, limit] of this.#bucketsOf(address, credential)) {
+      const count = this.#live(name);
+      if (!count || count.refusals < limit) continue;
+      if ((this.#good.get(digest(credential)) ?? 0) > this.#now()) return;
+      throw tooMany(Math.ceil((count.endsAt - this.#now()) / 1000));
+    }
+  }
+
+  accepted(credential: string): void {
+    if (this.#perMinute === 0) return;
+    const name = digest(credential);
+    const until = this.#good.get(name) ?? 0;
+    // Once a minute is enough to stay remembered.
+    if (until - this.#now() > rememberGoodMs - windowMs) return;
+    this.#good.delete(name);
+    this.#good.set(name, this.#now() + rememberGoodMs);
+    trim(this.#good, this.#maxEntries);
+  }
+
+  refused(address: string | undefined, credential: string): void {
+    for (const [name] of this.#bucketsOf(address, credential)) {
+      const count = this.#live(name) ?? { refusals: 0, endsAt: this.#now() + windowMs };
+      count.refusals += 1;
+      this.#counts.set(name, count);
+      trim(this.#counts, this.#maxEntries);
+    }
+  }
+
+  #bucketsOf(address: string | undefined, credential: string): [string, number][] {
+    const perMinute = this.#perMinute;
     if (perMinute === 0 || address === undefined) return [];
     const start = keyStart(credential);
     return [
@@ -52,42 +88,12 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     ];
   }
 
-  function live(name: string): Count | undefined {
-    const count = counts.get(name);
-    if (!count || count.endsAt > now()) return count;
-    counts.delete(name);
+  #live(name: string): Count | undefined {
+    const count = this.#counts.get(name);
+    if (!count || count.endsAt > this.#now()) return count;
+    this.#counts.delete(name);
     return undefined;
   }
-
-  return {
-    addressOf: (peer, headers) => clientAddress(peer, headers, isProxy),
-    admit(address, credential) {
-      for (const [name, limit] of bucketsOf(address, credential)) {
-        const count = live(name);
-        if (!count || count.refusals < limit) continue;
-        if ((good.get(digest(credential)) ?? 0) > now()) return;
-        throw tooMany(Math.ceil((count.endsAt - now()) / 1000));
-      }
-    },
-    accepted(credential) {
-      if (perMinute === 0) return;
-      const name = digest(credential);
-      const until = good.get(name) ?? 0;
-      // Once a minute is enough to stay remembered.
-      if (until - now() > rememberGoodMs - windowMs) return;
-      good.delete(name);
-      good.set(name, now() + rememberGoodMs);
-      trim(good, maxEntries);
-    },
-    refused(address, credential) {
-      for (const [name] of bucketsOf(address, credential)) {
-        const count = live(name) ?? { refusals: 0, endsAt: now() + windowMs };
-        count.refusals += 1;
-        counts.set(name, count);
-        trim(counts, maxEntries);
-      }
-    },
-  };
 }
 
 /**

@@ -3,25 +3,63 @@ import type { Clock } from "../../clock.ts";
 import type { Sql } from "../../db/database.ts";
 import { raw } from "../../db/raw.ts";
 import type { SealedColumn } from "../../encryption/encryption-rotation.ts";
+import type { SecretBox } from "../../encryption/secret-box.ts";
 import { AppError } from "../../errors.ts";
 import type { IdempotencyKey, IdempotencyOutcome, IdempotencyStore, KeptAnswer } from "./idempotency.ts";
 
 export type IdempotencyStoreOptions = {
   sql: Sql;
   clock: Clock;
-  /** Answers can hold secrets shown only once. `context` ties a sealed text to its row. */
-  seal(text: string, context: string): string;
-  open(sealed: string, context: string): string;
+  /** Answers can hold secrets shown only once. */
+  secretBox: SecretBox;
 };
 
 const keepMs = 24 * 3600 * 1000;
 /** A process that died while answering blocks its key no longer than this. */
 const claimMs = 2 * 60 * 1000;
 
-export function createIdempotencyStore(options: IdempotencyStoreOptions): IdempotencyStore {
-  const { sql, clock, seal, open } = options;
+/** Keeps the answers in the database, for a day. */
+export class DatabaseIdempotency implements IdempotencyStore {
+  readonly #options: IdempotencyStoreOptions;
 
-  async function tryClaim(key: IdempotencyKey): Promise<IdempotencyOutcome | undefined> {
+  constructor(options: IdempotencyStoreOptions) {
+    this.#options = options;
+  }
+
+  async claim(key: IdempotencyKey): Promise<IdempotencyOutcome> {
+    // The row can go between the two statements, when its owner lets go of it; then it is ours to try again.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const outcome = await this.#tryClaim(key);
+      if (outcome) return outcome;
+    }
+    return { state: "in_progress" };
+  }
+
+  async keep(key: IdempotencyKey, claimId: string, answer: KeptAnswer): Promise<void> {
+    const { secretBox, sql } = this.#options;
+    const sealed = secretBox.seal(JSON.stringify(answer), contextOf(key));
+    const result = await raw`
+        update idempotency_keys set answer = ${sealed}
+        where workspace_id = ${key.workspaceId} and operation = ${key.operation} and key = ${key.key}
+          and claim_id = ${claimId}`.execute(sql);
+    if (result.numAffectedRows !== 1n) {
+      throw new AppError({
+        code: "request.claim_lost",
+        kind: "conflict",
+        message: "Another request took over this Idempotency-Key meanwhile.",
+      });
+    }
+  }
+
+  async release(key: IdempotencyKey, claimId: string): Promise<void> {
+    await raw`
+        delete from idempotency_keys
+        where workspace_id = ${key.workspaceId} and operation = ${key.operation} and key = ${key.key}
+          and claim_id = ${claimId}`.execute(this.#options.sql);
+  }
+
+  async #tryClaim(key: IdempotencyKey): Promise<IdempotencyOutcome | undefined> {
+    const { clock, sql, secretBox } = this.#options;
     const claimId = randomUUID();
     const now = clock.now();
     const claimedUntil = new Date(now.getTime() + claimMs);
@@ -46,41 +84,8 @@ export function createIdempotencyStore(options: IdempotencyStoreOptions): Idempo
     if (!row) return undefined;
     if (row.request_hash !== key.requestHash) return { state: "other_request" };
     if (row.answer === null) return { state: "in_progress" };
-    return { state: "kept", answer: JSON.parse(open(row.answer, contextOf(key))) as KeptAnswer };
+    return { state: "kept", answer: JSON.parse(secretBox.open(row.answer, contextOf(key))) as KeptAnswer };
   }
-
-  return {
-    async claim(key) {
-      // The row can go between the two statements, when its owner lets go of it; then it is ours to try again.
-      for (let attempt = 0; attempt < 3; attempt++) {
-        const outcome = await tryClaim(key);
-        if (outcome) return outcome;
-      }
-      return { state: "in_progress" };
-    },
-
-    async keep(key, claimId, answer) {
-      const sealed = seal(JSON.stringify(answer), contextOf(key));
-      const result = await raw`
-        update idempotency_keys set answer = ${sealed}
-        where workspace_id = ${key.workspaceId} and operation = ${key.operation} and key = ${key.key}
-          and claim_id = ${claimId}`.execute(sql);
-      if (result.numAffectedRows !== 1n) {
-        throw new AppError({
-          code: "request.claim_lost",
-          kind: "conflict",
-          message: "Another request took over this Idempotency-Key meanwhile.",
-        });
-      }
-    },
-
-    async release(key, claimId) {
-      await raw`
-        delete from idempotency_keys
-        where workspace_id = ${key.workspaceId} and operation = ${key.operation} and key = ${key.key}
-          and claim_id = ${claimId}`.execute(sql);
-    },
-  };
 }
 
 export const idempotencySealedColumns: readonly SealedColumn[] = [

@@ -4,13 +4,13 @@ import { z } from "zod";
 import { createTestDatabase, type TestDatabase } from "../../../../tests/support/database.ts";
 import type { Clock } from "../../clock.ts";
 import { raw } from "../../db/raw.ts";
-import { createSecretBox } from "../../encryption/secret-box.ts";
+import { SecretBox } from "../../encryption/secret-box.ts";
 import { AppError } from "../../errors.ts";
 import { createLogger } from "../../logger.ts";
-import { createMetrics } from "../../metrics.ts";
+import { Metrics } from "../../metrics.ts";
 import { createHttpApp } from "../http-app.ts";
 import { json, type Route } from "../route.ts";
-import { createIdempotencyStore, deleteExpiredKeys } from "./idempotency-store.ts";
+import { DatabaseIdempotency, deleteExpiredKeys } from "./idempotency-store.ts";
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -22,8 +22,8 @@ afterAll(() => db.drop());
 function build(handle?: (calls: number) => Response | Promise<Response>) {
   let now = new Date("2026-01-01T00:00:00Z");
   const clock: Clock = { now: () => now };
-  const box = createSecretBox({ currentKey: "a key of the test, long enough" });
-  const store = createIdempotencyStore({ sql: db.database.sql, clock, seal: box.seal, open: box.open });
+  const box = new SecretBox({ currentKey: "a key of the test, long enough" });
+  const store = new DatabaseIdempotency({ sql: db.database.sql, clock, secretBox: box });
   let calls = 0;
   const workspaceId = randomUUID();
   const userId = randomUUID();
@@ -64,7 +64,7 @@ function build(handle?: (calls: number) => Response | Promise<Response>) {
     },
     agentAuthRequired: true,
     logger: createLogger({ level: "silent" }),
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: false,

@@ -37,14 +37,48 @@ const errorSchemas: Record<string, JsonSchema> = {
  * Turns zod schemas into JSON schemas and gathers those with a name (`.meta({ id })`). What a client sends
  * and what it gets can differ (defaults), so a name used on both sides becomes two when the forms differ.
  */
-export function createSchemaCollector() {
-  const named: Record<Side, Map<string, JsonSchema>> = { input: new Map(), output: new Map() };
+export class SchemaCollector {
+  readonly #named: Record<Side, Map<string, JsonSchema>> = { input: new Map(), output: new Map() };
+  readonly #converted: Record<Side, Map<z.ZodType, JsonSchema>> = { input: new Map(), output: new Map() };
+  #unnamed = 0;
 
-  const converted: Record<Side, Map<z.ZodType, JsonSchema>> = { input: new Map(), output: new Map() };
-  let unnamed = 0;
+  input(schema: z.ZodType): JsonSchema {
+    return this.#convert(schema, "input");
+  }
 
-  function convert(schema: z.ZodType, side: Side): JsonSchema {
-    const known = converted[side].get(schema);
+  output(schema: z.ZodType): JsonSchema {
+    return this.#convert(schema, "output");
+  }
+
+  /** The fields of a params or query schema, one parameter each. */
+  properties(schema: z.ZodType): { properties: Record<string, JsonSchema>; required: Set<string> } {
+    let root = this.#convert(schema, "input");
+    const reference = typeof root.$ref === "string" ? nameOfMark(root.$ref) : undefined;
+    if (reference !== undefined) root = this.#named.input.get(reference)!;
+    return {
+      properties: (root.properties ?? {}) as Record<string, JsonSchema>,
+      required: new Set((root.required ?? []) as string[]),
+    };
+  }
+
+  /** Puts the gathered schemas under `components` and points every reference at them. */
+  finish(document: JsonSchema): JsonSchema {
+    const renamed = differing(this.#named);
+    const resolve = (value: unknown) => resolveMarks(value, renamed);
+    const schemas: Record<string, unknown> = { ...errorSchemas };
+    for (const [name, schema] of this.#named.output) schemas[name] = resolve(schema);
+    for (const [name, schema] of this.#named.input)
+      schemas[renamed.has(name) ? `${name}Input` : name] = resolve(schema);
+    const sorted = Object.fromEntries(
+      Object.keys(schemas)
+        .sort()
+        .map((name) => [name, schemas[name]]),
+    );
+    return { ...(resolve(document) as JsonSchema), components: { schemas: sorted } };
+  }
+
+  #convert(schema: z.ZodType, side: Side): JsonSchema {
+    const known = this.#converted[side].get(schema);
     if (known) return known;
     const {
       $schema: _,
@@ -60,53 +94,21 @@ export function createSchemaCollector() {
     const names = new Map<string, string>();
     const nameOf = (given: string) => {
       if (given !== "#" && !given.startsWith("__")) return given;
-      if (!names.has(given)) names.set(given, `Schema${++unnamed}`);
+      if (!names.has(given)) names.set(given, `Schema${++this.#unnamed}`);
       return names.get(given)!;
     };
     const mark = (value: JsonSchema) => marked(value, (given) => markOf(nameOf(given), side));
     for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>)) {
-      named[side].set(nameOf(name), mark(definition));
+      this.#named[side].set(nameOf(name), mark(definition));
     }
     let result = mark(root);
     if (names.has("#")) {
-      named[side].set(nameOf("#"), result);
+      this.#named[side].set(nameOf("#"), result);
       result = { $ref: markOf(nameOf("#"), side) };
     }
-    converted[side].set(schema, result);
+    this.#converted[side].set(schema, result);
     return result;
   }
-
-  return {
-    input: (schema: z.ZodType) => convert(schema, "input"),
-    output: (schema: z.ZodType) => convert(schema, "output"),
-
-    /** The fields of a params or query schema, one parameter each. */
-    properties(schema: z.ZodType): { properties: Record<string, JsonSchema>; required: Set<string> } {
-      let root = convert(schema, "input");
-      const reference = typeof root.$ref === "string" ? nameOfMark(root.$ref) : undefined;
-      if (reference !== undefined) root = named.input.get(reference)!;
-      return {
-        properties: (root.properties ?? {}) as Record<string, JsonSchema>,
-        required: new Set((root.required ?? []) as string[]),
-      };
-    },
-
-    /** Puts the gathered schemas under `components` and points every reference at them. */
-    finish(document: JsonSchema): JsonSchema {
-      const renamed = differing(named);
-      const resolve = (value: unknown) => resolveMarks(value, renamed);
-      const schemas: Record<string, unknown> = { ...errorSchemas };
-      for (const [name, schema] of named.output) schemas[name] = resolve(schema);
-      for (const [name, schema] of named.input)
-        schemas[renamed.has(name) ? `${name}Input` : name] = resolve(schema);
-      const sorted = Object.fromEntries(
-        Object.keys(schemas)
-          .sort()
-          .map((name) => [name, schemas[name]]),
-      );
-      return { ...(resolve(document) as JsonSchema), components: { schemas: sorted } };
-    },
-  };
 }
 
 /** zod calls every output object closed, and spells out what `integer` and the formats imply already. */

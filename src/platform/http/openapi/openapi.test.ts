@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "../../logger.ts";
-import { createMetrics } from "../../metrics.ts";
+import { Metrics } from "../../metrics.ts";
 import { createHttpApp } from "../http-app.ts";
 import { json, type Route, type RouteSpec } from "../route.ts";
 import { type ApiDocument, buildOpenApi } from "./openapi.ts";
@@ -202,7 +202,7 @@ describe("serving", () => {
     },
     agentAuthRequired: true,
     logger: createLogger({ level: "silent" }),
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [document, { ...document, path: "/openapi.json", title: `A "quoted" <title>` }],
     validateResponses: true,

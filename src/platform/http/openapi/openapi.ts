@@ -1,6 +1,6 @@
 import { neededScopes } from "../access/scope.ts";
 import type { ResponseSpec, Route, RouteSpec } from "../route.ts";
-import { createSchemaCollector, type JsonSchema } from "./openapi-schemas.ts";
+import { type JsonSchema, SchemaCollector } from "./openapi-schemas.ts";
 
 export type OpenApiOptions = {
   title: string;
@@ -23,7 +23,7 @@ export const securitySchemes: Record<string, JsonSchema> = {
 /** Pure: the same routes always give the same document, in the same order. */
 export function buildOpenApi(options: OpenApiOptions): JsonSchema {
   const schemes = options.securitySchemes ?? securitySchemes;
-  const schemas = createSchemaCollector();
+  const schemas = new SchemaCollector();
   const specs = options.routes
     .map((route) => route.spec)
     .filter((spec) => !spec.hidden)
@@ -45,9 +45,7 @@ export function buildOpenApi(options: OpenApiOptions): JsonSchema {
   return { ...document, components };
 }
 
-type Schemas = ReturnType<typeof createSchemaCollector>;
-
-function operation(spec: RouteSpec, schemas: Schemas, schemeNames: string[]): JsonSchema {
+function operation(spec: RouteSpec, schemas: SchemaCollector, schemeNames: string[]): JsonSchema {
   const parameters = [
     ...pathParameters(spec, schemas),
     ...queryParameters(spec, schemas),
@@ -79,7 +77,7 @@ function security(spec: RouteSpec, schemeNames: string[]): JsonSchema[] {
   return spec.access.kind === "agent" ? [...entries, {}] : entries;
 }
 
-function pathParameters(spec: RouteSpec, schemas: Schemas): JsonSchema[] {
+function pathParameters(spec: RouteSpec, schemas: SchemaCollector): JsonSchema[] {
   const properties = spec.params ? schemas.properties(spec.params).properties : {};
   return [...spec.path.matchAll(/\{([\w.-]+)\*?\}/g)].map(([, name]) => {
     const schema = properties[name!] ?? { type: "string" };
@@ -87,7 +85,7 @@ function pathParameters(spec: RouteSpec, schemas: Schemas): JsonSchema[] {
   });
 }
 
-function queryParameters(spec: RouteSpec, schemas: Schemas): JsonSchema[] {
+function queryParameters(spec: RouteSpec, schemas: SchemaCollector): JsonSchema[] {
   if (!spec.query) return [];
   const { properties, required } = schemas.properties(spec.query);
   return Object.entries(properties).map(([name, schema]) => ({
@@ -116,7 +114,7 @@ function keyParameter(spec: RouteSpec): JsonSchema[] {
   ];
 }
 
-function requestBody(spec: RouteSpec, schemas: Schemas): JsonSchema {
+function requestBody(spec: RouteSpec, schemas: SchemaCollector): JsonSchema {
   if (spec.body) {
     const required = !spec.body.safeParse({}).success;
     return {
@@ -127,7 +125,7 @@ function requestBody(spec: RouteSpec, schemas: Schemas): JsonSchema {
   return { requestBody: { content: { "application/octet-stream": { schema: {} } } } };
 }
 
-function successes(spec: RouteSpec, schemas: Schemas): Record<string, JsonSchema> {
+function successes(spec: RouteSpec, schemas: SchemaCollector): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(spec.responses).map(([status, response]) => [
       status,
@@ -136,7 +134,7 @@ function successes(spec: RouteSpec, schemas: Schemas): Record<string, JsonSchema
   );
 }
 
-function responseContent(response: ResponseSpec, schemas: Schemas): JsonSchema {
+function responseContent(response: ResponseSpec, schemas: SchemaCollector): JsonSchema {
   if (response.contentType && !response.schema) {
     return { content: { [response.contentType]: { schema: { type: "string" } } } };
   }

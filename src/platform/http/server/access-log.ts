@@ -19,46 +19,49 @@ export type PickHeaders = (headers: Headers) => Record<string, string>;
 
 type Wire = { incoming?: IncomingMessage; outgoing?: ServerResponse } | undefined;
 
-export type AccessLog = {
-  /** What is counted and logged for one route; built once per route. */
-  forRoute(route: string): (exchange: Exchange, wire: Wire) => void;
-};
-
 const quietRoutes = new Set(["/ok", "/metrics"]);
 
 /** One line and one observation per request, written when the last byte has left. No query values, only picked headers. */
-export function createAccessLog(logger: Logger, metrics: HttpMetrics, pickHeaders?: PickHeaders): AccessLog {
-  const record = recorder(logger, pickHeaders);
-  return {
-    forRoute(route) {
-      const observe = metrics.requestObserver(route);
-      const level = quietRoutes.has(route) ? "debug" : "info";
-      return (exchange, wire) => {
-        const outgoing = wire?.outgoing;
-        if (!outgoing) {
-          record(level, observe, exchange, undefined, false);
-          return;
-        }
-        // The connection may have sent earlier answers already.
-        const socket = outgoing.socket;
-        const bytesBefore = socket?.bytesWritten ?? 0;
-        outgoing.once("close", () => {
-          const bytes = socket ? socket.bytesWritten - bytesBefore : undefined;
-          record(level, observe, exchange, bytes, !outgoing.writableFinished);
-        });
-      };
-    },
-  };
-}
+export class AccessLog {
+  readonly #logger: Logger;
+  readonly #metrics: HttpMetrics;
+  readonly #pickHeaders: PickHeaders | undefined;
 
-function recorder(logger: Logger, pickHeaders: PickHeaders | undefined) {
-  return (
+  constructor(logger: Logger, metrics: HttpMetrics, pickHeaders?: PickHeaders) {
+    this.#logger = logger;
+    this.#metrics = metrics;
+    this.#pickHeaders = pickHeaders;
+  }
+
+  /** What is counted and logged for one route; built once per route. */
+  forRoute(route: string): (exchange: Exchange, wire: Wire) => void {
+    const observe = this.#metrics.requestObserver(route);
+    const level = quietRoutes.has(route) ? "debug" : "info";
+    return (exchange, wire) => {
+      const outgoing = wire?.outgoing;
+      if (!outgoing) {
+        this.#record(level, observe, exchange, undefined, false);
+        return;
+      }
+      // The connection may have sent earlier answers already.
+      const socket = outgoing.socket;
+      const bytesBefore = socket?.bytesWritten ?? 0;
+      outgoing.once("close", () => {
+        const bytes = socket ? socket.bytesWritten - bytesBefore : undefined;
+        this.#record(level, observe, exchange, bytes, !outgoing.writableFinished);
+      });
+    };
+  }
+
+  #record(
     level: "debug" | "info",
     observe: RequestObserver,
     exchange: Exchange,
     bytes: number | undefined,
     cutOff: boolean,
-  ): void => {
+  ): void {
+    const logger = this.#logger;
+    const pickHeaders = this.#pickHeaders;
     const ms = performance.now() - exchange.startedMs;
     observe(exchange.method, exchange.status, ms);
     if (!logger.isLevelEnabled(level)) return;
@@ -77,5 +80,5 @@ function recorder(logger: Logger, pickHeaders: PickHeaders | undefined) {
       },
       "request",
     );
-  };
+  }
 }

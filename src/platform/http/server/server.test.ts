@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from "node
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "../../logger.ts";
-import { createMetrics } from "../../metrics.ts";
+import { Metrics } from "../../metrics.ts";
 import { createHttpApp } from "../http-app.ts";
 import { json, type Route, type RouteSpec } from "../route.ts";
 import { type ListenOptions, listen, type RunningServer } from "./server.ts";
@@ -37,7 +37,7 @@ async function start(routes: Route[], options: Partial<ListenOptions> = {}) {
     },
     agentAuthRequired: true,
     logger,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: new Metrics({ processMetrics: false }),
     corsOrigins: [],
     documents: [],
     validateResponses: true,

@@ -36,8 +36,8 @@ export type ListenOptions = {
 };
 
 export type RunningServer = {
-  url: string;
-  port: number;
+  readonly url: string;
+  readonly port: number;
   /**
    * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
    * them. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
@@ -66,44 +66,66 @@ const parsing = {
 const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
-  const { logger, onUpgrade, onRequest } = options;
+  const server = new HttpServer(app, options);
+  await server.open();
+  return server;
+}
+
+/** The HTTP server with what is under way in it, so that it can stop without cutting anybody off who need not be. */
+class HttpServer implements RunningServer {
+  readonly #app: FetchApp;
+  readonly #options: ListenOptions;
+  readonly #server: Server;
   /** Cuts streams. */
-  const shutdown = new AbortController();
-  let draining = false;
-  const inFlight = new Set<InFlight>();
-  const upgraded = new Map<Duplex, InFlight>();
-  let onFinished: (() => void) | undefined;
-  const finished = (entry: InFlight) => {
-    inFlight.delete(entry);
-    onFinished?.();
-  };
-  const drained = async (graceMs: number, isDone: () => boolean) => {
-    if (isDone()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    onFinished = () => {
-      if (isDone()) resolve();
-    };
-    await within(graceMs, promise);
-    onFinished = undefined;
-  };
+  readonly #shutdown = new AbortController();
+  readonly #inFlight = new Set<InFlight>();
+  readonly #upgraded = new Map<Duplex, InFlight>();
+  readonly #entries = new WeakMap<object, InFlight>();
+  readonly #answer: ReturnType<typeof getRequestListener>;
+  #port = 0;
+  #draining = false;
+  #onFinished: (() => void) | undefined;
+  #stopping: Promise<{ interrupted: string[] }> | undefined;
 
-  const entries = new WeakMap<object, InFlight>();
-  const answer = getRequestListener(
-    (request, bindings) => {
-      const { incoming, outgoing } = bindings as { incoming: IncomingMessage; outgoing: ServerResponse };
-      const inFlight = entries.get(outgoing);
-      return app.fetch(request, {
-        incoming,
-        outgoing,
-        shutdown: shutdown.signal,
-        ...(inFlight ? { inFlight } : {}),
-      });
-    },
-    { errorHandler: (error) => unreadableRequest(error, logger) },
-  );
+  constructor(app: FetchApp, options: ListenOptions) {
+    this.#app = app;
+    this.#options = options;
+    this.#answer = getRequestListener(
+      (request, bindings) =>
+        this.#fetch(request, bindings as { incoming: IncomingMessage; outgoing: ServerResponse }),
+      { errorHandler: (error) => unreadableRequest(error, options.logger) },
+    );
+    this.#server = createServer(parsing, (incoming, outgoing) => this.#take(incoming, outgoing));
+    this.#server.on("upgrade", (incoming, socket, head) => this.#upgrade(incoming, socket, head));
+  }
 
-  const server = createServer(parsing, (incoming, outgoing) => {
-    if (draining) {
+  get url(): string {
+    return `http://${urlHost(this.#options.host)}:${this.#port}`;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async open(): Promise<void> {
+    this.#port = await bind(this.#server, this.#options);
+    const { logger } = this.#options;
+    this.#server.on("error", (error) => logger.error({ err: error }, "the HTTP server failed"));
+  }
+
+  close(options: CloseOptions): Promise<{ interrupted: string[] }> {
+    this.#stopping ??= this.#stop(options);
+    return this.#stopping;
+  }
+
+  #fetch(request: Request, wire: { incoming: IncomingMessage; outgoing: ServerResponse }) {
+    const inFlight = this.#entries.get(wire.outgoing);
+    const { signal: shutdown } = this.#shutdown;
+    return this.#app.fetch(request, { ...wire, shutdown, ...(inFlight ? { inFlight } : {}) });
+  }
+
+  #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    if (this.#draining) {
       refuse(outgoing);
       return;
     }
@@ -112,61 +134,69 @@ export async function listen(app: FetchApp, options: ListenOptions): Promise<Run
       route: "(not yet routed)",
       isStream: () => isEventStream(outgoing),
     };
-    entries.set(outgoing, entry);
-    inFlight.add(entry);
-    outgoing.once("close", () => finished(entry));
-    const next = () => void answer(incoming, outgoing);
-    const taken = onRequest?.(incoming, outgoing, next) ?? null;
+    this.#entries.set(outgoing, entry);
+    this.#inFlight.add(entry);
+    outgoing.once("close", () => this.#finished(entry));
+    const next = () => void this.#answer(incoming, outgoing);
+    const taken = this.#options.onRequest?.(incoming, outgoing, next) ?? null;
     if (taken === null) next();
     else entry.route = taken;
-  });
+  }
 
-  server.on("upgrade", (incoming, socket, head) => {
+  #upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { logger, onUpgrade } = this.#options;
     takeSocketKey(incoming.headers);
     socket.on("error", (error) => logger.debug({ err: error }, "an upgraded connection failed"));
-    if (!onUpgrade || draining) {
+    if (!onUpgrade || this.#draining) {
       const status = onUpgrade ? "503 Service Unavailable" : "426 Upgrade Required";
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
     const route = (incoming.url ?? "/").split("?", 1)[0]!;
     const entry = { method: "UPGRADE", route, isStream: () => true };
-    inFlight.add(entry);
-    upgraded.set(socket, entry);
+    this.#inFlight.add(entry);
+    this.#upgraded.set(socket, entry);
     socket.once("close", () => {
-      upgraded.delete(socket);
-      finished(entry);
+      this.#upgraded.delete(socket);
+      this.#finished(entry);
     });
-    onUpgrade(incoming, socket, head, shutdown.signal);
-  });
+    onUpgrade(incoming, socket, head, this.#shutdown.signal);
+  }
 
-  const port = await bind(server, options);
-  server.on("error", (error) => logger.error({ err: error }, "the HTTP server failed"));
+  #finished(entry: InFlight): void {
+    this.#inFlight.delete(entry);
+    this.#onFinished?.();
+  }
 
-  const stop = async ({ graceMs, streamsUntil = Promise.resolve() }: CloseOptions) => {
-    draining = true;
+  async #drained(graceMs: number, isDone: () => boolean): Promise<void> {
+    if (isDone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onFinished = () => {
+      if (isDone()) resolve();
+    };
+    await within(graceMs, promise);
+    this.#onFinished = undefined;
+  }
+
+  async #stop({
+    graceMs,
+    streamsUntil = Promise.resolve(),
+  }: CloseOptions): Promise<{ interrupted: string[] }> {
+    const server = this.#server;
+    this.#draining = true;
     server.closeIdleConnections();
-    const requests = drained(graceMs, () => [...inFlight].every((entry) => entry.isStream()));
+    const requests = this.#drained(graceMs, () => [...this.#inFlight].every((entry) => entry.isStream()));
     await within(graceMs, Promise.all([requests, streamsUntil]));
-    await drained(lastWordsMs, () => inFlight.size === 0);
-    shutdown.abort(new Error("The server is stopping."));
-    await drained(lastWordsMs, () => inFlight.size === 0);
-    const interrupted = [...inFlight].map((entry) => `${entry.method} ${entry.route}`).sort();
+    await this.#drained(lastWordsMs, () => this.#inFlight.size === 0);
+    this.#shutdown.abort(new Error("The server is stopping."));
+    await this.#drained(lastWordsMs, () => this.#inFlight.size === 0);
+    const interrupted = [...this.#inFlight].map((entry) => `${entry.method} ${entry.route}`).sort();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
-    for (const socket of upgraded.keys()) socket.destroy();
+    for (const socket of this.#upgraded.keys()) socket.destroy();
     await closed;
     return { interrupted };
-  };
-  let stopping: Promise<{ interrupted: string[] }> | undefined;
-  return {
-    url: `http://${urlHost(options.host)}:${port}`,
-    port,
-    close(closeOptions) {
-      stopping ??= stop(closeOptions);
-      return stopping;
-    },
-  };
+  }
 }
 
 function bind(server: Server, { host, port }: ListenOptions): Promise<number> {

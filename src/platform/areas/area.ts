@@ -1,6 +1,6 @@
-import type { Route } from "./http/route.ts";
-import type { RecurringJob } from "./jobs/job-schedule.ts";
-import type { JobHandler } from "./jobs/job-worker.ts";
+import type { Route } from "../http/route.ts";
+import type { RecurringJob } from "../jobs/job-schedule.ts";
+import type { JobHandler } from "../jobs/job-worker.ts";
 
 export type StopOptions = { graceMs: number };
 /** What did not come to its end within the grace, in words for people. */
