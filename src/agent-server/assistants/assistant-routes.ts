@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
+import { paginationHeaders } from "../../platform/http/pagination-headers.ts";
 import { json } from "../../platform/http/route.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { metadataCondition } from "../auth/auth-filter.ts";
 import { asks, assistantInPath, changesBody } from "../auth/route-rules.ts";
-import { paginationHeaders } from "../threads/thread-routes.ts";
 import { type AssistantField, untitled } from "./assistant.ts";
 import {
   type AssistantView,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { jsonObject } from "../../platform/http/json-object.ts";
+import { paginationHeaders } from "../../platform/http/pagination-headers.ts";
 import { json, noContent } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
@@ -246,17 +247,4 @@ function shape(row: ThreadRow, search: ThreadSearch): Partial<ThreadView> {
   if (!extract) return shown;
   const found = Object.entries(extract).map(([alias, path]) => [alias, extractPath(view, path)]);
   return { ...shown, extracted: Object.fromEntries(found) };
-}
-
-/** `X-Pagination-Next` is there only while there is more. */
-export function paginationHeaders(
-  page: { limit: number; offset: number },
-  count: number,
-  total: number,
-): Record<string, string> {
-  const next = page.offset + count;
-  return {
-    "x-pagination-total": String(total),
-    ...(next < total ? { "x-pagination-next": String(next) } : {}),
-  };
 }
