@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { folderOrder } from "./support/folder-order.ts";
 
 /** The shape of the house, held by a test: see ARCHITECTURE.md for the reasons. */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const maxLines = 400;
+const maxFunctionLines = 100;
 /** Written by `npm run generate`, read by nobody. */
 const generated = ["src/platform/db/tables.ts"];
 
@@ -48,101 +50,6 @@ const areas = [
 ];
 /** What composes: the only place where areas meet. */
 const isRoot = (path: string) => path.startsWith("src/app/");
-
-/**
- * The folders of an area, lowest first: a folder imports those before it and none after it, types included, so there are
- * no circles between them. `.` stands for the files beside the folders. The other areas still have circles through theirs.
- */
-const folderOrder: Record<string, readonly string[]> = {
-  "src/agent-server": [
-    "auth",
-    "checkpoints",
-    "store",
-    "graphs",
-    "delivery",
-    "threads",
-    "assistants",
-    "runs",
-    "execution",
-    "protocol",
-    "webhooks",
-    "crons",
-    "json-rpc",
-    "mcp",
-    "a2a",
-    "http-app",
-    "ui",
-    ".",
-  ],
-  "src/traces": [
-    "wire",
-    "usage",
-    "runs",
-    "attachments",
-    "filter",
-    "projects",
-    "query",
-    "feedback",
-    "datasets",
-    "ingest",
-    "otlp",
-    "experiments",
-    "annotation",
-    "sharing",
-    "export",
-    ".",
-  ],
-  "src/control-plane": [
-    "wire",
-    "encryption",
-    "sandbox",
-    "desired-state",
-    "logs",
-    "tracing",
-    "listeners",
-    "builds",
-    "runtimes",
-    "uploads",
-    "integrations",
-    "deployments",
-    "revisions",
-    "metrics",
-    "pages",
-    "gateway",
-    "reconciler",
-    ".",
-  ],
-  "src/auth-service": ["providers", "tokens", "authorizations", "."],
-  "src/bulk-export": ["parquet", "destinations", "partitions", "exports", "execution", "schedules", "."],
-  "src/workspaces": [
-    "wire",
-    "identity",
-    "tenants",
-    "members",
-    "api-keys",
-    "tokens",
-    "sessions",
-    "audit",
-    "authentication",
-    "installation",
-    "sign-in",
-    ".",
-  ],
-  // The ground: what stands beside the folders is lowest, and an area's shape, which names all the rest, is last.
-  "src/platform": [
-    ".",
-    "network",
-    "data-folder",
-    "db",
-    "encryption",
-    "blob",
-    "work",
-    "jobs",
-    "http",
-    "areas",
-  ],
-  "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
-};
 
 /** The folder of an area that holds the file; undefined for a file of another area. */
 function folderOf(area: string, path: string): string | undefined {
@@ -299,6 +206,18 @@ describe("files", () => {
       (source) => source.text.split("\n").length > maxLines && !generated.includes(source.path),
     );
     expect(long.map((source) => source.path)).toEqual([]);
+  });
+
+  it(`have no function over ${maxFunctionLines} lines in the areas that were cut`, () => {
+    const cut = ["auth-service", "workspaces", "platform", "bulk-export", "chat-app", "console"];
+    const long = production
+      .filter(({ path }) => cut.includes(path.split("/")[1]!))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^(?:export )?(?:async )?function\*? (\w+)[\s\S]*?^}$/gm)]
+          .filter(([body]) => body.split("\n").length > maxFunctionLines)
+          .map(([, name]) => `${path}: ${name}`),
+      );
+    expect(long).toEqual([]);
   });
 
   it("have plain kebab-case names and no drawers", () => {

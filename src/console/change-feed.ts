@@ -14,7 +14,6 @@ export type ChangeFeedOptions = {
   maxAgeMs?: number;
 };
 
-type Listener = { pending: Set<ChangeTopic>; wake(): void };
 type Watch = { listeners: Set<Listener>; stop: AbortController; ready: Promise<void> };
 
 /**
@@ -62,19 +61,17 @@ export class ChangeFeed {
     signal: AbortSignal,
   ): AsyncGenerator<SseFrame[]> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(this.#maxAgeMs)]);
-    const waiting = newListener(ending);
+    const listener = new Listener(ending);
     this.#count(scope.workspaceId, 1);
-    const joined = topics.map((topic) => this.#join(topic, scope, waiting.listener));
+    const joined = topics.map((topic) => this.#join(topic, scope, listener));
     try {
       await Promise.all(joined.map(({ ready }) => ready));
       if (ending.aborted) return;
       // From here on nothing is missed; what was read earlier may be old.
       yield [{ event: "ready", data: JSON.stringify({ topics }) }];
       for (;;) {
-        await waiting.next();
+        const changed = await listener.next();
         if (ending.aborted) return;
-        const changed = [...waiting.listener.pending];
-        waiting.listener.pending.clear();
         yield changed.map((topic) => ({ event: "change", data: JSON.stringify({ topic }) }));
       }
     } finally {
@@ -128,10 +125,7 @@ export class ChangeFeed {
         known = mark;
         failing = false;
         if (changed) {
-          for (const listener of watch.listeners) {
-            listener.pending.add(topic);
-            listener.wake();
-          }
+          for (const listener of watch.listeners) listener.note(topic);
         }
       } catch (error) {
         if (!failing)
@@ -147,19 +141,32 @@ export class ChangeFeed {
   }
 }
 
-function newListener(ending: AbortSignal) {
-  let woken = Promise.withResolvers<void>();
-  const listener: Listener = { pending: new Set(), wake: () => woken.resolve() };
-  ending.addEventListener("abort", () => woken.resolve(), { once: true });
-  return {
-    listener,
-    async next() {
-      if (listener.pending.size === 0 && !ending.aborted) {
-        woken = Promise.withResolvers<void>();
-        await woken.promise;
-      }
-    },
-  };
+/** One page that listens: what changed since it last asked, each topic once. */
+class Listener {
+  readonly #ending: AbortSignal;
+  readonly #pending = new Set<ChangeTopic>();
+  #woken = Promise.withResolvers<void>();
+
+  constructor(ending: AbortSignal) {
+    this.#ending = ending;
+    ending.addEventListener("abort", () => this.#woken.resolve(), { once: true });
+  }
+
+  note(topic: ChangeTopic): void {
+    this.#pending.add(topic);
+    this.#woken.resolve();
+  }
+
+  /** Waits until something changed or the stream ends. */
+  async next(): Promise<ChangeTopic[]> {
+    if (this.#pending.size === 0 && !this.#ending.aborted) {
+      this.#woken = Promise.withResolvers<void>();
+      await this.#woken.promise;
+    }
+    const changed = [...this.#pending];
+    this.#pending.clear();
+    return changed;
+  }
 }
 
 function tooMany(): AppError {
