@@ -50,6 +50,7 @@ type AuthorizationServiceOptions = {
   platformOrganization: string | undefined;
 };
 
+/** Answers who asks for a token: with one that is there, or with the start of a consent. */
 export class AuthorizationService {
   readonly #options: AuthorizationServiceOptions;
 

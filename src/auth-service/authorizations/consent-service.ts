@@ -70,6 +70,7 @@ type ConsentServiceOptions = {
   connections: ConnectionService;
 };
 
+/** A consent from the address that was handed out to its end: given, refused, failed or too late. */
 export class ConsentService {
   readonly #options: ConsentServiceOptions;
   readonly #notifications: KeyedNotifications;

@@ -36,6 +36,7 @@ type ProviderServiceOptions = {
   platformOrganization: string | undefined;
 };
 
+/** The providers of a workspace, the platform's beside them, and what is learnt about them. */
 export class ProviderService {
   readonly #options: ProviderServiceOptions;
 

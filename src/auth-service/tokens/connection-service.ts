@@ -16,6 +16,7 @@ type ConnectionServiceOptions = {
   removal: TokenRemoval;
 };
 
+/** Which tokens an agent may use. */
 export class ConnectionService {
   readonly #options: ConnectionServiceOptions;
 

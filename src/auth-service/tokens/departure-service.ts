@@ -19,6 +19,7 @@ type DeparturesOptions = {
   removal: TokenRemoval;
 };
 
+/** What becomes of the tokens of those who leave. */
 export class Departures {
   readonly #options: DeparturesOptions;
 

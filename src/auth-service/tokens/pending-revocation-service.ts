@@ -32,6 +32,7 @@ type PendingRevocationsOptions = {
   revocation: TokenRevocation;
 };
 
+/** Tokens that are out of use here and still to be revoked at their provider. */
 export class PendingRevocations {
   readonly #options: PendingRevocationsOptions;
 

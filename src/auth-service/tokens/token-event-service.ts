@@ -41,6 +41,7 @@ type TokenEventServiceOptions = {
   checkEndpoint: EndpointCheck;
 };
 
+/** The log of what happened to tokens, and the webhook that reports it. */
 export class TokenEventService {
   readonly #options: TokenEventServiceOptions;
 

@@ -29,6 +29,7 @@ type TokenRemovalOptions = {
   pending: PendingRevocations;
 };
 
+/** Takes tokens away: at the provider first, then here. */
 export class TokenRemoval {
   readonly #options: TokenRemovalOptions;
 

@@ -35,6 +35,7 @@ type TokenRevocationOptions = {
   client: OAuthClient;
 };
 
+/** Revokes a token at its provider, in the way that provider has. */
 export class TokenRevocation {
   readonly #options: TokenRevocationOptions;
 

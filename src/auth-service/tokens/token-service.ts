@@ -46,6 +46,7 @@ type TokenServiceOptions = {
   pending: Pick<PendingRevocations, "leave">;
 };
 
+/** The tokens people own: listed, named, imported, stored after a consent. */
 export class TokenService {
   readonly #options: TokenServiceOptions;
 

@@ -29,6 +29,7 @@ export type DestinationServiceOptions = {
   checkTimeoutMs: number;
 };
 
+/** Where exports are written; a destination is tried out before it is stored. */
 export class DestinationService {
   readonly #options: DestinationServiceOptions;
 

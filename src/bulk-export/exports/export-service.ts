@@ -30,6 +30,7 @@ export type ExportServiceOptions = {
   wake(): void;
 };
 
+/** Use cases of exports and their partitions. */
 export class ExportService {
   readonly #options: ExportServiceOptions;
 

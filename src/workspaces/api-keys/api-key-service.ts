@@ -49,6 +49,7 @@ type ApiKeyServiceOptions = {
   changes: IdentityChanges;
 };
 
+/** Makes and revokes keys: nobody gives away more than they have. */
 export class ApiKeyService {
   readonly #options: ApiKeyServiceOptions;
 

@@ -9,6 +9,7 @@ const pepperName = "api_key_pepper";
 
 type ApiKeyHasherOptions = { database: Database; secretBox: SecretBox };
 
+/** Hashes keys with a secret of the installation, so that a copy of the table alone proves no key. */
 export class ApiKeyHasher {
   readonly #options: ApiKeyHasherOptions;
   #pepper: Promise<string> | undefined;

@@ -7,6 +7,7 @@ import { lockOrganization } from "./workspace-store.ts";
 
 type IdentityChangesOptions = { database: Database; forget: () => void };
 
+/** Every change of who may do what goes through here. */
 export class IdentityChanges {
   readonly #options: IdentityChangesOptions;
 

@@ -23,6 +23,7 @@ type MemberServiceOptions = {
   onRemove: (tx: Sql, member: { workspaceId: string; userId: string }) => Promise<void>;
 };
 
+/** The members of a workspace and their roles. */
 export class MemberService {
   readonly #options: MemberServiceOptions;
 

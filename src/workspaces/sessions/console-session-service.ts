@@ -60,6 +60,7 @@ type ConsoleSessionsOptions = {
   changes: () => IdentityChanges;
 };
 
+/** Sessions of people who are signed in to the console. */
 export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions;
   readonly #known: ExpiringCache<ConsoleSession>;

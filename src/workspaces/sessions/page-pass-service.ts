@@ -27,6 +27,7 @@ type PagePassesOptions = {
   keys: KeyCallers;
 };
 
+/** How a person of a console session enters the page of a deployment: a code, used once. */
 export class PagePasses {
   readonly #options: PagePassesOptions;
 

@@ -12,6 +12,7 @@ type SignInCodesOptions = {
   hasher: ApiKeyHasher;
 };
 
+/** The codes of one-time links. */
 export class SignInCodes {
   readonly #options: SignInCodesOptions;
 

@@ -25,6 +25,7 @@ type SignInServiceOptions = {
   keysMaySignIn: boolean;
 };
 
+/** Starts sessions for who brings a key or a code. */
 export class SignInService {
   readonly #options: SignInServiceOptions;
 

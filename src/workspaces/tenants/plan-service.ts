@@ -14,6 +14,7 @@ type PlanServiceOptions = {
   firstWorkspaceId(): string | undefined;
 };
 
+/** The plans of organizations. */
 export class PlanService {
   readonly #options: PlanServiceOptions;
 

@@ -29,6 +29,7 @@ type WorkspaceServiceOptions = {
   onDelete: (tx: Sql, workspaceId: string) => Promise<void>;
 };
 
+/** Use cases of workspaces, as far as the caller sees them. */
 export class WorkspaceService {
   readonly #options: WorkspaceServiceOptions;
 

@@ -19,6 +19,7 @@ type DeploymentTokensOptions = {
   signingKeys: SigningKeys;
 };
 
+/** Short-lived tokens by which the console calls a deployment for its person. */
 export class DeploymentTokens {
   readonly #options: DeploymentTokensOptions;
 

@@ -15,6 +15,7 @@ type SessionServiceOptions = {
   signingKeys: SigningKeys;
 };
 
+/** Signed sessions that a key starts. */
 export class SessionService {
   readonly #options: SessionServiceOptions;
 

@@ -20,6 +20,7 @@ type SigningKeysOptions = {
   clock: Clock;
 };
 
+/** The keys that sign tokens; the first process to need one makes it. */
 export class SigningKeys {
   readonly #options: SigningKeysOptions;
   #signer: Promise<{ id: string; privateKey: CryptoKey }> | undefined;

@@ -108,9 +108,9 @@ test.each([
   ["2001:db8::8", "198.51.100.1", "2001:db8::8"],
 ])("from %s, forwarded for %s: %s", (peer, forwarded, expected) => {
   const headers = new Headers(forwarded === null ? {} : { "x-forwarded-for": forwarded });
-  const { addressOf } = new FailedCredentials({
+  const failed = new FailedCredentials({
     perMinute: 1,
     trustedProxies: ["10.0.0.0/8", "2001:db8::7"],
   });
-  expect(addressOf(peer, headers)).toBe(expected);
+  expect(failed.addressOf(peer, headers)).toBe(expected);
 });
