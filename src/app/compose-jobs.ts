@@ -34,6 +34,6 @@ export function composeJobs(
       for (const job of recurring) await job.start();
       await jobs.start();
     },
-    stop: jobs.stop,
+    stop: (options) => jobs.stop(options),
   };
 }
