@@ -5,7 +5,7 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { createWalls } from "../src/control-plane/sandbox/walls.ts";
+import { Walls } from "../src/control-plane/sandbox/walls.ts";
 import { raw } from "../src/platform/db/raw.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
@@ -30,7 +30,7 @@ async function open(name: string, path: string | undefined) {
   await migrate({ url: postgres.url, directory: migrationsDirectory, logger });
   const folder = await createTempFolder(`bench-${name}`);
   closing.unshift(() => folder.remove());
-  const walls = createWalls({ setting: "auto", mustPass: [process.execPath, packageRoot], path });
+  const walls = new Walls({ setting: "auto", mustPass: [process.execPath, packageRoot], path });
   const plane = await startControlPlane({
     databaseUrl: postgres.url,
     folder: folder.path,

@@ -7,7 +7,6 @@ import { folderOrder } from "./support/folder-order.ts";
 /** The shape of the house, held by a test: see ARCHITECTURE.md for the reasons. */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const maxLines = 400;
-const maxFunctionLines = 100;
 /** Written by `npm run generate`, read by nobody. */
 const generated = ["src/platform/db/tables.ts"];
 
@@ -206,18 +205,6 @@ describe("files", () => {
       (source) => source.text.split("\n").length > maxLines && !generated.includes(source.path),
     );
     expect(long.map((source) => source.path)).toEqual([]);
-  });
-
-  it(`have no function over ${maxFunctionLines} lines in the areas that were cut`, () => {
-    const cut = ["auth-service", "workspaces", "platform", "bulk-export", "chat-app", "console"];
-    const long = production
-      .filter(({ path }) => cut.includes(path.split("/")[1]!))
-      .flatMap(({ path, text }) =>
-        [...text.matchAll(/^(?:export )?(?:async )?function\*? (\w+)[\s\S]*?^}$/gm)]
-          .filter(([body]) => body.split("\n").length > maxFunctionLines)
-          .map(([, name]) => `${path}: ${name}`),
-      );
-    expect(long).toEqual([]);
   });
 
   it("have plain kebab-case names and no drawers", () => {

@@ -1,4 +1,4 @@
-import { createAgentServer } from "../agent-server/agent-server.ts";
+import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
 import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
 import { bringsKey, createInstanceGuard } from "../agent-server/auth/instance-guard.ts";
 import { createProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
@@ -21,8 +21,9 @@ import { readWebhookConfig } from "../agent-server/webhooks/webhook-config.ts";
 import { type AgentConfig, currentEnvironment, type readDefaultConfigs } from "../config/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { createHttpApp } from "../platform/http/http-app.ts";
+import { createHttpApp, type HttpApp } from "../platform/http/http-app.ts";
 import type { ServerEnv } from "../platform/http/pipeline.ts";
+import type { Route } from "../platform/http/route.ts";
 import type { OnUpgrade } from "../platform/http/server/server.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -45,36 +46,43 @@ export type AgentGround = {
 };
 
 /** One agent server for one project. Builds everything, starts nothing. */
-export function composeAgent({
-  config,
-  project,
-  storeIndex,
-  database,
-  clock,
-  logger,
-  publicUrl,
-  ...more
-}: AgentGround) {
-  const { defaultConfigs, globals } = more;
+export function composeAgent(ground: AgentGround) {
+  const { config, project, database, clock, logger } = ground;
+  const prefix = prefixOf(ground);
+  // The project's own code calls it as well, once everything is built.
+  const agentServer = composeServer(ground, (request, env) => inner(request, env));
+  const http = composeAgentHttp(ground, agentServer.routes);
+  const upgrade = agentServer.onUpgrade(http.authorize);
+  const onUpgrade: OnUpgrade = (incoming, ...rest) => {
+    if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
+    upgrade(incoming, ...rest);
+  };
+  const inner = frontDoor({ project, logger, http });
+  const fetch: typeof inner = prefix ? (request, env) => inner(withoutPrefix(request, prefix), env) : inner;
+  const areas = [agentServer];
+  return {
+    areas,
+    workers: [...agentServer.workers, composeJobs({ database, clock, logger }, areas)],
+    processId: agentServer.processId,
+    fetch,
+    /** For the project's own code, which knows nothing of a prefix. */
+    inner,
+    /** Without the project's application. */
+    own: (request: Request) => http.fetch(request),
+    door: doorOf(config, onUpgrade),
+  };
+}
+
+function prefixOf({ config, project }: AgentGround): string | undefined {
+  return config.mountPrefix ?? project.config.file.http?.mount_prefix;
+}
+
+function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
+  const { config, project, storeIndex, database, clock, logger, publicUrl, defaultConfigs, globals } = ground;
   const { file } = project.config;
-  const metrics = new Metrics();
-  metrics.poolGauges(() => database.poolStats());
-  const own = createSingleWorkspace({
-    workspaceId: config.workspaceId,
-    apiKey: config.apiKey,
-    checkTenant: config.workspaceGiven,
-    isInProcess: globals.isInProcess,
-  });
-  const authenticator = project.auth
-    ? createProjectAuthenticator({
-        ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },
-        behindGateway: config.instanceSecret !== undefined,
-      })
-    : own;
-  const prefix = config.mountPrefix ?? file.http?.mount_prefix;
   const webhooks = readWebhookConfig(file, currentEnvironment());
   const ttl = file.checkpointer?.ttl;
-  const agentServer = createAgentServer({
+  return createAgentServer({
     database,
     logger,
     clock,
@@ -105,10 +113,19 @@ export function composeAgent({
       storeIndex,
       storeTtl: readStoreTtl(file),
       ui: uiOf(project, logger),
-      mountPrefix: prefix,
+      mountPrefix: prefixOf(ground),
       typeSchemas: createTypeSchemas(project.config.directory),
     },
   });
+}
+
+/** The routes of the agent server and of the system, as the project's file asks for them. */
+function composeAgentHttp(ground: AgentGround, own: Route[]): HttpApp {
+  const { config, project, database, logger } = ground;
+  const { file } = project.config;
+  const metrics = new Metrics();
+  metrics.poolGauges(() => database.poolStats());
+  const authenticator = authenticatorOf(ground);
   const system = systemRoutes({
     database,
     metrics,
@@ -118,13 +135,13 @@ export function composeAgent({
       flags: { assistants: true, crons: true, langsmith: false, langsmith_tracing_replicas: true },
     },
   });
-  const routes = servedRoutes([...system, ...agentServer.routes], file.http);
+  const routes = servedRoutes([...system, ...own], file.http);
   const title = "Treadle agent server";
   const description = `The graphs of ${project.config.path}.`;
   const document = { path: "/openapi.json", title, version: version(), description, routes } as const;
   const { origins, ...cors } = readCorsRules(file);
   const loggingRule = file.http?.logging_headers;
-  const http = createHttpApp({
+  return createHttpApp({
     routes,
     authenticator,
     agentAuthRequired: config.authRequired,
@@ -137,25 +154,21 @@ export function composeAgent({
     ...(config.instanceSecret === undefined ? {} : { isKeyed: bringsKey }),
     ...(loggingRule ? { loggedHeaders: (headers) => headersToLog(headers, loggingRule) } : {}),
   });
-  const upgrade = agentServer.onUpgrade(http.authorize);
-  const onUpgrade: OnUpgrade = (incoming, ...rest) => {
-    if (prefix) incoming.url = cutPrefix(incoming.url ?? "/", prefix);
-    upgrade(incoming, ...rest);
-  };
-  const inner = frontDoor({ project, logger, http });
-  const fetch: typeof inner = prefix ? (request, env) => inner(withoutPrefix(request, prefix), env) : inner;
-  const areas = [agentServer];
-  return {
-    areas,
-    workers: [...agentServer.workers, composeJobs({ database, clock, logger }, areas)],
-    processId: agentServer.processId,
-    fetch,
-    /** For the project's own code, which knows nothing of a prefix. */
-    inner,
-    /** Without the project's application. */
-    own: (request: Request) => http.fetch(request),
-    door: doorOf(config, onUpgrade),
-  };
+}
+
+/** The project's own authentication where it has one; else the key of this server. */
+function authenticatorOf({ config, project, logger, globals }: AgentGround) {
+  const own = createSingleWorkspace({
+    workspaceId: config.workspaceId,
+    apiKey: config.apiKey,
+    checkTenant: config.workspaceGiven,
+    isInProcess: globals.isInProcess,
+  });
+  if (!project.auth) return own;
+  return createProjectAuthenticator({
+    ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },
+    behindGateway: config.instanceSecret !== undefined,
+  });
 }
 
 function uiOf(
@@ -173,7 +186,7 @@ function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
   return { onRequest: guard.onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
 }
 
-type FrontDoor = Pick<AgentGround, "project" | "logger"> & { http: ReturnType<typeof createHttpApp> };
+type FrontDoor = Pick<AgentGround, "project" | "logger"> & { http: HttpApp };
 type ProjectEnv = ServerEnv & { projectOnly?: boolean };
 type ProjectFetch = (request: Request, env?: ProjectEnv) => Response | Promise<Response>;
 

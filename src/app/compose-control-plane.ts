@@ -2,16 +2,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "../agent-server/graphs/check-project.ts";
 import { type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  createControlPlane,
-} from "../control-plane/control-plane.ts";
+import { type ControlPlane, createControlPlane } from "../control-plane/control-plane.ts";
+import type { ControlPlaneOptions } from "../control-plane/control-plane-options.ts";
 import type { Reach } from "../control-plane/runtimes/docker-environment.ts";
-import { createDockerRuntime } from "../control-plane/runtimes/docker-runtime.ts";
-import { createProcessRuntime } from "../control-plane/runtimes/process-runtime.ts";
+import { DockerRuntime } from "../control-plane/runtimes/docker-runtime.ts";
+import { ProcessRuntime } from "../control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../control-plane/runtimes/runtime.ts";
-import { createWalls, type Walls } from "../control-plane/sandbox/walls.ts";
+import { Walls } from "../control-plane/sandbox/walls.ts";
 import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -50,7 +47,7 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();
   const folder = join(config.dataDir, "deployments");
-  const walls = createWalls({
+  const walls = new Walls({
     setting: config.deployments.isolation,
     mustPass: [process.execPath, treadle, folder],
     path: build.PATH,
@@ -120,10 +117,10 @@ function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger, re
     const { dockerSocket: socketPath, dockerImage: baseImage } = deployments;
     const { dockerSubnets: subnets, dockerAllowRoot: allowRoot } = deployments;
     const command = ["treadle"];
-    return createDockerRuntime({ socketPath, baseImage, command, subnets, allowRoot, reach, logger });
+    return new DockerRuntime({ socketPath, baseImage, command, subnets, allowRoot, reach, logger });
   }
   // Half of what Node takes by default: many servers share one machine.
   const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;
   const { compileCache } = deployments;
-  return createProcessRuntime({ command, packageRoot, walls, logger, compileCache });
+  return new ProcessRuntime({ command, packageRoot, walls, logger, compileCache });
 }

@@ -3,10 +3,10 @@ import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
 import { portTaken } from "../../src/control-plane/runtimes/exit.ts";
 import { findFreePort } from "../../src/control-plane/runtimes/free-port.ts";
-import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import { ProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import { untilReadyFile } from "../../src/control-plane/runtimes/ready-file.ts";
 import {
   type Handle,
@@ -14,7 +14,7 @@ import {
   readyFileName,
   type StartSpec,
 } from "../../src/control-plane/runtimes/runtime.ts";
-import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
+import { Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
@@ -32,21 +32,21 @@ type Ground = { create(databaseUrl: string): Runtime; stop(): Promise<void> };
 function processes(walls: Walls): Ground {
   const command = [process.execPath, join(root, "bin/treadle.js")] as const;
   return {
-    create: () => createProcessRuntime({ command, packageRoot: root, walls, logger }),
+    create: () => new ProcessRuntime({ command, packageRoot: root, walls, logger }),
     stop: async () => {},
   };
 }
 const nowhere = "/nonexistent";
 
 const implementations: Record<string, () => Promise<Ground>> = {
-  process: async () => processes(createWalls({ setting: "off", mustPass: [] })),
+  process: async () => processes(new Walls({ setting: "off", mustPass: [] })),
   "process, as users": async () => {
     if (process.getuid?.() !== 0) throw new Error("Users of their own need root: run these tests as root.");
-    return processes(createWalls({ setting: "auto", mustPass: [], path: nowhere }));
+    return processes(new Walls({ setting: "auto", mustPass: [], path: nowhere }));
   },
   "sandboxed process": async () => {
     await ensureBubblewrap();
-    return processes(createWalls({ setting: "required", mustPass: [] }));
+    return processes(new Walls({ setting: "required", mustPass: [] }));
   },
   docker: async () => {
     const docker: Docker = await startDocker();
@@ -56,7 +56,7 @@ const implementations: Record<string, () => Promise<Ground>> = {
     const command = ["node", join(root, "bin/treadle.js")];
     return {
       create: (databaseUrl) =>
-        createDockerRuntime({
+        new DockerRuntime({
           ...{ socketPath: docker.socketPath, baseImage, command, binds, logger },
           ...{ subnets: docker.subnets, allowRoot: false },
           reach: { databaseUrl, platformUrl: () => "http://127.0.0.1:9" },

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CronService } from "../../src/agent-server/crons/cron-service.ts";
 import { CronWorker } from "../../src/agent-server/crons/cron-worker.ts";
-import { createReconcileLease } from "../../src/control-plane/reconciler/reconcile-lease.ts";
+import { ReconcileLease } from "../../src/control-plane/reconciler/reconcile-lease.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
@@ -243,7 +243,7 @@ describe("the reconciliation of deployments", () => {
     const log: string[] = [];
     const leases = new Map<string, () => void>();
     const open = (name: string, own: Database) => {
-      const lease = createReconcileLease({
+      const lease = new ReconcileLease({
         ...{ database: own, logger, leaseMs, renewMs: heartbeatMs },
         async onTaken(requireLease) {
           log.push(`taken by ${name}`);

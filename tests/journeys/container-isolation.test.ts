@@ -24,8 +24,8 @@ afterAll(() => docker?.stop());
 /** What the platform finds out about its machine, in a container as compose starts it. */
 async function isolationIn(options: readonly string[]): Promise<{ kind: string; problem: string | null }> {
   const walls = `${root}src/control-plane/sandbox/walls.ts`;
-  const code = `import { createWalls } from ${JSON.stringify(walls)};
-console.log(JSON.stringify(await createWalls({ setting: "auto", mustPass: [] }).isolation()));`;
+  const code = `import { Walls } from ${JSON.stringify(walls)};
+console.log(JSON.stringify(await new Walls({ setting: "auto", mustPass: [] }).isolation()));`;
   const said = await docker.run(
     [
       ...["run", "--rm", "--network", "none", "--user", "1000:1000", "--cap-drop", "ALL", "--read-only"],

@@ -5,8 +5,8 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
-import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
+import { ProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import type { Handle, StartSpec } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
 import { machineWalls, packageRoot, treadleCommand } from "../support/control-plane.ts";
@@ -29,31 +29,27 @@ const squatters: Server[] = [];
 let takePorts = 0;
 
 /** The real runtime, on a machine where somebody takes the chosen port a moment earlier. */
-function unluckyRuntime(): Runtime {
-  const runtime = createProcessRuntime({
-    command: treadleCommand,
-    packageRoot,
-    walls: machineWalls(),
-    logger: createLogger({ level: "silent" }),
-  });
-  return {
-    ...runtime,
-    async start(spec) {
-      if (takePorts > 0) {
-        takePorts -= 1;
-        const squatter = createServer().listen(spec.port, "127.0.0.1");
-        await new Promise((resolve) => squatter.once("listening", resolve));
-        squatters.push(squatter);
-      }
-      return runtime.start(spec);
-    },
-  };
+class UnluckyRuntime extends ProcessRuntime {
+  override async start(spec: StartSpec): Promise<Handle> {
+    if (takePorts > 0) {
+      takePorts -= 1;
+      const squatter = createServer().listen(spec.port, "127.0.0.1");
+      await new Promise((resolve) => squatter.once("listening", resolve));
+      squatters.push(squatter);
+    }
+    return super.start(spec);
+  }
 }
 
 beforeAll(async () => {
   scratch = await createTempFolder("bad-input-scratch");
   site = await startDeploymentSite("bad-input", {
-    runtime: unluckyRuntime(),
+    runtime: new UnluckyRuntime({
+      command: treadleCommand,
+      packageRoot,
+      walls: machineWalls(),
+      logger: createLogger({ level: "silent" }),
+    }),
     settings: { bakeMs: 200, drainMs: 2_000, buildMaxBytes: 5 * 1024 * 1024 },
   });
   ({ plane, git, folder } = site);

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
@@ -52,7 +52,7 @@ beforeAll(async () => {
   plane = await startControlPlane({
     ...{ databaseUrl: database.url, folder: folder.path },
     settings: { bakeMs: 300 },
-    runtime: createDockerRuntime({
+    runtime: new DockerRuntime({
       socketPath: docker.socketPath,
       baseImage,
       command,

@@ -19,20 +19,18 @@ import {
 } from "../support/deployments.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
+const settings = { healthMs: 20_000, buildTimeoutMs: 20_000, buildMaxBytes: 5_000_000, bakeMs: 100 };
 let site: DeploymentSite;
 let plane: DeploymentSite["plane"];
 let git: DeploymentSite["git"];
 let folder: DeploymentSite["folder"];
 let scratch: TempFolder;
-let database: DeploymentSite["database"];
 let count = 0;
 
 beforeAll(async () => {
   scratch = await createTempFolder("failures-scratch");
-  site = await startDeploymentSite("failures", {
-    settings: { healthMs: 20_000, buildTimeoutMs: 20_000, buildMaxBytes: 5_000_000, bakeMs: 100 },
-  });
-  ({ plane, git, folder, database } = site);
+  site = await startDeploymentSite("failures", { settings });
+  ({ plane, git, folder } = site);
 });
 
 afterAll(async () => {
@@ -40,11 +38,16 @@ afterAll(async () => {
   await scratch?.remove();
 });
 
-async function deployFiles(files: GitFiles, more: { ref?: string; config?: string; source?: object } = {}) {
+async function deployFiles(
+  files: GitFiles,
+  more: { ref?: string; config?: string; source?: object; on?: DeploymentSite } = {},
+) {
   count += 1;
-  const repository = await git.createRepository(`bad-${count}`, files);
+  const name = `bad-${count}`;
+  const { git, plane } = more.on ?? site;
+  const repository = await git.createRepository(name, files);
   return deploy(plane, {
-    ...gitDeployment(`bad-${count}`, repository.url),
+    ...gitDeployment(name, repository.url),
     source_config: { repo_url: repository.url, install_command: quickInstall, ...more.source },
     source_revision_config: {
       repo_ref: more.ref ?? "main",
@@ -54,7 +57,7 @@ async function deployFiles(files: GitFiles, more: { ref?: string; config?: strin
 }
 
 /** Nothing half-made may stay behind. */
-async function expectClean(deploymentId: string): Promise<void> {
+async function expectClean(deploymentId: string, { folder, database } = site): Promise<void> {
   expect(await readdir(join(folder.path, "builds"))).toEqual([]);
   await waitUntil(
     async () => {
@@ -125,20 +128,6 @@ describe("builds that cannot work say what to change", () => {
     await expectClean(deployment.id);
   });
 
-  it("an install that never ends is stopped, with everything it started", { timeout: 60_000 }, async () => {
-    const seconds = `600.${Date.now()}`;
-    const { deployment, revision } = await deployFiles(
-      quickProject("x", {
-        "install.js": `import { spawn } from "node:child_process";
-spawn("sleep", ["${seconds}"], { detached: true }); console.log("sleeping"); setInterval(() => {}, 1000);`,
-      }),
-    );
-    expect(revision.status).toBe("BUILD_FAILED");
-    expect(revision.status_message).toContain("TREADLE_BUILD_TIMEOUT_SECONDS");
-    expect(await commandsWith(`sleep\0${seconds}`)).toEqual([]);
-    await expectClean(deployment.id);
-  });
-
   it("a build that is too large", async () => {
     const { revision } = await deployFiles(
       quickProject("x", {
@@ -194,19 +183,6 @@ describe("servers that cannot work say why", () => {
     expect(revision.status_message).not.toContain("migration applied");
   });
 
-  it("a server that never becomes healthy", { timeout: 60_000 }, async () => {
-    const { deployment, revision } = await deployFiles(
-      quickProject("x", {
-        "graph.js":
-          'console.log("still thinking"); await new Promise((resolve) => setTimeout(resolve, 600_000));',
-      }),
-    );
-    expect(revision.status).toBe("DEPLOY_FAILED");
-    expect(revision.status_message).toMatch(/not healthy after 20 s/);
-    expect(revision.status_message).toContain("still thinking");
-    await expectClean(deployment.id);
-  });
-
   it("an image on a runtime that has no images is refused at once", async () => {
     const body = {
       ...{ name: "image", source: "external_docker", secrets: [] },
@@ -218,6 +194,45 @@ describe("servers that cannot work say why", () => {
       expect.stringContaining("TREADLE_RUNTIME=docker"),
     ]);
   });
+});
+
+// Each waits for a limit to run out, on a site of its own, beside the other.
+describe.concurrent("what never ends is stopped", { timeout: 120_000 }, () => {
+  async function withSite(name: string, work: (on: DeploymentSite) => Promise<void>): Promise<void> {
+    const on = await startDeploymentSite(name, { settings });
+    try {
+      await work(on);
+    } finally {
+      await on.stop();
+    }
+  }
+
+  it("an install, with everything it started", () =>
+    withSite("endless-install", async (on) => {
+      const seconds = `600.${Date.now()}`;
+      const files = quickProject("x", {
+        "install.js": `import { spawn } from "node:child_process";
+spawn("sleep", ["${seconds}"], { detached: true }); console.log("sleeping"); setInterval(() => {}, 1000);`,
+      });
+      const { deployment, revision } = await deployFiles(files, { on });
+      expect(revision.status).toBe("BUILD_FAILED");
+      expect(revision.status_message).toContain("TREADLE_BUILD_TIMEOUT_SECONDS");
+      expect(await commandsWith(`sleep\0${seconds}`)).toEqual([]);
+      await expectClean(deployment.id, on);
+    }));
+
+  it("a server that never becomes healthy", () =>
+    withSite("endless-start", async (on) => {
+      const files = quickProject("x", {
+        "graph.js":
+          'console.log("still thinking"); await new Promise((resolve) => setTimeout(resolve, 600_000));',
+      });
+      const { deployment, revision } = await deployFiles(files, { on });
+      expect(revision.status).toBe("DEPLOY_FAILED");
+      expect(revision.status_message).toMatch(/not healthy after 20 s/);
+      expect(revision.status_message).toContain("still thinking");
+      await expectClean(deployment.id, on);
+    }));
 });
 
 describe("a failed revision", () => {

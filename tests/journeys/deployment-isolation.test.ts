@@ -1,7 +1,7 @@
 import { chmod, copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
+import { type Enclosing, Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
 import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
@@ -140,7 +140,7 @@ describe("a project that writes without ever ending its line", () => {
 
 describe("TREADLE_ISOLATION=required", () => {
   it("refuses to deploy where there is no sandbox, with the reason and the fix", async () => {
-    const walls = createWalls({ setting: "required", mustPass: [], path: "/nonexistent" });
+    const walls = new Walls({ setting: "required", mustPass: [], path: "/nonexistent" });
     const bare = await startDeploymentSite("isolation-missing", { walls });
     try {
       const answer = await bare.plane.call(
@@ -161,11 +161,11 @@ describe("TREADLE_ISOLATION=required", () => {
     timeout: 120_000,
   }, async () => {
     await ensureBubblewrap();
-    const good = createWalls({ setting: "required", mustPass: [] });
-    const bare = createWalls({ setting: "required", mustPass: [], path: "/nonexistent" });
+    const good = new Walls({ setting: "required", mustPass: [] });
+    const bare = new Walls({ setting: "required", mustPass: [], path: "/nonexistent" });
     // As after a restart on a machine that lost its sandbox.
     let now = good;
-    const walls: Walls = {
+    const walls: Enclosing = {
       isolation: () => now.isolation(),
       enclose: (command) => now.enclose(command),
     };

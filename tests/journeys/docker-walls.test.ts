@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
 import type { Handle, Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { type Docker, startDocker } from "../support/components/docker.ts";
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 const create = (allowRoot: boolean) =>
-  createDockerRuntime({
+  new DockerRuntime({
     ...{ socketPath: docker.socketPath, baseImage: "treadle-test-node:latest", command: ["node"] },
     ...{ subnets: docker.subnets, allowRoot, logger: createLogger({ level: "silent" }) },
   });

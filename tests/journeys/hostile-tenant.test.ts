@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
-import { createWalls } from "../../src/control-plane/sandbox/walls.ts";
+import { DockerRuntime } from "../../src/control-plane/runtimes/docker-runtime.ts";
+import { Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { ensureBubblewrap } from "../support/components/bubblewrap.ts";
@@ -31,7 +31,7 @@ const traced = true;
 
 async function withUsers(): Promise<Place> {
   // No bubblewrap to be found: each deployment is a user of its own.
-  const walls = createWalls({
+  const walls = new Walls({
     setting: "auto",
     mustPass: [process.execPath, packageRoot],
     path: "/nonexistent",
@@ -63,7 +63,7 @@ async function inContainers(): Promise<Place> {
   const baseImage = await docker.buildNodeImage();
   let site: DeploymentSite | undefined;
   const url = { database: "", platform: "" };
-  const runtime = createDockerRuntime({
+  const runtime = new DockerRuntime({
     ...{ socketPath: docker.socketPath, baseImage, subnets: docker.subnets, allowRoot: false },
     command: ["node", ...treadleCommand.slice(1)],
     binds: [`${packageRoot}:${packageRoot}:ro`],

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config/index.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";
-import { createProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
+import { ProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
 import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation.ts";
-import { createWalls, type Walls } from "../../src/control-plane/sandbox/walls.ts";
+import { type Enclosing, Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -32,7 +32,7 @@ export const packageRoot = dirname(dirname(treadle));
 
 /** What is in force on this machine: a sandbox, wherever bubblewrap is installed. */
 export const machineWalls = (setting: IsolationSetting = "auto") =>
-  createWalls({ setting, mustPass: [process.execPath, treadle] });
+  new Walls({ setting, mustPass: [process.execPath, treadle] });
 
 export type ControlPlaneServerOptions = {
   databaseUrl: string;
@@ -47,7 +47,7 @@ export type ControlPlaneServerOptions = {
   agentAuthRequired?: boolean;
   deploymentsUrl?: string;
   runtime?: Runtime;
-  walls?: Walls;
+  walls?: Enclosing;
   logLevel?: string;
   /** Deployments are traced; traces and accounts of people are served too. */
   traced?: boolean;
@@ -85,7 +85,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
     walls,
     runtime:
       options.runtime ??
-      createProcessRuntime({
+      new ProcessRuntime({
         ...{ command: treadleCommand, packageRoot, walls, logger },
         compileCache: options.settings?.compileCache,
       }),

@@ -1,17 +1,31 @@
 import { connect } from "node:net";
-import { createDeploymentOrigins } from "../../src/control-plane/gateway/deployment-origins.ts";
+import { DeploymentOrigins } from "../../src/control-plane/gateway/deployment-origins.ts";
 import {
   createGatewayListener,
   type GatewayOptions,
   gatewayRoute,
 } from "../../src/control-plane/gateway/gateway-listener.ts";
 import { createGatewayUpgrade, isForGateway } from "../../src/control-plane/gateway/gateway-upgrade.ts";
-import { createProxy } from "../../src/control-plane/gateway/proxy.ts";
+import { type ProxyRequest, RequestProxy } from "../../src/control-plane/gateway/proxy.ts";
 import { createHttpApp } from "../../src/platform/http/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
 import { caller } from "./http-app-fixture.ts";
+
+class NotingProxy extends RequestProxy {
+  readonly #forwarded: string[];
+
+  constructor(forwarded: string[]) {
+    super();
+    this.#forwarded = forwarded;
+  }
+
+  override forward(request: ProxyRequest): Promise<void> {
+    this.#forwarded.push(`${request.method} ${request.path}`);
+    return super.forward(request);
+  }
+}
 
 /** The gateway as the platform listens with it, before one server: for what is on the wire, and not for who may enter. */
 export async function startRawGateway(upstreamPort: number) {
@@ -32,7 +46,7 @@ export async function startRawGateway(upstreamPort: number) {
     documents: [],
     validateResponses: false,
   });
-  const proxy = createProxy();
+  const proxy = new NotingProxy(forwarded);
   const target = {
     deploymentId: "d",
     workspaceId: "w",
@@ -42,14 +56,8 @@ export async function startRawGateway(upstreamPort: number) {
   };
   const options: GatewayOptions = {
     targets: { find: async () => target } as unknown as GatewayOptions["targets"],
-    proxy: {
-      ...proxy,
-      forward(request) {
-        forwarded.push(`${request.method} ${request.path}`);
-        return proxy.forward(request);
-      },
-    },
-    origins: createDeploymentOrigins({ pattern: () => null, platformUrl: () => "http://127.0.0.1" }),
+    proxy,
+    origins: new DeploymentOrigins({ pattern: () => null, platformUrl: () => "http://127.0.0.1" }),
     authorize: http.authorize,
     isPlatformCredential: async () => false,
     onServed: (_id, status) => served.push({ status }),

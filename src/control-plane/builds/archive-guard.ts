@@ -17,46 +17,54 @@ const overheadBytes = 2_048;
 const mostProblems = 10;
 
 /**
- * Counts while an archive is read and stops the reading at the first limit it passes. `stop` is the message to refuse
+ * Counts while an archive is read and stops the reading at the first limit it passes. `#stop` is the message to refuse
  * it with; what is wrong with single entries is collected, so that one answer names all of them.
  */
-export function createArchiveGuard(root: string, limits: ArchiveLimits) {
-  const problems: string[] = [];
-  let stop: string | null = null;
-  let entries = 0;
-  let bytes = 0;
+export class ArchiveGuard {
+  readonly #root: string;
+  readonly #limits: ArchiveLimits;
+  readonly #problems: string[] = [];
+  #stop: string | null = null;
+  #entries = 0;
+  #bytes = 0;
 
-  function add(entry: ArchiveEntry): void {
-    entries += 1;
-    bytes += entry.size;
-    if (entries > limits.maxFiles) stop ??= `The uploaded archive holds more than ${limits.maxFiles} files.`;
-    else if (bytes > limits.maxBytes) stop ??= tooLarge(limits);
-    const problem = entryProblem(entry, root);
-    if (problem && problems.length < mostProblems) problems.push(problem);
-    else if (problem) stop ??= "";
+  constructor(root: string, limits: ArchiveLimits) {
+    this.#root = root;
+    this.#limits = limits;
+  }
+
+  add(entry: ArchiveEntry): void {
+    const { maxFiles, maxBytes } = this.#limits;
+    this.#entries += 1;
+    this.#bytes += entry.size;
+    if (this.#entries > maxFiles) this.#stop ??= `The uploaded archive holds more than ${maxFiles} files.`;
+    else if (this.#bytes > maxBytes) this.#stop ??= tooLarge(this.#limits);
+    const problem = entryProblem(entry, this.#root);
+    if (problem && this.#problems.length < mostProblems) this.#problems.push(problem);
+    else if (problem) this.#stop ??= "";
   }
 
   /** Bytes so far, before and after unpacking. */
-  function read(packed: number, unpacked: number): void {
-    if (unpacked > limits.maxBytes + limits.maxFiles * overheadBytes) stop ??= tooLarge(limits);
+  read(packed: number, unpacked: number): void {
+    const { maxFiles, maxBytes } = this.#limits;
+    if (unpacked > maxBytes + maxFiles * overheadBytes) this.#stop ??= tooLarge(this.#limits);
     if (unpacked > freeBytes && unpacked > packed * maxRatio) {
-      stop ??= `The uploaded archive unpacks to more than ${maxRatio} times its size, which no source code does.`;
+      this.#stop ??= `The uploaded archive unpacks to more than ${maxRatio} times its size, which no source code does.`;
     }
   }
 
-  return {
-    add,
-    read,
-    /** Whether there is no point in reading on. */
-    isOver: () => stop !== null,
-    /** Null when the archive may be unpacked. */
-    verdict(): string | null {
-      if (problems.length > 0) {
-        return `The uploaded archive holds entries that are not permitted:\n  ${problems.join("\n  ")}`;
-      }
-      return stop ?? (entries === 0 ? "The uploaded archive is empty." : null);
-    },
-  };
+  /** Whether there is no point in reading on. */
+  isOver(): boolean {
+    return this.#stop !== null;
+  }
+
+  /** Null when the archive may be unpacked. */
+  verdict(): string | null {
+    if (this.#problems.length > 0) {
+      return `The uploaded archive holds entries that are not permitted:\n  ${this.#problems.join("\n  ")}`;
+    }
+    return this.#stop ?? (this.#entries === 0 ? "The uploaded archive is empty." : null);
+  }
 }
 
 function tooLarge({ maxBytes }: ArchiveLimits): string {

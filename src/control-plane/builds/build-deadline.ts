@@ -1,34 +1,40 @@
 import { AppError } from "../../platform/errors.ts";
 
 /** The time a build may take; waiting for its turn does not count. */
-export function createBuildDeadline(timeoutMs: number, outer: AbortSignal) {
-  const tooLong = new AbortController();
-  let leftMs = timeoutMs;
-  let since: number | null = null;
-  let timer: NodeJS.Timeout | undefined;
+export class BuildDeadline {
+  readonly signal: AbortSignal;
+  readonly #timeoutMs: number;
+  readonly #tooLong = new AbortController();
+  #leftMs: number;
+  #since: number | null = null;
+  #timer: NodeJS.Timeout | undefined;
 
-  function left(): number {
-    return Math.max(1, leftMs - (since === null ? 0 : performance.now() - since));
-  }
-  function pause(): void {
-    leftMs = left();
-    since = null;
-    clearTimeout(timer);
-  }
-  function go(): void {
-    pause();
-    since = performance.now();
-    timer = setTimeout(() => tooLong.abort(tooSlow(timeoutMs)), leftMs);
+  constructor(timeoutMs: number, outer: AbortSignal) {
+    this.#timeoutMs = timeoutMs;
+    this.#leftMs = timeoutMs;
+    this.signal = AbortSignal.any([outer, this.#tooLong.signal]);
+    this.go();
   }
 
-  go();
-  return {
-    signal: AbortSignal.any([outer, tooLong.signal]),
-    leftMs: left,
-    pause,
-    go,
-    end: () => clearTimeout(timer),
-  };
+  leftMs(): number {
+    return Math.max(1, this.#leftMs - (this.#since === null ? 0 : performance.now() - this.#since));
+  }
+
+  pause(): void {
+    this.#leftMs = this.leftMs();
+    this.#since = null;
+    clearTimeout(this.#timer);
+  }
+
+  go(): void {
+    this.pause();
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.#tooLong.abort(tooSlow(this.#timeoutMs)), this.#leftMs);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 function tooSlow(timeoutMs: number): AppError {

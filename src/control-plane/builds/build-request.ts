@@ -1,9 +1,20 @@
 import type { BuildConfig, SourceRevisionConfig } from "../desired-state/revision.ts";
-import type { GitCredentials } from "./git-source.ts";
+import type { GitCredentials } from "./git-environment.ts";
 
 export type BuildSource =
   | { kind: "git"; url: string; ref: string | null; commit: string | null; credentials: GitCredentials }
   | { kind: "tarball"; file: string; sha256: string };
+
+/** Where a step of a build runs, for how long, and who reads what it prints. */
+export type BuildPlace = {
+  workFolder: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  onLine(line: string): void;
+};
+
+/** Asked for at each step: the time that is left grows less. */
+export type PlaceOf = () => BuildPlace;
 
 export type BuildRequest = {
   revisionId: string;

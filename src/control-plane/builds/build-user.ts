@@ -1,11 +1,12 @@
 import { createHash, randomInt } from "node:crypto";
-import { chmod, lchown, lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, lchown, lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { IsolationKind } from "../sandbox/isolation.ts";
+import { findClosedFolder } from "../sandbox/system-user.ts";
+import type { BuildPlace } from "./build-request.ts";
 import { runStep } from "./build-step.ts";
 import { endUser } from "./left-processes.ts";
 
-type Place = { workFolder: string; timeoutMs: number; signal: AbortSignal; onLine(line: string): void };
 export type BuildUser = { uid: number; gid: number };
 
 /** As whom a project's commands run, and what is theirs meanwhile. */
@@ -31,106 +32,114 @@ const uids = 1_000_000_000;
  * another build's, and so that everything it left running can be found. The package cache is one of its workspace: one
  * build has it at a time, with the user that filled it, and a second one at the same time starts with an empty cache.
  */
-export function createBuildUsers(cacheFolder: string, isolation: () => Promise<IsolationKind>) {
-  const taken = new Set<number>();
-  const caches = new Set<string>();
+export class BuildUsers {
+  readonly #cacheFolder: string;
+  readonly #isolation: () => Promise<IsolationKind>;
+  readonly #taken = new Set<number>();
+  readonly #caches = new Set<string>();
 
-  async function own(paths: string[], owner: string, place: Place): Promise<void> {
-    // Neither follows a link, however often it is exchanged meanwhile.
-    await runStep({ ...place, command: "chown", args: ["-hR", owner, "--", ...paths], cwd: "/", env });
-  }
-
-  function chooseUid(workspaceId: string, hasCache: boolean): number {
-    const usual =
-      firstUid + (createHash("sha256").update(`build:${workspaceId}`).digest().readUInt32BE(0) % uids);
-    if (hasCache && !taken.has(usual)) return usual;
-    for (;;) {
-      const uid = firstUid + randomInt(uids);
-      if (!taken.has(uid)) return uid;
-    }
+  constructor(cacheFolder: string, isolation: () => Promise<IsolationKind>) {
+    this.#cacheFolder = cacheFolder;
+    this.#isolation = isolation;
   }
 
   /** Runs the work with a user and folders of its own; nothing of that user's is left when it is over. */
-  async function withUser<T>(
+  async withUser<T>(
     workspaceId: string,
     tree: string,
-    place: Place,
+    place: BuildPlace,
     work: (lease: BuildLease) => Promise<T>,
   ): Promise<T> {
     const { workFolder } = place;
-    const hasCache = !caches.has(workspaceId);
-    if (hasCache) caches.add(workspaceId);
+    const hasCache = !this.#caches.has(workspaceId);
+    if (hasCache) this.#caches.add(workspaceId);
     const lease: BuildLease = {
       user: undefined,
       reason: null,
       home: join(workFolder, "home"),
       scratch: join(workFolder, "tmp"),
-      cache: hasCache ? join(cacheFolder, workspaceId) : join(workFolder, "cache"),
+      cache: hasCache ? join(this.#cacheFolder, workspaceId) : join(workFolder, "cache"),
     };
     try {
-      await mkdir(cacheFolder, { recursive: true, mode: 0o711 });
-      for (const folder of [lease.home, lease.scratch, lease.cache]) {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await chmod(folder, 0o700);
-      }
-      // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
-      const mustPass = (await isolation()) === "sandbox" ? [] : [workFolder, cacheFolder, process.execPath];
-      lease.reason = await whyNobodyElse(mustPass);
+      await this.#makeFolders(lease);
+      lease.reason = await this.#whyNobodyElse(workFolder);
       if (lease.reason !== null) return await work(lease);
-      const uid = chooseUid(workspaceId, hasCache);
-      taken.add(uid);
+      const uid = this.#chooseUid(workspaceId, hasCache);
+      this.#taken.add(uid);
       try {
         return await asUser({ uid, gid: uid }, lease, tree, place, work);
       } finally {
-        taken.delete(uid);
+        this.#taken.delete(uid);
       }
     } finally {
-      if (hasCache) caches.delete(workspaceId);
+      if (hasCache) this.#caches.delete(workspaceId);
     }
   }
 
-  async function asUser<T>(
-    user: BuildUser,
-    lease: BuildLease,
-    tree: string,
-    place: Place,
-    work: (lease: BuildLease) => Promise<T>,
-  ): Promise<T> {
-    const owner = `${user.uid}:${user.gid}`;
-    await writeFile(join(place.workFolder, userFile), JSON.stringify(user), { mode: 0o600 });
-    // Whoever used this number before, for example a build of a platform that was killed.
+  /** What was built belongs to the platform again, and everybody may read it. Nobody else may touch it by now. */
+  async takeBack(user: BuildUser, tree: string, place: BuildPlace): Promise<void> {
     await endUser(user.uid);
-    for (const folder of [lease.home, lease.scratch]) await lchown(folder, user.uid, user.gid);
-    if ((await lstat(lease.cache)).uid !== user.uid) await own([lease.cache], owner, place);
-    await own([tree], owner, place);
-    try {
-      return await work({ ...lease, user });
-    } finally {
-      await endUser(user.uid);
+    // By the user itself: as root it could be led to files elsewhere.
+    await runStep({ ...place, command: "chmod", args: ["-R", "a+rX", "."], cwd: tree, env, user });
+    await own([tree], "0:0", place);
+  }
+
+  async #makeFolders({ home, scratch, cache }: BuildLease): Promise<void> {
+    await mkdir(this.#cacheFolder, { recursive: true, mode: 0o711 });
+    for (const folder of [home, scratch, cache]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await chmod(folder, 0o700);
     }
   }
 
-  return {
-    withUser,
-    /** What was built belongs to the platform again, and everybody may read it. Nobody else may touch it by now. */
-    async takeBack(user: BuildUser, tree: string, place: Place): Promise<void> {
-      await endUser(user.uid);
-      // By the user itself: as root it could be led to files elsewhere.
-      await runStep({ ...place, command: "chmod", args: ["-R", "a+rX", "."], cwd: tree, env, user });
-      await own([tree], "0:0", place);
-    },
-  };
+  /** Null where commands can run as somebody else. */
+  async #whyNobodyElse(workFolder: string): Promise<string | null> {
+    if (process.getuid?.() !== 0) return "the platform does not run as root";
+    if (!(await isMapped(firstUid + uids))) return "this container has no users to spare";
+    // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
+    if ((await this.#isolation()) === "sandbox") return null;
+    for (const path of [workFolder, this.#cacheFolder, process.execPath]) {
+      const closed = await findClosedFolder(path);
+      if (closed !== null) return `other users cannot pass ${closed}`;
+    }
+    return null;
+  }
+
+  #chooseUid(workspaceId: string, hasCache: boolean): number {
+    const usual =
+      firstUid + (createHash("sha256").update(`build:${workspaceId}`).digest().readUInt32BE(0) % uids);
+    if (hasCache && !this.#taken.has(usual)) return usual;
+    for (;;) {
+      const uid = firstUid + randomInt(uids);
+      if (!this.#taken.has(uid)) return uid;
+    }
+  }
 }
 
-/** Null where commands can run as somebody else. */
-async function whyNobodyElse(mustPass: readonly string[]): Promise<string | null> {
-  if (process.getuid?.() !== 0) return "the platform does not run as root";
-  if (!(await isMapped(firstUid + uids))) return "this container has no users to spare";
-  for (const path of mustPass) {
-    const closed = await findClosed(path);
-    if (closed !== null) return `other users cannot pass ${closed}`;
+async function asUser<T>(
+  user: BuildUser,
+  lease: BuildLease,
+  tree: string,
+  place: BuildPlace,
+  work: (lease: BuildLease) => Promise<T>,
+): Promise<T> {
+  const owner = `${user.uid}:${user.gid}`;
+  await writeFile(join(place.workFolder, userFile), JSON.stringify(user), { mode: 0o600 });
+  // Whoever used this number before, for example a build of a platform that was killed.
+  await endUser(user.uid);
+  for (const folder of [lease.home, lease.scratch]) await lchown(folder, user.uid, user.gid);
+  if ((await lstat(lease.cache)).uid !== user.uid) await own([lease.cache], owner, place);
+  await own([tree], owner, place);
+  try {
+    return await work({ ...lease, user });
+  } finally {
+    await endUser(user.uid);
   }
-  return null;
+}
+
+async function own(paths: string[], owner: string, place: BuildPlace): Promise<void> {
+  // Neither follows a link, however often it is exchanged meanwhile.
+  await runStep({ ...place, command: "chown", args: ["-hR", owner, "--", ...paths], cwd: "/", env });
 }
 
 /** A container may know only some of the machine's users. */
@@ -144,13 +153,4 @@ async function isMapped(uid: number): Promise<boolean> {
       const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
       return uid >= first && uid < first + count;
     });
-}
-
-/** The first part of a path that somebody without rights of their own cannot pass or read. */
-async function findClosed(path: string): Promise<string | null> {
-  const found = await stat(path);
-  const needed = found.isDirectory() ? 0o001 : 0o004;
-  if ((found.mode & needed) === 0) return path;
-  const parent = dirname(path);
-  return parent === path ? null : findClosed(parent);
 }

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { checkProject } from "../../agent-server/graphs/check-project.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
-import { createWalls } from "../sandbox/walls.ts";
+import { Walls } from "../sandbox/walls.ts";
 import type { BuildRequest, BuildSource } from "./build-request.ts";
 import { Builder, type BuilderOptions } from "./builder.ts";
 import type { GitSource } from "./git-source.ts";
@@ -41,7 +41,7 @@ function open(more: Partial<BuilderOptions> = {}): Builder {
   return new Builder({
     ...{ database: test.database, clock: systemClock, git, checkProject, folder: folder.path },
     ...{ environment: { PATH: process.env.PATH! }, timeoutMs: 60_000, maxBytes: 1_000_000, maxAtOnce: 2 },
-    walls: createWalls({ setting: "off", mustPass: [] }),
+    walls: new Walls({ setting: "off", mustPass: [] }),
     ...more,
   });
 }

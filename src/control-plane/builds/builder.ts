@@ -3,15 +3,16 @@ import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { openToReaders } from "../sandbox/open-to-readers.ts";
-import type { Walls } from "../sandbox/walls.ts";
+import type { Enclosing } from "../sandbox/walls.ts";
 import { ArtifactShelf } from "./artifact-shelf.ts";
-import { createBuildCommands, type PlaceOf } from "./build-commands.ts";
-import { createBuildDeadline } from "./build-deadline.ts";
-import type { BuildRequest, Built } from "./build-request.ts";
-import { createBuildUsers } from "./build-user.ts";
+import { BuildCommands } from "./build-commands.ts";
+import { BuildDeadline } from "./build-deadline.ts";
+import type { BuildRequest, Built, PlaceOf } from "./build-request.ts";
+import { BuildUsers } from "./build-user.ts";
 import { diskFull } from "./disk-full.ts";
 import type { GitSource } from "./git-source.ts";
-import { createManagerTools } from "./manager-tools.ts";
+import { ManagerTools } from "./manager-tools.ts";
+import { NodeInstaller } from "./node-installer.ts";
 import { buildRefused, type ProjectCheck, readProject, requireFiles, requireSize } from "./project-files.ts";
 import { configPathProblem } from "./repo-url.ts";
 import { type ReadSource, SourceReader } from "./source-reader.ts";
@@ -29,7 +30,7 @@ export type BuilderOptions = {
   timeoutMs: number;
   maxBytes: number;
   /** What the commands of a project run behind. */
-  walls: Walls;
+  walls: Enclosing;
   /** How many builds run their commands at once. */
   maxAtOnce: number;
 };
@@ -45,8 +46,8 @@ export class Builder {
   readonly #options: BuilderOptions;
   readonly #shelf: ArtifactShelf;
   readonly #sources: SourceReader;
-  readonly #users: ReturnType<typeof createBuildUsers>;
-  readonly #commands: ReturnType<typeof createBuildCommands>;
+  readonly #users: BuildUsers;
+  readonly #commands: BuildCommands;
   readonly #reads = new KeyedTurns(readsPerWorkspace);
   readonly #turns: Turns;
 
@@ -55,9 +56,10 @@ export class Builder {
     this.#options = options;
     this.#shelf = new ArtifactShelf({ folder: join(folder, "artifacts"), database, clock });
     this.#sources = new SourceReader({ git, shelf: this.#shelf, maxBytes });
-    this.#users = createBuildUsers(join(folder, "cache"), async () => (await walls.isolation()).kind);
-    const tools = createManagerTools({ folder: join(folder, "tools"), environment });
-    this.#commands = createBuildCommands({ tools, environment, walls });
+    this.#users = new BuildUsers(join(folder, "cache"), async () => (await walls.isolation()).kind);
+    // One for each kind of project; a source may be of several.
+    const installers = [new NodeInstaller(new ManagerTools({ folder: join(folder, "tools"), environment }))];
+    this.#commands = new BuildCommands({ installers, environment, walls });
     this.#turns = new Turns(options.maxAtOnce);
   }
 
@@ -72,7 +74,7 @@ export class Builder {
 
   async build(request: BuildRequest): Promise<Built> {
     const workFolder = this.workFolderOf(request.revisionId);
-    const deadline = createBuildDeadline(this.#options.timeoutMs, request.signal);
+    const deadline = new BuildDeadline(this.#options.timeoutMs, request.signal);
     const { signal } = deadline;
     const place = () => ({ workFolder, timeoutMs: deadline.leftMs(), signal, onLine: request.onLine });
     try {

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { extract, Parser, type ReadEntry } from "tar";
 import { AppError, errorMessage } from "../../platform/errors.ts";
-import { type ArchiveLimits, createArchiveGuard } from "./archive-guard.ts";
+import { ArchiveGuard, type ArchiveLimits } from "./archive-guard.ts";
 
 export type TarballLimits = ArchiveLimits & { signal: AbortSignal };
 
@@ -24,7 +24,7 @@ export async function unpackTarball(file: string, folder: string, limits: Tarbal
 
 /** Why the archive must not be unpacked, or null. Nothing of it is kept: it may be as large as it likes. */
 async function inspect(file: string, root: string, limits: TarballLimits): Promise<string | null> {
-  const guard = createArchiveGuard(root, limits);
+  const guard = new ArchiveGuard(root, limits);
   const parser = new Parser({ strict: true, maxMetaEntrySize: maxMetaBytes });
   let failure: unknown;
   parser.on("error", (error: unknown) => {

@@ -1,13 +1,9 @@
 import { z } from "zod";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
-import {
-  type DeploymentPatch,
-  deploymentStatuses,
-  deploymentTypes,
-  tiers,
-} from "../desired-state/deployment.ts";
+import { deploymentStatuses, deploymentTypes, tiers } from "../desired-state/deployment.ts";
 import { commaSeparated, id, pageBody, pageOf, pageQuery } from "../wire/wire-fields.ts";
+import { configsOf, patchOf } from "./deployment-patch.ts";
 import type { DeploymentRemoval } from "./deployment-removal-service.ts";
 import { refused } from "./deployment-rules.ts";
 import * as schemas from "./deployment-schemas.ts";
@@ -46,6 +42,15 @@ const listQuery = pageQuery.extend({
 const bulkAnswer = z.object({ deleted: z.array(id), not_found: z.array(id) });
 
 export function deploymentRoutes(service: DeploymentService, removal: DeploymentRemoval): Route[] {
+  return [
+    ...collectionRoutes(service, removal),
+    ...oneDeploymentRoutes(service, removal),
+    ...tierRoutes(service),
+    ...pushTokenRoutes(service),
+  ];
+}
+
+function collectionRoutes(service: DeploymentService, removal: DeploymentRemoval): Route[] {
   return [
     route(
       {
@@ -132,6 +137,11 @@ export function deploymentRoutes(service: DeploymentService, removal: Deployment
       },
       async ({ caller }) => json(200, { count: await service.countFree(caller) }),
     ),
+  ];
+}
+
+function oneDeploymentRoutes(service: DeploymentService, removal: DeploymentRemoval): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -203,38 +213,6 @@ export function deploymentRoutes(service: DeploymentService, removal: Deployment
         return noContent();
       },
     ),
-    ...tierRoutes(service),
-    route(
-      {
-        method: "post",
-        path: "/v2/deployments/{deployment_id}/push-token",
-        operationId: "create_push_token",
-        summary: "Get a token for the image registry",
-        tag,
-        access: write,
-        audit: {
-          action: "deployment.token_created",
-          target: { kind: "deployment", id: "params.deployment_id" },
-        },
-        params,
-        responses: {
-          200: {
-            description: "The token",
-            schema: z.object({ token: z.string(), registry_url: z.string() }),
-          },
-        },
-        errors: [400, 404],
-      },
-      async ({ caller, params }) => {
-        const { source } = await service.load(caller, params.deployment_id);
-        if (source !== "internal_docker") {
-          throw refused("Push tokens are only available for 'internal_docker' source deployments.");
-        }
-        throw refused(
-          "This server has no image registry. Deploy from source (langgraphjs deploy --remote), or from a git repository.",
-        );
-      },
-    ),
   ];
 }
 
@@ -293,25 +271,38 @@ function tierRoutes(service: DeploymentService): Route[] {
   ];
 }
 
-type Given = {
-  source_config?: object | null | undefined;
-  source_revision_config?: object | null | undefined;
-};
-
-/** Null and left out mean the same. */
-function configsOf(body: Given) {
-  return {
-    source_config: withoutNulls(body.source_config),
-    source_revision_config: withoutNulls(body.source_revision_config),
-  };
-}
-
-export function patchOf(body: z.output<typeof schemas.patchRequest>): DeploymentPatch {
-  const { tracked_packages: _unused, ...rest } = body;
-  return { ...withoutNulls(rest), ...configsOf(rest) } as DeploymentPatch;
-}
-
-function withoutNulls(given: object | null | undefined): Record<string, never> {
-  const kept = Object.entries(given ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(kept) as Record<string, never>;
+function pushTokenRoutes(service: DeploymentService): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/v2/deployments/{deployment_id}/push-token",
+        operationId: "create_push_token",
+        summary: "Get a token for the image registry",
+        tag,
+        access: write,
+        audit: {
+          action: "deployment.token_created",
+          target: { kind: "deployment", id: "params.deployment_id" },
+        },
+        params,
+        responses: {
+          200: {
+            description: "The token",
+            schema: z.object({ token: z.string(), registry_url: z.string() }),
+          },
+        },
+        errors: [400, 404],
+      },
+      async ({ caller, params }) => {
+        const { source } = await service.load(caller, params.deployment_id);
+        if (source !== "internal_docker") {
+          throw refused("Push tokens are only available for 'internal_docker' source deployments.");
+        }
+        throw refused(
+          "This server has no image registry. Deploy from source (langgraphjs deploy --remote), or from a git repository.",
+        );
+      },
+    ),
+  ];
 }

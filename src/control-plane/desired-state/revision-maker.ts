@@ -23,42 +23,43 @@ export type NewRevision = {
   because?: string;
 };
 
-export type RevisionMaker = {
-  /** Part of the caller's transaction, which holds the deployment's row. Returns the new id. */
-  make(tx: Sql, deployment: Deployment, input: NewRevision): Promise<string>;
-};
+export class RevisionMaker {
+  readonly #clock: Clock;
+  readonly #secretBox: SecretBox;
 
-export function createRevisionMaker(options: { clock: Clock; secretBox: SecretBox }): RevisionMaker {
-  const { clock, secretBox } = options;
-  return {
-    async make(tx, deployment, input) {
-      const id = newId();
-      const number = await takeRevisionNumber(tx, deployment.id);
-      const now = clock.now();
-      const status = number === 1 ? "CREATING" : "QUEUED";
-      await insertRevision(tx, {
-        id,
-        deployment_id: deployment.id,
-        workspace_id: deployment.workspace_id,
-        number,
-        status,
-        source: input.source ?? deployment.source,
-        source_revision_config: input.sourceRevisionConfig ?? deployment.source_revision_config,
-        build_config: input.buildConfig ?? buildConfigOf(deployment.source_config),
-        repo_commit_sha: input.commitSha ?? null,
-        artifact_key: null,
-        image_reference: input.redeployOf?.image_reference ?? null,
-        image_digest: input.redeployOf?.image_digest ?? null,
-        secrets_sealed: secretBox.seal(JSON.stringify(input.secrets), revisionSecretsContext(id)),
-        redeploy_of: input.redeployOf?.id ?? null,
-        createdBy: input.createdBy,
-        now,
-      });
-      const message = input.because ?? (number === 1 ? "Created." : "Waiting for its turn.");
-      await insertEvent(tx, id, { kind: "status", status, message }, now);
-      await markLatest(tx, deployment.id, id, now);
-      await announceDeployment(tx, deployment.id);
-      return id;
-    },
-  };
+  constructor({ clock, secretBox }: { clock: Clock; secretBox: SecretBox }) {
+    this.#clock = clock;
+    this.#secretBox = secretBox;
+  }
+
+  /** Part of the caller's transaction, which holds the deployment's row. Returns the new id. */
+  async make(tx: Sql, deployment: Deployment, input: NewRevision): Promise<string> {
+    const id = newId();
+    const number = await takeRevisionNumber(tx, deployment.id);
+    const now = this.#clock.now();
+    const status = number === 1 ? "CREATING" : "QUEUED";
+    await insertRevision(tx, {
+      id,
+      deployment_id: deployment.id,
+      workspace_id: deployment.workspace_id,
+      number,
+      status,
+      source: input.source ?? deployment.source,
+      source_revision_config: input.sourceRevisionConfig ?? deployment.source_revision_config,
+      build_config: input.buildConfig ?? buildConfigOf(deployment.source_config),
+      repo_commit_sha: input.commitSha ?? null,
+      artifact_key: null,
+      image_reference: input.redeployOf?.image_reference ?? null,
+      image_digest: input.redeployOf?.image_digest ?? null,
+      secrets_sealed: this.#secretBox.seal(JSON.stringify(input.secrets), revisionSecretsContext(id)),
+      redeploy_of: input.redeployOf?.id ?? null,
+      createdBy: input.createdBy,
+      now,
+    });
+    const message = input.because ?? (number === 1 ? "Created." : "Waiting for its turn.");
+    await insertEvent(tx, id, { kind: "status", status, message }, now);
+    await markLatest(tx, deployment.id, id, now);
+    await announceDeployment(tx, deployment.id);
+    return id;
+  }
 }

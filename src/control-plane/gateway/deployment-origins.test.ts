@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createDeploymentOrigins } from "./deployment-origins.ts";
+import { DeploymentOrigins } from "./deployment-origins.ts";
 
 const originsOf = (pattern: string | null, platformUrl: string) =>
-  createDeploymentOrigins({ pattern: () => pattern, platformUrl: () => platformUrl });
+  new DeploymentOrigins({ pattern: () => pattern, platformUrl: () => platformUrl });
 
 describe("a deployment's own origin", () => {
   const local = originsOf("http://{slug}.localhost:8124", "http://127.0.0.1:8124");

@@ -1,66 +1,69 @@
 import { hostnameOf, isLoopbackHostname } from "../../platform/http/access/loopback.ts";
 
-/** Where a deployment's pages have an origin of their own, for example `https://{slug}.agents.example.com`. */
-export type DeploymentOrigins = {
-  /** Whose host this is: null for the platform's, an empty slug for one that can be nobody's. */
-  slugOf(host: string | undefined): string | null;
-  /** Null where deployments have no origin of their own. */
-  urlOf(slug: string): string | null;
-  /** The same as browsers write it in `Origin`. */
-  originOf(slug: string): string | null;
-  /** Pages of a deployment are strangers to the platform, also on the platform's own machine. */
-  isDeploymentOrigin(origin: string): boolean;
-  /** By which scheme a client reached us at this host; `prefix` is empty at an origin of a deployment's own. */
-  protocolOf(host: string | undefined, prefix: string): "http" | "https";
-};
-
 const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const place = "{slug}";
 
-export function createDeploymentOrigins(options: {
+export type DeploymentOriginsOptions = {
   /** The pattern, or null where there is none. */
   pattern(): string | null;
   /** The platform's own address; its host is never a deployment's. */
   platformUrl(): string;
-}): DeploymentOrigins {
-  let known: { pattern: string | null; platformUrl: string; rule: Rule | null } | undefined;
-  const ruleOf = (): Rule | null => {
-    const pattern = options.pattern();
-    const platformUrl = options.platformUrl();
-    if (known?.pattern !== pattern || known?.platformUrl !== platformUrl) {
-      known = { pattern, platformUrl, rule: pattern === null ? null : readRule(pattern, platformUrl) };
-    }
-    return known.rule;
-  };
-  const urlOf = (slug: string) => {
-    const rule = ruleOf();
+};
+
+/** Where a deployment's pages have an origin of their own, for example `https://{slug}.agents.example.com`. */
+export class DeploymentOrigins {
+  readonly #options: DeploymentOriginsOptions;
+  #known: { pattern: string | null; platformUrl: string; rule: Rule | null } | undefined;
+
+  constructor(options: DeploymentOriginsOptions) {
+    this.#options = options;
+  }
+
+  /** Whose host this is: null for the platform's, an empty slug for one that can be nobody's. */
+  slugOf(host: string | undefined): string | null {
+    const rule = this.#rule();
+    return rule === null || host === undefined ? null : slugIn(host, rule);
+  }
+
+  /** Null where deployments have no origin of their own. */
+  urlOf(slug: string): string | null {
+    const rule = this.#rule();
     return rule !== null && slugPattern.test(slug) && slug.length <= rule.maxSlug
       ? rule.url.replace(place, slug)
       : null;
-  };
-  return {
-    urlOf,
-    originOf(slug) {
-      const url = urlOf(slug);
-      return url === null ? null : new URL(url).origin;
-    },
-    slugOf(host) {
-      const rule = ruleOf();
-      return rule === null || host === undefined ? null : slugIn(host, rule);
-    },
-    isDeploymentOrigin(origin) {
-      const rule = ruleOf();
-      const host = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
-      return rule !== null && host !== undefined && slugIn(host, rule) !== null;
-    },
-    protocolOf(host, prefix) {
-      if (prefix === "") return ruleOf()?.url.startsWith("https:") ? "https" : "http";
-      const { protocol, hostname } = new URL(options.platformUrl());
-      // Whoever is on this machine may have come past the proxy that speaks TLS for us.
-      const isDirect = !isLoopbackHostname(hostname) && isLoopbackHostname(hostnameOf(host ?? "") ?? "");
-      return protocol === "https:" && !isDirect ? "https" : "http";
-    },
-  };
+  }
+
+  /** The same as browsers write it in `Origin`. */
+  originOf(slug: string): string | null {
+    const url = this.urlOf(slug);
+    return url === null ? null : new URL(url).origin;
+  }
+
+  /** Pages of a deployment are strangers to the platform, also on the platform's own machine. */
+  isDeploymentOrigin(origin: string): boolean {
+    const rule = this.#rule();
+    const host = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
+    return rule !== null && host !== undefined && slugIn(host, rule) !== null;
+  }
+
+  /** By which scheme a client reached us at this host; `prefix` is empty at an origin of a deployment's own. */
+  protocolOf(host: string | undefined, prefix: string): "http" | "https" {
+    if (prefix === "") return this.#rule()?.url.startsWith("https:") ? "https" : "http";
+    const { protocol, hostname } = new URL(this.#options.platformUrl());
+    // Whoever is on this machine may have come past the proxy that speaks TLS for us.
+    const isDirect = !isLoopbackHostname(hostname) && isLoopbackHostname(hostnameOf(host ?? "") ?? "");
+    return protocol === "https:" && !isDirect ? "https" : "http";
+  }
+
+  #rule(): Rule | null {
+    const pattern = this.#options.pattern();
+    const platformUrl = this.#options.platformUrl();
+    if (this.#known?.pattern !== pattern || this.#known?.platformUrl !== platformUrl) {
+      const rule = pattern === null ? null : readRule(pattern, platformUrl);
+      this.#known = { pattern, platformUrl, rule };
+    }
+    return this.#known.rule;
+  }
 }
 
 type Rule = { url: string; before: string; after: string; platformHost: string; maxSlug: number };

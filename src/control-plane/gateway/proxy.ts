@@ -27,33 +27,56 @@ const idlePoolMs = 60_000;
 type Kept = { pool: Pool; usedMs: number };
 
 /** Passes requests on and their answers back, as they come, and counts what is under way to each server. */
-export function createProxy() {
-  const pools = new Map<string, Kept>();
-  const counts = new Map<string, number>();
+export class RequestProxy {
+  readonly #pools = new Map<string, Kept>();
+  readonly #counts = new Map<string, number>();
 
-  function begin(instanceId: string): () => void {
-    counts.set(instanceId, (counts.get(instanceId) ?? 0) + 1);
+  inFlight(instanceId: string): number {
+    return this.#counts.get(instanceId) ?? 0;
+  }
+
+  /** Resolves when the answer was passed on, or nobody wants it any more; rejects when there is none. */
+  async forward(request: ProxyRequest): Promise<void> {
+    const done = this.begin(request.instance.id);
+    try {
+      await this.#send(request);
+    } catch (error) {
+      if (error instanceof ClientLeft) request.outgoing.destroy();
+      else throw error instanceof NoAnswer ? unreachable(error) : error;
+    } finally {
+      done();
+    }
+  }
+
+  close(): void {
+    for (const { pool } of this.#pools.values()) void pool.destroy();
+    this.#pools.clear();
+  }
+
+  /** Counts something that is under way to a server; what it returns ends that. */
+  begin(instanceId: string): () => void {
+    this.#counts.set(instanceId, (this.#counts.get(instanceId) ?? 0) + 1);
     let over = false;
     return () => {
       if (over) return;
       over = true;
-      const left = (counts.get(instanceId) ?? 1) - 1;
-      if (left === 0) counts.delete(instanceId);
-      else counts.set(instanceId, left);
+      const left = (this.#counts.get(instanceId) ?? 1) - 1;
+      if (left === 0) this.#counts.delete(instanceId);
+      else this.#counts.set(instanceId, left);
     };
   }
 
-  function poolOf({ id, port }: Instance): Pool {
+  #poolOf({ id, port }: Instance): Pool {
     const usedMs = performance.now();
-    const known = pools.get(id);
+    const known = this.#pools.get(id);
     if (known) {
       known.usedMs = usedMs;
       return known.pool;
     }
     // Connections close by themselves when nobody uses them; what is left of servers that went is dropped here.
-    for (const [other, kept] of pools) {
-      if (counts.has(other) || usedMs - kept.usedMs < idlePoolMs) continue;
-      pools.delete(other);
+    for (const [other, kept] of this.#pools) {
+      if (this.#counts.has(other) || usedMs - kept.usedMs < idlePoolMs) continue;
+      this.#pools.delete(other);
       void kept.pool.destroy();
     }
     const pool = new Pool(`http://127.0.0.1:${port}`, {
@@ -68,47 +91,24 @@ export function createProxy() {
       keepAliveMaxTimeout: 60_000,
       connect: { timeout: 5_000 },
     });
-    pools.set(id, { pool, usedMs });
+    this.#pools.set(id, { pool, usedMs });
     return pool;
   }
 
-  async function send(request: ProxyRequest): Promise<void> {
+  async #send(request: ProxyRequest): Promise<void> {
     const body = await openBody(request.incoming, request.framing, request.maxBodyBytes);
     try {
-      await exchange(poolOf(request.instance), request, body);
+      await exchange(this.#poolOf(request.instance), request, body);
     } catch (error) {
       // The server had just closed this connection; a request that changes nothing can simply be sent again.
       const again = error instanceof NoAnswer && error.connected && body.body === null;
       if (!again || !repeatable.has(request.method)) throw error;
-      await exchange(poolOf(request.instance), request, body);
+      await exchange(this.#poolOf(request.instance), request, body);
     } finally {
       body.stop();
     }
   }
-
-  return {
-    begin,
-    inFlight: (instanceId: string) => counts.get(instanceId) ?? 0,
-    /** Resolves when the answer was passed on, or nobody wants it any more; rejects when there is none. */
-    async forward(request: ProxyRequest): Promise<void> {
-      const done = begin(request.instance.id);
-      try {
-        await send(request);
-      } catch (error) {
-        if (error instanceof ClientLeft) request.outgoing.destroy();
-        else throw error instanceof NoAnswer ? unreachable(error) : error;
-      } finally {
-        done();
-      }
-    },
-    close(): void {
-      for (const { pool } of pools.values()) void pool.destroy();
-      pools.clear();
-    },
-  };
 }
-
-export type RequestProxy = ReturnType<typeof createProxy>;
 
 /** One request and its answer. */
 function exchange(pool: Pool, request: ProxyRequest, { body, bytes }: SentBody): Promise<void> {

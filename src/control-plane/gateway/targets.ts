@@ -11,49 +11,58 @@ const maxKept = 10_000;
 type Kept = { target: Target | null; until: number };
 
 /** Who serves which address. Kept in memory until something about the deployment changes. */
-export function createTargets({ database, openSecret }: { database: Database; openSecret: OpenSecret }) {
-  const kept = new Map<string, Kept>();
-  const slugs = new Map<string, string>();
-  let unlisten: Unlisten | undefined;
+export class Targets {
+  readonly #database: Database;
+  readonly #openSecret: OpenSecret;
+  readonly #kept = new Map<string, Kept>();
+  readonly #slugs = new Map<string, string>();
+  #unlisten: Unlisten | undefined;
   /** Counts what was forgotten, so that a look-up that began before it is not kept. */
-  let changes = 0;
+  #changes = 0;
 
-  const forget = (deploymentId: string) => {
-    changes += 1;
-    const slug = slugs.get(deploymentId);
-    if (slug !== undefined) kept.delete(slug);
-    slugs.delete(deploymentId);
-  };
-  const forgetAll = () => {
-    changes += 1;
-    kept.clear();
-    slugs.clear();
-  };
+  constructor({ database, openSecret }: { database: Database; openSecret: OpenSecret }) {
+    this.#database = database;
+    this.#openSecret = openSecret;
+  }
 
-  return {
-    async start() {
-      unlisten = await database.listen(deploymentChannel, forget, forgetAll);
-    },
-    async stop() {
-      await unlisten?.();
-      forgetAll();
-    },
-    forget,
-    async find(slug: string): Promise<Target | null> {
-      const known = kept.get(slug);
-      if (known && known.until > performance.now()) return known.target;
-      const before = changes;
-      const row = await findTarget(database.sql, slug);
-      const target = row ? targetOf(row, openSecret) : null;
-      if (before === changes && target !== null) {
-        if (kept.size >= maxKept) forgetAll();
-        const keepFor = target.instance ? keepMs : keepIdleMs;
-        kept.set(slug, { target, until: performance.now() + keepFor });
-        slugs.set(target.deploymentId, slug);
-      }
-      return target;
-    },
-  };
+  async start(): Promise<void> {
+    this.#unlisten = await this.#database.listen(
+      deploymentChannel,
+      (deploymentId) => this.forget(deploymentId),
+      () => this.#forgetAll(),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#unlisten?.();
+    this.#forgetAll();
+  }
+
+  forget(deploymentId: string): void {
+    this.#changes += 1;
+    const slug = this.#slugs.get(deploymentId);
+    if (slug !== undefined) this.#kept.delete(slug);
+    this.#slugs.delete(deploymentId);
+  }
+
+  async find(slug: string): Promise<Target | null> {
+    const known = this.#kept.get(slug);
+    if (known && known.until > performance.now()) return known.target;
+    const before = this.#changes;
+    const row = await findTarget(this.#database.sql, slug);
+    const target = row ? targetOf(row, this.#openSecret) : null;
+    if (before === this.#changes && target !== null) {
+      if (this.#kept.size >= maxKept) this.#forgetAll();
+      const keepFor = target.instance ? keepMs : keepIdleMs;
+      this.#kept.set(slug, { target, until: performance.now() + keepFor });
+      this.#slugs.set(target.deploymentId, slug);
+    }
+    return target;
+  }
+
+  #forgetAll(): void {
+    this.#changes += 1;
+    this.#kept.clear();
+    this.#slugs.clear();
+  }
 }
-
-export type Targets = ReturnType<typeof createTargets>;

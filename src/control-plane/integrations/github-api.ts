@@ -9,28 +9,15 @@ const pageSize = 100;
 const maxPages = 10;
 
 /** The few calls to a GitHub-compatible host that deployments need. */
-export function createGithubApi(network: NetworkGuard) {
-  async function call(url: string, token: string, method = "GET", signal?: AbortSignal): Promise<unknown> {
-    const headers = {
-      accept: "application/vnd.github+json",
-      authorization: `Bearer ${token}`,
-      "x-github-api-version": "2022-11-28",
-    };
-    const response = await network.guardedFetch(url, { method, headers, ...(signal ? { signal } : {}) });
-    if (response.ok) return response.json();
-    throw new AppError({
-      code: "integration.host_refused",
-      kind: "bad_gateway",
-      message: `${new URL(url).host} answered ${response.status}. Check that the integration's token is valid and may list repositories.`,
-    });
+export class GithubApi {
+  readonly #network: NetworkGuard;
+
+  constructor(network: NetworkGuard) {
+    this.#network = network;
   }
 
   /** A token that works now. */
-  async function tokenOf(
-    place: Place,
-    credentials: IntegrationCredentials,
-    signal?: AbortSignal,
-  ): Promise<string> {
+  async tokenOf(place: Place, credentials: IntegrationCredentials, signal?: AbortSignal): Promise<string> {
     if (credentials.kind === "token") return credentials.token;
     if (credentials.kind === "ssh") throw sshOnly();
     const pem = createPrivateKey(credentials.privateKey).export({ type: "pkcs8", format: "pem" }).toString();
@@ -42,18 +29,18 @@ export function createGithubApi(network: NetworkGuard) {
       .setExpirationTime("9m")
       .sign(key);
     const url = `${apiUrlOf(place)}/app/installations/${encodeURIComponent(credentials.installationId)}/access_tokens`;
-    const answer = (await call(url, jwt, "POST", signal)) as { token?: unknown };
+    const answer = (await this.#call(url, jwt, "POST", signal)) as { token?: unknown };
     if (typeof answer.token !== "string") throw noToken(place);
     return answer.token;
   }
 
-  async function listRepositories(place: Place, credentials: IntegrationCredentials): Promise<Repository[]> {
-    const token = await tokenOf(place, credentials);
+  async listRepositories(place: Place, credentials: IntegrationCredentials): Promise<Repository[]> {
+    const token = await this.tokenOf(place, credentials);
     const isApp = credentials.kind === "app";
     const found: Repository[] = [];
     for (let page = 1; page <= maxPages; page += 1) {
       const path = isApp ? "/installation/repositories" : "/user/repos";
-      const answer = await call(`${apiUrlOf(place)}${path}?per_page=${pageSize}&page=${page}`, token);
+      const answer = await this.#call(`${apiUrlOf(place)}${path}?per_page=${pageSize}&page=${page}`, token);
       const list = (isApp ? (answer as { repositories?: unknown }).repositories : answer) as unknown;
       if (!Array.isArray(list)) break;
       found.push(...list.map(toRepository));
@@ -62,10 +49,25 @@ export function createGithubApi(network: NetworkGuard) {
     return found;
   }
 
-  return { tokenOf, listRepositories };
+  async #call(url: string, token: string, method = "GET", signal?: AbortSignal): Promise<unknown> {
+    const headers = {
+      accept: "application/vnd.github+json",
+      authorization: `Bearer ${token}`,
+      "x-github-api-version": "2022-11-28",
+    };
+    const response = await this.#network.guardedFetch(url, {
+      method,
+      headers,
+      ...(signal ? { signal } : {}),
+    });
+    if (response.ok) return response.json();
+    throw new AppError({
+      code: "integration.host_refused",
+      kind: "bad_gateway",
+      message: `${new URL(url).host} answered ${response.status}. Check that the integration's token is valid and may list repositories.`,
+    });
+  }
 }
-
-export type GithubApi = ReturnType<typeof createGithubApi>;
 
 function toRepository(given: Record<string, unknown>): Repository {
   const owner = (given.owner ?? {}) as { login?: unknown };

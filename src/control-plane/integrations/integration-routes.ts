@@ -56,55 +56,83 @@ const createRequest = z.object({
 const webhookBytes = 25 * 1024 * 1024;
 
 export function integrationRoutes(service: IntegrationService, publicUrl: () => string): Route[] {
-  const install = (path: `/${string}`, operationId: string) =>
-    route(
-      {
-        method: "get",
-        path,
-        operationId,
-        summary: "List git integrations",
-        tag,
-        access: read,
-        responses: { 200: { description: "The integrations", schema: z.array(installation) } },
-      },
-      async ({ caller }) => json(200, (await service.list(caller)).map(toInstallation)),
-    );
-  const repos = (path: `/${string}`, operationId: string) =>
-    route(
-      {
-        method: "get",
-        path,
-        operationId,
-        summary: "List the repositories an integration can read",
-        tag,
-        access: read,
-        params,
-        responses: { 200: { description: "The repositories", schema: z.array(repository) } },
-        errors: [404, 502],
-      },
-      async ({ caller, params }) => {
-        const found = await service.listRepositories(caller, params.integration_id);
-        return json(
-          200,
-          found.map((item) => ({ host_integration_id: params.integration_id, ...item })),
-        );
-      },
-    );
   return [
-    install("/v1/integrations/github/install", "list_github_integrations"),
-    install("/v1/integrations/forge/github/install", "list_forge_github_integrations"),
-    install("/v2/integrations/github/installations", "list_github_installations"),
-    install("/v2/integrations/forge-github/installations", "list_forge_github_installations"),
-    repos("/v1/integrations/github/{integration_id}/repos", "list_github_repositories"),
-    repos("/v1/integrations/forge/github/{integration_id}/repos", "list_forge_github_repositories"),
-    repos(
+    ...integrationReadingRoutes(service),
+    ...integrationChangingRoutes(service, publicUrl),
+    ...webhookRoutes(service),
+  ];
+}
+
+/** The same under the paths of clients of different ages. */
+function integrationReadingRoutes(service: IntegrationService): Route[] {
+  return [
+    listInstallations(service, "/v1/integrations/github/install", "list_github_integrations"),
+    listInstallations(service, "/v1/integrations/forge/github/install", "list_forge_github_integrations"),
+    listInstallations(service, "/v2/integrations/github/installations", "list_github_installations"),
+    listInstallations(
+      service,
+      "/v2/integrations/forge-github/installations",
+      "list_forge_github_installations",
+    ),
+    listRepositories(service, "/v1/integrations/github/{integration_id}/repos", "list_github_repositories"),
+    listRepositories(
+      service,
+      "/v1/integrations/forge/github/{integration_id}/repos",
+      "list_forge_github_repositories",
+    ),
+    listRepositories(
+      service,
       "/v2/integrations/github/installations/{integration_id}/repositories",
       "list_installation_repositories",
     ),
-    repos(
+    listRepositories(
+      service,
       "/v2/integrations/forge-github/installations/{integration_id}/repositories",
       "list_forge_installation_repositories",
     ),
+  ];
+}
+
+function listInstallations(service: IntegrationService, path: `/${string}`, operationId: string): Route {
+  return route(
+    {
+      method: "get",
+      path,
+      operationId,
+      summary: "List git integrations",
+      tag,
+      access: read,
+      responses: { 200: { description: "The integrations", schema: z.array(installation) } },
+    },
+    async ({ caller }) => json(200, (await service.list(caller)).map(toInstallation)),
+  );
+}
+
+function listRepositories(service: IntegrationService, path: `/${string}`, operationId: string): Route {
+  return route(
+    {
+      method: "get",
+      path,
+      operationId,
+      summary: "List the repositories an integration can read",
+      tag,
+      access: read,
+      params,
+      responses: { 200: { description: "The repositories", schema: z.array(repository) } },
+      errors: [404, 502],
+    },
+    async ({ caller, params }) => {
+      const found = await service.listRepositories(caller, params.integration_id);
+      return json(
+        200,
+        found.map((item) => ({ host_integration_id: params.integration_id, ...item })),
+      );
+    },
+  );
+}
+
+function integrationChangingRoutes(service: IntegrationService, publicUrl: () => string): Route[] {
+  return [
     route(
       {
         method: "post",
@@ -162,6 +190,11 @@ export function integrationRoutes(service: IntegrationService, publicUrl: () => 
         return noContent();
       },
     ),
+  ];
+}
+
+function webhookRoutes(service: IntegrationService): Route[] {
+  return [
     route(
       {
         method: "post",

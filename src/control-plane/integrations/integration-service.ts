@@ -7,7 +7,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
-import type { GitCredentials } from "../builds/git-source.ts";
+import type { GitCredentials } from "../builds/git-environment.ts";
 import { parseRepoUrl } from "../builds/repo-url.ts";
 import { countForIntegration } from "../desired-state/deployment-store.ts";
 import { integrationCredentialsContext, integrationWebhookContext } from "../encryption/sealed-columns.ts";
@@ -29,121 +29,136 @@ export type NewIntegration = {
   webhookSecret: string | undefined;
 };
 
-export function createIntegrationService(options: {
+export type IntegrationServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
   github: GithubApi;
   onPush(integration: Integration, push: Push): Promise<string[]>;
-}) {
-  const { database, clock, secretBox, github } = options;
+};
 
-  const openCredentials = (row: Integration) =>
-    JSON.parse(
-      secretBox.open(row.credentials_sealed, integrationCredentialsContext(row.id)),
-    ) as IntegrationCredentials;
+export class IntegrationService {
+  readonly #options: IntegrationServiceOptions;
 
-  async function load(caller: Caller, id: string): Promise<Integration> {
-    const found = await store.findIntegration(database.sql, caller.workspaceId, id);
+  constructor(options: IntegrationServiceOptions) {
+    this.#options = options;
+  }
+
+  async create(
+    caller: Caller,
+    input: NewIntegration,
+  ): Promise<{ integration: Integration; webhookSecret: string }> {
+    const id = newId();
+    const webhookSecret = input.webhookSecret ?? newSecret();
+    const inserted = await store.insertIntegration(this.#options.database.sql, {
+      id,
+      workspace_id: caller.workspaceId,
+      name: input.name,
+      host: input.host,
+      api_url: input.apiUrl,
+      credentials_sealed: this.#options.secretBox.seal(
+        JSON.stringify(input.credentials),
+        integrationCredentialsContext(id),
+      ),
+      webhook_secret_sealed: this.#options.secretBox.seal(webhookSecret, integrationWebhookContext(id)),
+      createdBy: caller.userId,
+      now: this.#options.clock.now(),
+    });
+    if (!inserted) {
+      throw new AppError({
+        code: "integration.name_taken",
+        kind: "conflict",
+        message: `An integration named '${input.name}' already exists.`,
+      });
+    }
+    return { integration: await this.#load(caller, id), webhookSecret };
+  }
+
+  list(caller: Caller): Promise<Integration[]> {
+    return store.listIntegrations(this.#options.database.sql, caller.workspaceId);
+  }
+
+  async listRepositories(caller: Caller, id: string) {
+    const row = await this.#load(caller, id);
+    return this.#options.github.listRepositories(row, this.#openCredentials(row));
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#load(caller, id);
+    const used = await countForIntegration(this.#options.database.sql, caller.workspaceId, id);
+    if (used > 0) {
+      throw new AppError({
+        code: "integration.in_use",
+        kind: "conflict",
+        message: `Integration ${id} is used by ${used} deployment${used === 1 ? "" : "s"}. Delete them first.`,
+      });
+    }
+    await store.deleteIntegration(
+      this.#options.database.sql,
+      caller.workspaceId,
+      id,
+      this.#options.clock.now(),
+      {
+        credentials: this.#options.secretBox.seal("{}", integrationCredentialsContext(id)),
+        webhook: this.#options.secretBox.seal("", integrationWebhookContext(id)),
+      },
+    );
+  }
+
+  /** What git is given to read this repository; null without an integration. */
+  async gitCredentials(
+    workspaceId: string,
+    integrationId: string | null,
+    repoUrl: string,
+    signal: AbortSignal,
+  ): Promise<GitCredentials> {
+    if (integrationId === null) return null;
+    const row = await store.findIntegration(this.#options.database.sql, workspaceId, integrationId);
+    if (!row) throw notFound(integrationId);
+    const repository = parseRepoUrl(repoUrl);
+    const problem = "problem" in repository ? repository.problem : hostProblem(row, repository);
+    if (problem) throw new AppError({ code: "integration.other_host", kind: "invalid", message: problem });
+    const credentials = this.#openCredentials(row);
+    if (credentials.kind === "ssh") return { privateKey: credentials.privateKey };
+    return { token: await this.#options.github.tokenOf(row, credentials, signal) };
+  }
+
+  /** Returns the revisions it made. The signature is the credential. */
+  async receiveWebhook(
+    id: string,
+    request: { signature: string | null; event: string | null; body: Uint8Array },
+  ): Promise<string[]> {
+    const row = await store.findAnyIntegration(this.#options.database.sql, id);
+    const secret = row
+      ? this.#options.secretBox.open(row.webhook_secret_sealed, integrationWebhookContext(id))
+      : "";
+    // The same answer and the same work for an unknown id: it must not reveal which ids exist.
+    const known = isSigned(request.body, request.signature, secret || "unknown");
+    if (!row || !known) {
+      throw new AppError({
+        code: "integration.bad_signature",
+        kind: "unauthenticated",
+        message: "The signature of this webhook is missing or wrong. Check the secret set at the git host.",
+      });
+    }
+    if (request.event !== null && request.event !== "push") return [];
+    const push = readPush(parse(request.body));
+    if (push === null) return [];
+    if ("problem" in push) throw badWebhook(`The webhook cannot be used: ${push.problem}`);
+    return this.#options.onPush(row, push);
+  }
+
+  async #load(caller: Caller, id: string): Promise<Integration> {
+    const found = await store.findIntegration(this.#options.database.sql, caller.workspaceId, id);
     if (!found) throw notFound(id);
     return found;
   }
 
-  return {
-    async create(
-      caller: Caller,
-      input: NewIntegration,
-    ): Promise<{ integration: Integration; webhookSecret: string }> {
-      const id = newId();
-      const webhookSecret = input.webhookSecret ?? newSecret();
-      const inserted = await store.insertIntegration(database.sql, {
-        id,
-        workspace_id: caller.workspaceId,
-        name: input.name,
-        host: input.host,
-        api_url: input.apiUrl,
-        credentials_sealed: secretBox.seal(
-          JSON.stringify(input.credentials),
-          integrationCredentialsContext(id),
-        ),
-        webhook_secret_sealed: secretBox.seal(webhookSecret, integrationWebhookContext(id)),
-        createdBy: caller.userId,
-        now: clock.now(),
-      });
-      if (!inserted) {
-        throw new AppError({
-          code: "integration.name_taken",
-          kind: "conflict",
-          message: `An integration named '${input.name}' already exists.`,
-        });
-      }
-      return { integration: await load(caller, id), webhookSecret };
-    },
-    list: (caller: Caller) => store.listIntegrations(database.sql, caller.workspaceId),
-    async listRepositories(caller: Caller, id: string) {
-      const row = await load(caller, id);
-      return github.listRepositories(row, openCredentials(row));
-    },
-    async remove(caller: Caller, id: string): Promise<void> {
-      await load(caller, id);
-      const used = await countForIntegration(database.sql, caller.workspaceId, id);
-      if (used > 0) {
-        throw new AppError({
-          code: "integration.in_use",
-          kind: "conflict",
-          message: `Integration ${id} is used by ${used} deployment${used === 1 ? "" : "s"}. Delete them first.`,
-        });
-      }
-      await store.deleteIntegration(database.sql, caller.workspaceId, id, clock.now(), {
-        credentials: secretBox.seal("{}", integrationCredentialsContext(id)),
-        webhook: secretBox.seal("", integrationWebhookContext(id)),
-      });
-    },
-
-    /** What git is given to read this repository; null without an integration. */
-    async gitCredentials(
-      workspaceId: string,
-      integrationId: string | null,
-      repoUrl: string,
-      signal: AbortSignal,
-    ): Promise<GitCredentials> {
-      if (integrationId === null) return null;
-      const row = await store.findIntegration(database.sql, workspaceId, integrationId);
-      if (!row) throw notFound(integrationId);
-      const repository = parseRepoUrl(repoUrl);
-      const problem = "problem" in repository ? repository.problem : hostProblem(row, repository);
-      if (problem) throw new AppError({ code: "integration.other_host", kind: "invalid", message: problem });
-      const credentials = openCredentials(row);
-      if (credentials.kind === "ssh") return { privateKey: credentials.privateKey };
-      return { token: await github.tokenOf(row, credentials, signal) };
-    },
-
-    /** Returns the revisions it made. The signature is the credential. */
-    async receiveWebhook(
-      id: string,
-      request: { signature: string | null; event: string | null; body: Uint8Array },
-    ): Promise<string[]> {
-      const row = await store.findAnyIntegration(database.sql, id);
-      const secret = row ? secretBox.open(row.webhook_secret_sealed, integrationWebhookContext(id)) : "";
-      // The same answer and the same work for an unknown id: it must not reveal which ids exist.
-      const known = isSigned(request.body, request.signature, secret || "unknown");
-      if (!row || !known) {
-        throw new AppError({
-          code: "integration.bad_signature",
-          kind: "unauthenticated",
-          message: "The signature of this webhook is missing or wrong. Check the secret set at the git host.",
-        });
-      }
-      if (request.event !== null && request.event !== "push") return [];
-      const push = readPush(parse(request.body));
-      if (push === null) return [];
-      if ("problem" in push) throw badWebhook(`The webhook cannot be used: ${push.problem}`);
-      return options.onPush(row, push);
-    },
-  };
+  #openCredentials({ id, credentials_sealed: sealed }: Integration): IntegrationCredentials {
+    const text = this.#options.secretBox.open(sealed, integrationCredentialsContext(id));
+    return JSON.parse(text) as IntegrationCredentials;
+  }
 }
-
-export type IntegrationService = ReturnType<typeof createIntegrationService>;
 
 function isSigned(body: Uint8Array, signature: string | null, secret: string): boolean {
   return sameText(signature ?? "", `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`);

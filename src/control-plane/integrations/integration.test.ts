@@ -5,7 +5,7 @@ import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { parseRepoUrl, type RepoUrl } from "../builds/repo-url.ts";
-import { createGithubApi } from "./github-api.ts";
+import { GithubApi } from "./github-api.ts";
 import { apiUrlOf, hostProblem, readPush, repositoryKey } from "./integration.ts";
 
 describe("repositories", () => {
@@ -125,7 +125,7 @@ describe("an app's key", () => {
   });
   afterAll(() => host.close());
 
-  const github = createGithubApi(new NetworkGuard({ allowPrivateAddresses: true }));
+  const github = new GithubApi(new NetworkGuard({ allowPrivateAddresses: true }));
   const privateKey = keys.privateKey.export({ type: "pkcs1", format: "pem" }).toString();
 
   it("is exchanged for a token, which lists what the installation may read", async () => {

@@ -1,4 +1,3 @@
-import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { errorMessage } from "../../platform/errors.ts";
@@ -11,26 +10,68 @@ import type { Secret } from "../desired-state/secret-rules.ts";
 import { deploymentSecretsContext } from "../encryption/sealed-columns.ts";
 import { type Integration, type Push, repositoryKey } from "./integration.ts";
 
-/** Makes revisions when a tracked branch moves: a webhook reports it, or a check finds it. */
-export function createPushService(options: {
+export type PushServiceOptions = {
   database: Database;
-  clock: Clock;
   logger: Logger;
   secretBox: SecretBox;
   revisions: RevisionMaker;
   /** The commit a deployment's branch points to now. */
   headOf(deployment: Deployment, signal: AbortSignal): Promise<string>;
-}) {
-  const { database, logger, secretBox } = options;
+};
 
-  async function build(tracked: Deployment, commitSha: string, because: string): Promise<string | null> {
-    return database.transaction(async (tx) => {
+/** Makes revisions when a tracked branch moves: a webhook reports it, or a check finds it. */
+export class PushService {
+  readonly #options: PushServiceOptions;
+
+  constructor(options: PushServiceOptions) {
+    this.#options = options;
+  }
+
+  async onPush(integration: Integration, push: Push): Promise<string[]> {
+    const pushed = new Set(push.repositoryUrls.map(repositoryKey));
+    const made: string[] = [];
+    for (const deployment of await listTracking(this.#options.database.sql, integration.workspace_id)) {
+      const { repo_url, integration_id } = deployment.source_config;
+      const branch = (deployment.tracked_repo_ref ?? "main").replace(/^refs\/heads\//, "");
+      if (integration_id !== integration.id || branch !== push.branch) continue;
+      if (!pushed.has(repositoryKey(repo_url ?? ""))) continue;
+      const id = await this.#build(deployment, push.commitSha, `Push to ${push.branch}.`);
+      if (id) made.push(id);
+    }
+    return made;
+  }
+
+  /** For hosts whose webhooks cannot reach us. */
+  async poll(signal: AbortSignal): Promise<void> {
+    for (const deployment of await listTracking(this.#options.database.sql)) {
+      signal.throwIfAborted();
+      try {
+        const head = await this.#options.headOf(deployment, signal);
+        const before = deployment.polled_commit_sha ?? (await this.#latestCommit(deployment));
+        if (before === head) continue;
+        if (before === null) await savePolledCommit(this.#options.database.sql, deployment.id, head);
+        else await this.#build(deployment, head, `${deployment.tracked_repo_ref ?? "The branch"} has moved.`);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#options.logger.warn(
+          { deployment: deployment.id, reason: errorMessage(error) },
+          "a tracked branch could not be looked at",
+        );
+      }
+    }
+  }
+
+  async #build(tracked: Deployment, commitSha: string, because: string): Promise<string | null> {
+    return this.#options.database.transaction(async (tx) => {
       const deployment = await lockDeployment(tx, tracked.workspace_id, tracked.id);
       // Whoever was first has made the revision.
       if (!deployment || deployment.polled_commit_sha === commitSha) return null;
       await savePolledCommit(tx, deployment.id, commitSha);
-      const sealed = secretBox.open(deployment.secrets_sealed, deploymentSecretsContext(deployment.id));
-      return options.revisions.make(tx, deployment, {
+      const sealed = this.#options.secretBox.open(
+        deployment.secrets_sealed,
+        deploymentSecretsContext(deployment.id),
+      );
+      return this.#options.revisions.make(tx, deployment, {
         source: "github",
         secrets: JSON.parse(sealed) as Secret[],
         createdBy: null,
@@ -45,44 +86,10 @@ export function createPushService(options: {
     });
   }
 
-  return {
-    async onPush(integration: Integration, push: Push): Promise<string[]> {
-      const pushed = new Set(push.repositoryUrls.map(repositoryKey));
-      const made: string[] = [];
-      for (const deployment of await listTracking(database.sql, integration.workspace_id)) {
-        const { repo_url, integration_id } = deployment.source_config;
-        const branch = (deployment.tracked_repo_ref ?? "main").replace(/^refs\/heads\//, "");
-        if (integration_id !== integration.id || branch !== push.branch) continue;
-        if (!pushed.has(repositoryKey(repo_url ?? ""))) continue;
-        const id = await build(deployment, push.commitSha, `Push to ${push.branch}.`);
-        if (id) made.push(id);
-      }
-      return made;
-    },
-
-    /** For hosts whose webhooks cannot reach us. */
-    async poll(signal: AbortSignal): Promise<void> {
-      for (const deployment of await listTracking(database.sql)) {
-        signal.throwIfAborted();
-        try {
-          const head = await options.headOf(deployment, signal);
-          const before = deployment.polled_commit_sha ?? (await latestCommit(deployment));
-          if (before === head) continue;
-          if (before === null) await savePolledCommit(database.sql, deployment.id, head);
-          else await build(deployment, head, `${deployment.tracked_repo_ref ?? "The branch"} has moved.`);
-        } catch (error) {
-          signal.throwIfAborted();
-          logger.warn(
-            { deployment: deployment.id, reason: errorMessage(error) },
-            "a tracked branch could not be looked at",
-          );
-        }
-      }
-    },
-  };
-
-  async function latestCommit(deployment: Deployment): Promise<string | null> {
+  async #latestCommit(deployment: Deployment): Promise<string | null> {
     if (!deployment.latest_revision_id) return null;
-    return (await readRevision(database.sql, deployment.latest_revision_id))?.repo_commit_sha ?? null;
+    return (
+      (await readRevision(this.#options.database.sql, deployment.latest_revision_id))?.repo_commit_sha ?? null
+    );
   }
 }

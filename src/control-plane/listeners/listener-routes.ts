@@ -30,9 +30,14 @@ const one = { description: "The listener", schema: listener };
 const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 const admin = { kind: "workspace", role: "admin", scope: "admin" } as const;
 
+export type ListenerRoutesOptions = { database: Database; clock: Clock };
+
 /** Data planes elsewhere, which read the desired state and act on it themselves; here they are only known by name. */
-export function listenerRoutes({ database, clock }: { database: Database; clock: Clock }): Route[] {
-  const { sql } = database;
+export function listenerRoutes(options: ListenerRoutesOptions): Route[] {
+  return [...collectionRoutes(options), ...oneListenerRoutes(options)];
+}
+
+function collectionRoutes({ database: { sql }, clock }: ListenerRoutesOptions): Route[] {
   return [
     route(
       {
@@ -78,6 +83,11 @@ export function listenerRoutes({ database, clock }: { database: Database; clock:
         });
       },
     ),
+  ];
+}
+
+function oneListenerRoutes({ database: { sql }, clock }: ListenerRoutesOptions): Route[] {
+  return [
     route(
       {
         method: "get",

@@ -1,12 +1,8 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { LogKind, LogLine, LogRow } from "./log.ts";
+import type { LogKind, LogLine, LogPlace, LogRow } from "./log.ts";
 
-export async function insertLogs(
-  sql: Sql,
-  place: { deploymentId: string; revisionId: string; kind: LogKind },
-  lines: readonly LogLine[],
-): Promise<void> {
+export async function insertLogs(sql: Sql, place: LogPlace, lines: readonly LogLine[]): Promise<void> {
   if (lines.length === 0) return;
   const rows = JSON.stringify(
     lines.map(({ at, level, message, runId }) => ({ at, level, message, run_id: runId ?? null })),

@@ -39,7 +39,7 @@ const line = z
 export const logsAnswer = z.object({ logs: z.array(line), next_offset: z.string().nullable() });
 export const itemsAnswer = z.object({ items: z.array(line), next_cursor: z.string().nullable() });
 
-export type LogPlace = { deploymentId: string; revisionId?: string; kind: LogKind };
+export type AskedPlace = { deploymentId: string; revisionId?: string; kind: LogKind };
 
 export type LogRequest = {
   order: "asc" | "desc";
@@ -53,7 +53,7 @@ export type LogRequest = {
 };
 
 /** What every way to ask for lines comes down to. */
-export async function readLines(service: LogService, caller: Caller, place: LogPlace, asked: LogRequest) {
+export async function readLines(service: LogService, caller: Caller, place: AskedPlace, asked: LogRequest) {
   const rows = await service.read(caller, {
     ...place,
     order: asked.order,

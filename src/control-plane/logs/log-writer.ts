@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
-import type { LogKind, LogLine } from "./log.ts";
+import type { LogLine, LogPlace } from "./log.ts";
 import { insertLogs } from "./log-store.ts";
 
 const flushMs = 150;
@@ -9,7 +9,7 @@ const maxWaiting = 5_000;
 export type LogWriterOptions = {
   database: Database;
   logger: Logger;
-  place: { deploymentId: string; revisionId: string; kind: LogKind };
+  place: LogPlace;
 };
 
 /** Gathers lines and stores them together, in order. A log that cannot be stored does not stop the work. */

@@ -2,6 +2,9 @@ export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as co
 export type LogLevel = (typeof logLevels)[number];
 export type LogKind = "build" | "deploy";
 
+/** Whose lines, and of what. */
+export type LogPlace = { deploymentId: string; revisionId: string; kind: LogKind };
+
 export type LogLine = { at: Date; level: LogLevel; message: string; runId?: string | undefined };
 
 export type LogRow = {

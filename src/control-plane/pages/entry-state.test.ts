@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { SecretBox } from "../../platform/encryption/secret-box.ts";
-import { createEntryStates, entryLifetimeMs } from "./entry-state.ts";
+import { EntryStates, entryLifetimeMs } from "./entry-state.ts";
 
 const origin = "https://a.agents.example.com";
 const secretBox = new SecretBox({ currentKey: "a secret key for tests only" });
 let now = new Date("2026-01-01T00:00:00Z");
-const states = createEntryStates({ secretBox, clock: { now: () => now } });
+const states = new EntryStates({ secretBox, clock: { now: () => now } });
 const attempt = { origin, browser: "the secret of one browser", target: "/page?x=1" };
 
 it("knows its browser and where it wants to go", () => {
@@ -28,7 +28,7 @@ it("counts at its origin, for ten minutes, and only as it was made", () => {
   const changed = `${state.slice(0, 40)}${state[40] === "A" ? "B" : "A"}${state.slice(41)}`;
   expect(states.open(changed, origin)).toBeNull();
   expect(states.open("", origin)).toBeNull();
-  const foreign = createEntryStates({
+  const foreign = new EntryStates({
     secretBox: new SecretBox({ currentKey: "the key of somebody else" }),
     clock: { now: () => now },
   });

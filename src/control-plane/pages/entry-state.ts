@@ -13,36 +13,41 @@ const content = z.object({ browser: z.string(), path: z.string(), until: z.numbe
 /** One attempt to enter the pages at an origin: by which browser, and where it wants to go. */
 export type EntryState = { path: string; isOf(browser: string): boolean };
 
-export type EntryStates = {
-  /** Sealed, because it goes through addresses: nobody else can choose where the browser ends up. */
-  make(attempt: { origin: string; browser: string; target: string }): string;
-  /** Null: too old, of another origin, or made by somebody else. */
-  open(state: string, origin: string): EntryState | null;
-};
-
 /** `browser` is the secret of the entry cookie, of which the state holds no more than the hash. */
-export function createEntryStates({ secretBox, clock }: { secretBox: SecretBox; clock: Clock }): EntryStates {
-  const contextOf = (origin: string) => `page-entry:${origin}`;
-  return {
-    make({ origin, browser, target }) {
-      const until = clock.now().getTime() + entryLifetimeMs;
-      const value: z.infer<typeof content> = { browser: hashOf(browser), path: returnPath(target), until };
-      return secretBox.seal(JSON.stringify(value), contextOf(origin));
-    },
-    open(state, origin) {
-      let text: string;
-      try {
-        text = secretBox.open(state, contextOf(origin));
-      } catch {
-        // Sealed for another origin, by nobody here, or with a key that is gone: the same as none.
-        return null;
-      }
-      const found = content.safeParse(JSON.parse(text));
-      if (!found.success || found.data.until <= clock.now().getTime()) return null;
-      const { browser, path } = found.data;
-      return { path: returnPath(path), isOf: (secret) => sameText(browser, hashOf(secret)) };
-    },
-  };
+export class EntryStates {
+  readonly #secretBox: SecretBox;
+  readonly #clock: Clock;
+
+  constructor({ secretBox, clock }: { secretBox: SecretBox; clock: Clock }) {
+    this.#secretBox = secretBox;
+    this.#clock = clock;
+  }
+
+  /** Sealed, because it goes through addresses: nobody else can choose where the browser ends up. */
+  make({ origin, browser, target }: { origin: string; browser: string; target: string }): string {
+    const until = this.#clock.now().getTime() + entryLifetimeMs;
+    const value: z.infer<typeof content> = { browser: hashOf(browser), path: returnPath(target), until };
+    return this.#secretBox.seal(JSON.stringify(value), contextOf(origin));
+  }
+
+  /** Null: too old, of another origin, or made by somebody else. */
+  open(state: string, origin: string): EntryState | null {
+    let text: string;
+    try {
+      text = this.#secretBox.open(state, contextOf(origin));
+    } catch {
+      // Sealed for another origin, by nobody here, or with a key that is gone: the same as none.
+      return null;
+    }
+    const found = content.safeParse(JSON.parse(text));
+    if (!found.success || found.data.until <= this.#clock.now().getTime()) return null;
+    const { browser, path } = found.data;
+    return { path: returnPath(path), isOf: (secret) => sameText(browser, hashOf(secret)) };
+  }
+}
+
+function contextOf(origin: string): string {
+  return `page-entry:${origin}`;
 }
 
 function hashOf(secret: string): string {

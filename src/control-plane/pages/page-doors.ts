@@ -25,79 +25,78 @@ export type PagePasses = {
 /** A request at the origin of a deployment. */
 export type PageRequest = { slug: string; origin: string; method: string; headers: IncomingHttpHeaders };
 
-export type PageDoors = {
+export type PageDoorsOptions = { passes: PagePasses; states: EntryStates; platformUrl(): string };
+
+/** How a browser without a key enters the pages of a deployment. */
+export class PageDoors {
+  readonly #options: PageDoorsOptions;
+
+  constructor(options: PageDoorsOptions) {
+    this.#options = options;
+  }
+
   /** Who the page's cookie stands for; null: nobody. Throws 403 when the page of somebody else sent it along. */
-  callerOf(request: PageRequest, deploymentId: string | undefined): Promise<Caller | null>;
+  async callerOf(
+    { origin, method, headers }: PageRequest,
+    deploymentId: string | undefined,
+  ): Promise<Caller | null> {
+    const cookie = readCookie(headers.cookie, "page", origin);
+    if (cookie.kind !== "one") return null;
+    const caller = await this.#options.passes.callerOf(cookie.value, origin);
+    // The name may belong to another deployment by now.
+    if (caller === null || caller.deploymentId !== deploymentId) return null;
+    if (isOfOwnPage(method, headers, origin)) return caller;
+    throw foreignPage(origin);
+  }
+
   /** For a browser without a credential: on to the console, which knows who is signed in. */
-  begin(request: PageRequest, target: string): PageAnswer;
+  begin({ slug, origin, headers }: PageRequest, target: string): PageAnswer {
+    if (readCookie(headers.cookie, "page", origin).kind === "several") return twoCookies(origin);
+    // Several tabs may be on their way at once, so the browser keeps the secret it has.
+    const known = readCookie(headers.cookie, "entry", origin);
+    const browser = known.kind === "one" ? known.value : newSecret(32);
+    const state = this.#options.states.make({ origin, browser, target });
+    const cookie = setCookie("entry", browser, origin, entryLifetimeMs / 1000);
+    return redirectTo(`${this.#options.platformUrl()}/open/${slug}?state=${state}`, cookie);
+  }
+
   /** Back from there, with a code. `refused` is the reason, for the audit log. */
-  finish(
-    request: PageRequest,
+  async finish(
+    { origin, headers }: PageRequest,
     target: string,
     deploymentId: string | undefined,
-  ): Promise<{ answer: PageAnswer; refused: string | null }>;
-};
-
-export function createPageDoors(options: {
-  passes: PagePasses;
-  states: EntryStates;
-  platformUrl(): string;
-}): PageDoors {
-  const { passes, states, platformUrl } = options;
-  return {
-    async callerOf({ origin, method, headers }, deploymentId) {
-      const cookie = readCookie(headers.cookie, "page", origin);
-      if (cookie.kind !== "one") return null;
-      const caller = await passes.callerOf(cookie.value, origin);
-      // The name may belong to another deployment by now.
-      if (caller === null || caller.deploymentId !== deploymentId) return null;
-      if (isOfOwnPage(method, headers, origin)) return caller;
-      throw foreignPage(origin);
-    },
-
-    begin({ slug, origin, headers }, target) {
-      if (readCookie(headers.cookie, "page", origin).kind === "several") return twoCookies(origin);
-      // Several tabs may be on their way at once, so the browser keeps the secret it has.
-      const known = readCookie(headers.cookie, "entry", origin);
-      const browser = known.kind === "one" ? known.value : newSecret(32);
-      const state = states.make({ origin, browser, target });
-      const cookie = setCookie("entry", browser, origin, entryLifetimeMs / 1000);
-      return redirectTo(`${platformUrl()}/open/${slug}?state=${state}`, cookie);
-    },
-
-    async finish({ origin, headers }, target, deploymentId) {
-      const query = new URLSearchParams(target.slice(target.indexOf("?") + 1));
-      const given = query.get("state") ?? "";
-      const state = states.open(given, origin);
-      const browser = readCookie(headers.cookie, "entry", origin);
-      if (browser.kind === "several") return refused("page.two_cookies", twoCookies(origin));
-      // Another browser began it: its code would make this one act as somebody else.
-      if (state === null || browser.kind !== "one" || !state.isOf(browser.value)) {
-        return refused(
-          "page.not_begun_here",
-          pageNotice(403, {
-            title: "This page was not opened",
-            text: "This browser did not ask for it in the last ten minutes, or does not keep cookies.",
-            path: "/",
-          }),
-        );
-      }
-      const code = query.get("code") ?? "";
-      const place = { origin, state: given };
-      const token = deploymentId && (await passes.redeem(code, { ...place, deploymentId }));
-      if (!token) {
-        return refused(
-          "page.bad_code",
-          pageNotice(403, {
-            title: "This page was not opened",
-            text: "The code that lets you in was used already, is older than a minute, or is for another page. Or you have signed out meanwhile.",
-            path: state.path,
-          }),
-        );
-      }
-      return { answer: redirectTo(state.path, setCookie("page", token, origin)), refused: null };
-    },
-  };
+  ): Promise<{ answer: PageAnswer; refused: string | null }> {
+    const query = new URLSearchParams(target.slice(target.indexOf("?") + 1));
+    const given = query.get("state") ?? "";
+    const state = this.#options.states.open(given, origin);
+    const browser = readCookie(headers.cookie, "entry", origin);
+    if (browser.kind === "several") return refused("page.two_cookies", twoCookies(origin));
+    // Another browser began it: its code would make this one act as somebody else.
+    if (state === null || browser.kind !== "one" || !state.isOf(browser.value)) {
+      return refused(
+        "page.not_begun_here",
+        pageNotice(403, {
+          title: "This page was not opened",
+          text: "This browser did not ask for it in the last ten minutes, or does not keep cookies.",
+          path: "/",
+        }),
+      );
+    }
+    const code = query.get("code") ?? "";
+    const place = { origin, state: given };
+    const token = deploymentId && (await this.#options.passes.redeem(code, { ...place, deploymentId }));
+    if (!token) {
+      return refused(
+        "page.bad_code",
+        pageNotice(403, {
+          title: "This page was not opened",
+          text: "The code that lets you in was used already, is older than a minute, or is for another page. Or you have signed out meanwhile.",
+          path: state.path,
+        }),
+      );
+    }
+    return { answer: redirectTo(state.path, setCookie("page", token, origin)), refused: null };
+  }
 }
 
 function refused(code: string, answer: PageAnswer) {

@@ -13,7 +13,7 @@ import type { InstanceState } from "../runtimes/instance.ts";
 import { insertInstance, moveInstance, readInstance } from "../runtimes/instance-store.ts";
 import type { Supervisor } from "../runtimes/supervisor.ts";
 import type { BuildTasks } from "./build-tasks.ts";
-import { createExecutor } from "./executor.ts";
+import { Executor } from "./executor.ts";
 import type { LaunchPlanner } from "./launch-planner.ts";
 import type { Operation } from "./plan.ts";
 
@@ -72,7 +72,7 @@ function execute(operation: Operation): Promise<void> {
     kill: async (id: string) => void asked.push(`kill ${id}`),
     lastProbe: () => "nothing listens on its port yet",
   } as unknown as Supervisor;
-  const executor = createExecutor({
+  const executor = new Executor({
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), supervisor },
     builds: { begin: async () => void asked.push("build") } as unknown as BuildTasks,
     launches: { plan: async () => ({}) } as unknown as LaunchPlanner,

@@ -10,7 +10,7 @@ import { isBuilt, type Revision } from "../desired-state/revision.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext, revisionSecretsContext } from "../encryption/sealed-columns.ts";
 import { agentEnvironment, resourcesOf, takesPlatformKey } from "../runtimes/agent-environment.ts";
-import type { LaunchSpec } from "../runtimes/launch-spec.ts";
+import type { Addresses, LaunchSpec } from "../runtimes/launch-spec.ts";
 import type { DeploymentTracing, TraceTarget } from "../tracing/deployment-tracing.ts";
 
 export type LaunchPlannerOptions = {
@@ -28,53 +28,36 @@ export type LaunchPlannerOptions = {
 };
 
 /** Everything a start needs, gathered from the revision as it was made. */
-export function createLaunchPlanner(options: LaunchPlannerOptions) {
-  const { secretBox } = options;
+export class LaunchPlanner {
+  readonly #options: LaunchPlannerOptions;
 
-  function ownDatabase(deployment: Deployment): OwnDatabase {
-    const context = deploymentDatabaseContext(deployment.id);
-    const password = secretBox.open(deployment.database_password_sealed, context);
-    return { name: deployment.database_name, password };
+  constructor(options: LaunchPlannerOptions) {
+    this.#options = options;
   }
 
-  function secretsOf(revision: Revision): Secret[] {
-    return JSON.parse(
-      secretBox.open(revision.secrets_sealed, revisionSecretsContext(revision.id)),
-    ) as Secret[];
-  }
-
-  const databaseUrlOf = (deployment: Deployment) =>
-    ownDatabaseUrl(options.databaseUrl, ownDatabase(deployment));
-
-  const addressesOf = (deployment: Deployment, tracing: TraceTarget | null) => ({
-    database: databaseUrlOf(deployment),
-    own: options.urlOf(deployment),
-    traces: tracing?.endpoint ?? null,
-  });
-
-  async function plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
-    const secrets = secretsOf(revision);
-    const databaseUrl = databaseUrlOf(deployment);
-    const tracing = await options.tracing.target(deployment);
+  async plan(deployment: Deployment, revision: Revision, attempt: number): Promise<LaunchSpec> {
+    const secrets = this.#secretsOf(revision);
+    const databaseUrl = this.#databaseUrlOf(deployment);
+    const tracing = await this.#options.tracing.target(deployment);
     const config = revision.source_revision_config;
     return {
       deploymentId: deployment.id,
       workspaceId: deployment.workspace_id,
       revisionId: revision.id,
       attempt,
-      folder: isBuilt(revision.source) ? await folderOf(revision) : null,
+      folder: isBuilt(revision.source) ? await this.#folderOf(revision) : null,
       configPath: config.graph_config_path ?? "langgraph.json",
       image: isBuilt(revision.source) ? null : config.image_uri,
       pinned:
         revision.image_reference === null || revision.image_digest === null
           ? null
           : { reference: revision.image_reference, digest: revision.image_digest },
-      resources: resourcesOf(revision.build_config.resource_spec, options.defaultMemoryBytes),
-      addresses: addressesOf(deployment, tracing),
+      resources: resourcesOf(revision.build_config.resource_spec, this.#options.defaultMemoryBytes),
+      addresses: this.#addressesOf(deployment, tracing),
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
-      secrets: hidden(deployment, secrets, tracing),
+      secrets: this.#hidden(deployment, secrets, tracing),
       environment: (port, home, instanceSecret) =>
-        agentEnvironment(options.environment, secrets, {
+        agentEnvironment(this.#options.environment, secrets, {
           deploymentId: deployment.id,
           deploymentName: deployment.name,
           workspaceId: deployment.workspace_id,
@@ -82,7 +65,7 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
           port,
           home,
           instanceSecret,
-          url: options.urlOf(deployment),
+          url: this.#options.urlOf(deployment),
           databaseUrl,
           repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,
           repoRef: config.repo_ref,
@@ -92,13 +75,31 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
     };
   }
 
-  async function folderOf(revision: Revision): Promise<string> {
+  /** What a server that is found again was started with, and what is cut out of its log. */
+  async facts(
+    deployment: Deployment,
+    revision: Revision,
+  ): Promise<{ addresses: Addresses; secrets: string[] }> {
+    const tracing = await this.#options.tracing.target(deployment);
+    return {
+      addresses: this.#addressesOf(deployment, tracing),
+      secrets: this.#hidden(deployment, this.#secretsOf(revision), tracing),
+    };
+  }
+
+  ownDatabase(deployment: Deployment): OwnDatabase {
+    const context = deploymentDatabaseContext(deployment.id);
+    const password = this.#options.secretBox.open(deployment.database_password_sealed, context);
+    return { name: deployment.database_name, password };
+  }
+
+  async #folderOf(revision: Revision): Promise<string> {
     const artifact = revision.artifact_key
       ? await takeArtifact(
-          options.database.sql,
+          this.#options.database.sql,
           revision.workspace_id,
           revision.artifact_key,
-          options.clock.now(),
+          this.#options.clock.now(),
         )
       : undefined;
     if (artifact) return artifact.path;
@@ -111,25 +112,27 @@ export function createLaunchPlanner(options: LaunchPlannerOptions) {
   }
 
   /** Short values are words people use; cutting them out would garble the log and hide nothing. */
-  function hidden(deployment: Deployment, secrets: readonly Secret[], tracing: TraceTarget | null): string[] {
+  #hidden(deployment: Deployment, secrets: readonly Secret[], tracing: TraceTarget | null): string[] {
     return [
-      ownDatabase(deployment).password,
+      this.ownDatabase(deployment).password,
       ...(tracing ? [tracing.apiKey] : []),
       ...secrets.map(({ value }) => value).filter((value) => value.length >= 8),
     ];
   }
 
-  return {
-    plan,
-    ownDatabase,
-    async facts(deployment: Deployment, revision: Revision) {
-      const tracing = await options.tracing.target(deployment);
-      return {
-        addresses: addressesOf(deployment, tracing),
-        secrets: hidden(deployment, secretsOf(revision), tracing),
-      };
-    },
-  };
-}
+  #secretsOf({ id, secrets_sealed }: Revision): Secret[] {
+    return JSON.parse(this.#options.secretBox.open(secrets_sealed, revisionSecretsContext(id))) as Secret[];
+  }
 
-export type LaunchPlanner = ReturnType<typeof createLaunchPlanner>;
+  #databaseUrlOf(deployment: Deployment): string {
+    return ownDatabaseUrl(this.#options.databaseUrl, this.ownDatabase(deployment));
+  }
+
+  #addressesOf(deployment: Deployment, tracing: TraceTarget | null): Addresses {
+    return {
+      database: this.#databaseUrlOf(deployment),
+      own: this.#options.urlOf(deployment),
+      traces: tracing?.endpoint ?? null,
+    };
+  }
+}

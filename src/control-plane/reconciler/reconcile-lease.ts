@@ -29,101 +29,116 @@ const endings = {
  * on the same machine and the holder can be seen to be gone, else when its lease ends. A holder that cannot renew the
  * lease stops by its own clock before it ends for the others.
  */
-export function createReconcileLease(options: ReconcileLeaseOptions) {
-  const { database, logger, leaseMs = 15_000, renewMs = 4_000 } = options;
-  const owner = randomUUID();
-  let held: Lease<string> | undefined;
-  let losing: Promise<void> = Promise.resolve();
-  let stopping = false;
+export class ReconcileLease {
+  readonly #options: ReconcileLeaseOptions;
+  readonly #leaseMs: number;
+  readonly #owner = randomUUID();
+  readonly #keeper: LeaseKeeper<string>;
+  readonly #loop: WakeLoop;
+  #held: Lease<string> | undefined;
+  #losing: Promise<void> = Promise.resolve();
+  #stopping = false;
 
-  const describeSelf = async (): Promise<LeaseOwner> => {
-    const started = (await identify(process.pid))?.started ?? "";
-    return { owner, host: hostname(), pid: process.pid, pidStarted: started };
-  };
+  constructor(options: ReconcileLeaseOptions) {
+    const { database, logger, leaseMs = 15_000, renewMs = 4_000 } = options;
+    const owner = this.#owner;
+    this.#options = options;
+    this.#leaseMs = leaseMs;
+    this.#keeper = new LeaseKeeper<string>({
+      leaseMs,
+      renewEveryMs: renewMs,
+      renew: async () =>
+        new Set((await takeLease(database.sql, await describeSelf(owner), null, leaseMs)) ? [owner] : []),
+      errorOf: leaseOver,
+      onEnd: (_owner, end) => logger.error(endings[end]),
+      onRenewFailed: (error) => logger.warn({ err: error }, "the lease on deployments could not be renewed"),
+    });
+    this.#loop = new WakeLoop({
+      look: () => this.#look(),
+      rules: { heartbeatMs: renewMs, maxRetryMs: renewMs },
+      onFailure: (error) => this.#failed(error),
+    });
+  }
 
-  const keeper = new LeaseKeeper<string>({
-    leaseMs,
-    renewEveryMs: renewMs,
-    renew: async () =>
-      new Set((await takeLease(database.sql, await describeSelf(), null, leaseMs)) ? [owner] : []),
-    errorOf: leaseOver,
-    onEnd: (_owner, end) => logger.error(endings[end]),
-    onRenewFailed: (error) => logger.warn({ err: error }, "the lease on deployments could not be renewed"),
-  });
+  /** What cannot be reconciled must not keep the rest of the platform from starting. */
+  start(): Promise<void> {
+    return this.#loop.lookNow();
+  }
 
-  const loop = new WakeLoop({
-    look,
-    rules: { heartbeatMs: renewMs, maxRetryMs: renewMs },
-    onFailure: failed,
-  });
+  holds(): boolean {
+    return this.#held !== undefined;
+  }
 
-  async function look(): Promise<null> {
-    if (held) return null;
+  /** Takes no lease any more; the one it holds is renewed until `stop`. */
+  async stopTaking(): Promise<void> {
+    this.#stopping = true;
+    await this.#loop.stop();
+    await this.#losing;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#loop.stop();
+    this.#keeper.stop();
+    if (this.#held) {
+      this.#keeper.drop(this.#held);
+      await dropLease(this.#options.database.sql, this.#owner);
+    }
+    this.#held = undefined;
+  }
+
+  async #look(): Promise<null> {
+    if (this.#held) return null;
     // What was begun under the last lease has ended before anything begins under the next.
-    await losing;
-    const until = keeper.until();
-    const holder = await readLease(database.sql);
+    await this.#losing;
+    const { sql } = this.#options.database;
+    const owner = this.#owner;
+    const until = this.#keeper.until();
+    const holder = await readLease(sql);
     const free = holder === undefined || holder.owner === owner || holder.expired || (await isGone(holder));
     if (!free) return null;
-    const taken = await takeLease(database.sql, await describeSelf(), holder?.owner ?? null, leaseMs);
-    if (taken) await begin(until);
+    const taken = await takeLease(sql, await describeSelf(owner), holder?.owner ?? null, this.#leaseMs);
+    if (taken) await this.#begin(until);
     return null;
   }
 
   /** Renewed from here on: there may be many servers to find again. */
-  async function begin(until: number): Promise<void> {
-    const lease = keeper.hold(owner, until);
+  async #begin(until: number): Promise<void> {
+    const lease = this.#keeper.hold(this.#owner, until);
     try {
-      await options.onTaken(lease.require);
+      await this.#options.onTaken(lease.require);
       lease.require();
-      held = lease;
-      lease.stop.signal.addEventListener("abort", () => lose(lease), { once: true });
+      this.#held = lease;
+      lease.stop.signal.addEventListener("abort", () => this.#lose(lease), { once: true });
     } catch (error) {
       // Whoever can do the work may have it; this process tries again, too.
-      keeper.drop(lease);
-      await options.onLost();
-      await dropLease(database.sql, owner);
+      this.#keeper.drop(lease);
+      await this.#options.onLost();
+      await dropLease(this.#options.database.sql, this.#owner);
       throw error;
     }
   }
 
-  function lose(lease: Lease<string>): void {
-    keeper.drop(lease);
-    held = undefined;
-    if (stopping) return;
-    losing = options.onLost().catch(failed);
-    loop.wake();
+  #lose(lease: Lease<string>): void {
+    this.#keeper.drop(lease);
+    this.#held = undefined;
+    if (this.#stopping) return;
+    this.#losing = this.#options.onLost().catch((error: unknown) => this.#failed(error));
+    this.#loop.wake();
   }
 
-  async function isGone(holder: { host: string; pid: number; pidStarted: string }): Promise<boolean> {
-    return holder.host === hostname() && !(await isAlive({ pid: holder.pid, started: holder.pidStarted }));
+  #failed(error: unknown): void {
+    this.#options.logger.error({ err: error }, "deployments are not reconciled at the moment, trying again");
   }
+}
 
-  function failed(error: unknown): void {
-    logger.error({ err: error }, "deployments are not reconciled at the moment, trying again");
-  }
+async function describeSelf(owner: string): Promise<LeaseOwner> {
+  const started = (await identify(process.pid))?.started ?? "";
+  return { owner, host: hostname(), pid: process.pid, pidStarted: started };
+}
 
-  return {
-    /** What cannot be reconciled must not keep the rest of the platform from starting. */
-    start: () => loop.lookNow(),
-    holds: () => held !== undefined,
-    /** Takes no lease any more; the one it holds is renewed until `stop`. */
-    async stopTaking(): Promise<void> {
-      stopping = true;
-      await loop.stop();
-      await losing;
-    },
-    async stop() {
-      stopping = true;
-      await loop.stop();
-      keeper.stop();
-      if (held) {
-        keeper.drop(held);
-        await dropLease(database.sql, owner);
-      }
-      held = undefined;
-    },
-  };
+async function isGone(holder: { host: string; pid: number; pidStarted: string }): Promise<boolean> {
+  return holder.host === hostname() && !(await isAlive({ pid: holder.pid, started: holder.pidStarted }));
 }
 
 function leaseOver(): AppError {

@@ -31,125 +31,132 @@ const maxRounds = 20;
 const retryMs = 2_000;
 
 /** Looks, plans and does, for one deployment at a time, until nothing is left to do for it. */
-export function createReconciler(options: ReconcilerOptions) {
-  const { database, clock, logger, builds, executor } = options;
-  const turns = new RenewalTurns({ atOnce: renewalsAtOnce, patienceMs: options.limits.healthMs });
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #turns: RenewalTurns;
   /** One for each deployment that is looked after or is to be looked at later. */
-  const loops = new Map<string, WakeLoop>();
-  let requireLease: (() => void) | undefined;
-  let unlisten: Unlisten[] = [];
+  readonly #loops = new Map<string, WakeLoop>();
+  #sweep: WakeLoop;
+  #requireLease: (() => void) | undefined;
+  #unlisten: Unlisten[] = [];
 
-  function wake(deploymentId: string): void {
-    if (!requireLease) return;
-    const loop = loops.get(deploymentId) ?? createLoop(deploymentId);
-    loops.set(deploymentId, loop);
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#turns = new RenewalTurns({ atOnce: renewalsAtOnce, patienceMs: options.limits.healthMs });
+    this.#sweep = this.#createSweep();
+  }
+
+  wake(deploymentId: string): void {
+    if (!this.#requireLease) return;
+    const loop = this.#loops.get(deploymentId) ?? this.#createLoop(deploymentId);
+    this.#loops.set(deploymentId, loop);
     loop.wake();
   }
 
-  function createLoop(deploymentId: string): WakeLoop {
+  /** `requireLease` throws once another process may reconcile. */
+  async start(requireLease: () => void): Promise<void> {
+    const { database, tracing } = this.#options;
+    this.#requireLease = requireLease;
+    this.#sweep = this.#createSweep();
+    const sweepSoon = () => this.#sweep.wake();
+    this.#unlisten.push(await database.listen(deploymentChannel, (id) => this.wake(id), sweepSoon));
+    this.#unlisten.push(await tracing.watchKeys(sweepSoon));
+    await this.#sweep.lookNow();
+  }
+
+  /** Begins nothing new and waits for what was begun. */
+  async stop(): Promise<void> {
+    this.#requireLease = undefined;
+    const ends = this.#unlisten;
+    this.#unlisten = [];
+    for (const end of ends) await end();
+    await this.#sweep.stop();
+    await Promise.all([...this.#loops.values()].map((loop) => loop.stop()));
+    this.#loops.clear();
+  }
+
+  #createLoop(deploymentId: string): WakeLoop {
     return new WakeLoop({
       // The sweep looks after lost wake-ups, for all of them at once.
       rules: { heartbeatMs: null, minWaitMs: 0, firstRetryMs: retryMs, maxRetryMs: retryMs * 8 },
-      look: () => reconcile(deploymentId),
-      onIdle: () => loops.delete(deploymentId),
+      look: () => this.#reconcile(deploymentId),
+      onIdle: () => this.#loops.delete(deploymentId),
       onFailure: (error) =>
-        logger.error(
+        this.#options.logger.error(
           { err: error, deployment: deploymentId },
           "a deployment could not be reconciled, trying again",
         ),
     });
   }
 
+  #createSweep(): WakeLoop {
+    const { database, logger, sweepMs = 60_000 } = this.#options;
+    return new WakeLoop({
+      rules: { heartbeatMs: sweepMs },
+      look: async () => {
+        for (const id of await listBusyDeployments(database.sql)) this.wake(id);
+        return null;
+      },
+      onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),
+    });
+  }
+
   /** Answers when to look again. */
-  async function reconcile(deploymentId: string): Promise<number | null> {
-    const mayGoOn = requireLease;
-    for (let round = 0; round < maxRounds && requireLease && mayGoOn; round += 1) {
-      const observed = await observe(deploymentId);
+  async #reconcile(deploymentId: string): Promise<number | null> {
+    const mayGoOn = this.#requireLease;
+    for (let round = 0; round < maxRounds && this.#requireLease && mayGoOn; round += 1) {
+      const observed = await this.#observe(deploymentId);
       if (!observed) return null;
       const { operations, lookAgainMs } = plan(observed);
       if (operations.length === 0) return lookAgainMs;
       for (const operation of operations) {
         // Not since the plan was made but now: another process may be at work on the same deployment.
         mayGoOn();
-        logger.debug({ deployment: deploymentId, ...operation }, "reconciling");
-        await executor.execute(observed.deployment, operation);
+        this.#options.logger.debug({ deployment: deploymentId, ...operation }, "reconciling");
+        await this.#options.executor.execute(observed.deployment, operation);
       }
     }
     // Something does not settle; others get their turn first.
     return retryMs;
   }
 
-  async function observe(deploymentId: string): Promise<Observed | null> {
+  async #observe(deploymentId: string): Promise<Observed | null> {
     // First: a build that ends while the rest is read has not been lost.
-    const building = builds.runningFor(deploymentId);
-    const deployment = await readDeployment(database.sql, deploymentId);
+    const building = this.#options.builds.runningFor(deploymentId);
+    const deployment = await readDeployment(this.#options.database.sql, deploymentId);
     if (!deployment) return null;
-    const revisions = await readRelevantRevisions(database.sql, deployment);
+    const revisions = await readRelevantRevisions(this.#options.database.sql, deployment);
     const instances = await listInstances(
-      database.sql,
+      this.#options.database.sql,
       deploymentId,
       revisions.map(({ id }) => id),
     );
     return {
-      now: clock.now(),
+      now: this.#options.clock.now(),
       deployment,
       revisions,
       instances,
       building,
-      freeBuildSlots: builds.freeSlots(),
-      outdated: await findOutdated(deployment, instances),
-      inFlight: options.inFlight,
-      limits: options.limits,
+      freeBuildSlots: this.#options.builds.freeSlots(),
+      outdated: await this.#findOutdated(deployment, instances),
+      inFlight: this.#options.inFlight,
+      limits: this.#options.limits,
     };
   }
 
-  async function findOutdated(deployment: Deployment, instances: Instance[]): Promise<ReadonlySet<string>> {
+  async #findOutdated(deployment: Deployment, instances: Instance[]): Promise<ReadonlySet<string>> {
     const traced = instances.filter(
       ({ revision_id, state, tracing_key_id }) =>
         revision_id === deployment.active_revision_id && state === "ready" && tracing_key_id !== null,
     );
     if (traced.length === 0 || deployment.deleted_at !== null) return new Set();
-    const keyId = await options.tracing.currentKeyId(deployment);
+    const keyId = await this.#options.tracing.currentKeyId(deployment);
     // Without another key a new server would be no better off.
     if (keyId === null) return new Set();
     const refused = traced.filter(({ tracing_key_id }) => tracing_key_id !== keyId).map(({ id }) => id);
-    if (refused.length > 0) return new Set(turns.take(deployment.id, clock.now()) ? refused : []);
-    if (turns.giveBack(deployment.id)) sweep.wake();
+    if (refused.length > 0)
+      return new Set(this.#turns.take(deployment.id, this.#options.clock.now()) ? refused : []);
+    if (this.#turns.giveBack(deployment.id)) this.#sweep.wake();
     return new Set();
   }
-
-  const createSweep = () =>
-    new WakeLoop({
-      rules: { heartbeatMs: options.sweepMs ?? 60_000 },
-      async look() {
-        for (const id of await listBusyDeployments(database.sql)) wake(id);
-        return null;
-      },
-      onFailure: (error) => logger.warn({ err: error }, "deployments could not be listed, trying again"),
-    });
-  let sweep = createSweep();
-
-  return {
-    wake,
-    async start(lease: () => void) {
-      requireLease = lease;
-      sweep = createSweep();
-      const sweepSoon = () => sweep.wake();
-      unlisten.push(await database.listen(deploymentChannel, wake, sweepSoon));
-      unlisten.push(await options.tracing.watchKeys(sweepSoon));
-      await sweep.lookNow();
-    },
-    /** Begins nothing new and waits for what was begun. */
-    async stop() {
-      requireLease = undefined;
-      const ends = unlisten;
-      unlisten = [];
-      for (const end of ends) await end();
-      await sweep.stop();
-      await Promise.all([...loops.values()].map((loop) => loop.stop()));
-      loops.clear();
-    },
-  };
 }
-
-export type Reconciler = ReturnType<typeof createReconciler>;

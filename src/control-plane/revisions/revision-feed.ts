@@ -15,59 +15,65 @@ const batch = 500;
 /** Where a reader is: the last timeline entry, build line and server line seen. */
 type Place = { event: number; build: number; deploy: number };
 
+type FollowedRevision = { deploymentId: string; revisionId: string };
+
 /** A revision's life as server-sent events; a reader that comes back goes on where it stopped. */
-export function createRevisionFeed(options: { database: Database; service: RevisionService }) {
-  const { database, service } = options;
-  return {
-    follow(caller: Caller, deploymentId: string, revisionId: string, lastEventId: string | undefined) {
-      return async function* frames(signal: AbortSignal): AsyncGenerator<SseFrame[]> {
-        const place = readPlace(lastEventId);
-        let shown = "";
-        for (;;) {
-          // Read before the lines: what a done revision has written by then is all there is.
-          const view = await service.get(caller, deploymentId, revisionId);
-          const frames = [
-            ...(await timeline(revisionId, place)),
-            ...(await lines("build", place)),
-            ...(await lines("deploy", place)),
-          ];
-          const state = `${view.revision.status} ${view.revision.progress} ${view.revision.status_message}`;
-          if (state !== shown) {
-            shown = state;
-            frames.push({ event: "status", data: JSON.stringify(toRevisionWire(view)), id: idOf(place) });
-          }
-          if (frames.length > 0) yield frames;
-          else if (!isOpen(view.revision.status)) return;
-          else await delay(pollMs, undefined, { signal }).catch(() => undefined);
-          if (signal.aborted) return;
-        }
-      };
+export class RevisionFeed {
+  readonly #database: Database;
+  readonly #service: RevisionService;
 
-      async function timeline(id: string, place: Place): Promise<SseFrame[]> {
-        const events = await listEvents(database.sql, [id], place.event);
-        return events.map((event) => {
-          place.event = event.id;
-          return { event: "event", data: JSON.stringify(toEventWire(event)), id: idOf(place) };
-        });
-      }
+  constructor({ database, service }: { database: Database; service: RevisionService }) {
+    this.#database = database;
+    this.#service = service;
+  }
 
-      async function lines(kind: LogKind, place: Place): Promise<SseFrame[]> {
-        const rows = await readLogs(database.sql, {
-          ...{ deploymentId, revisionId, kind, order: "asc", limit: batch },
-          after: place[kind],
-        });
-        return rows.map((row) => {
-          place[kind] = row.id;
-          const { id, level, message } = row;
-          const data = JSON.stringify({ id, type: kind, timestamp: row.at.toISOString(), level, message });
-          return { event: "log", data, id: idOf(place) };
-        });
+  async *follow(
+    caller: Caller,
+    { deploymentId, revisionId }: FollowedRevision,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<SseFrame[]> {
+    const place = readPlace(lastEventId);
+    let shown = "";
+    for (;;) {
+      // Read before the lines: what a done revision has written by then is all there is.
+      const view = await this.#service.get(caller, deploymentId, revisionId);
+      const frames = [
+        ...(await this.#timeline(revisionId, place)),
+        ...(await this.#lines({ deploymentId, revisionId }, "build", place)),
+        ...(await this.#lines({ deploymentId, revisionId }, "deploy", place)),
+      ];
+      const state = `${view.revision.status} ${view.revision.progress} ${view.revision.status_message}`;
+      if (state !== shown) {
+        shown = state;
+        frames.push({ event: "status", data: JSON.stringify(toRevisionWire(view)), id: idOf(place) });
       }
-    },
-  };
+      if (frames.length > 0) yield frames;
+      else if (!isOpen(view.revision.status)) return;
+      else await delay(pollMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+  }
+
+  async #timeline(revisionId: string, place: Place): Promise<SseFrame[]> {
+    const events = await listEvents(this.#database.sql, [revisionId], place.event);
+    return events.map((event) => {
+      place.event = event.id;
+      return { event: "event", data: JSON.stringify(toEventWire(event)), id: idOf(place) };
+    });
+  }
+
+  async #lines(of: FollowedRevision, kind: LogKind, place: Place): Promise<SseFrame[]> {
+    const asked = { ...of, kind, order: "asc", limit: batch, after: place[kind] } as const;
+    const rows = await readLogs(this.#database.sql, asked);
+    return rows.map((row) => {
+      place[kind] = row.id;
+      const { id, level, message } = row;
+      const data = JSON.stringify({ id, type: kind, timestamp: row.at.toISOString(), level, message });
+      return { event: "log", data, id: idOf(place) };
+    });
+  }
 }
-
-export type RevisionFeed = ReturnType<typeof createRevisionFeed>;
 
 function idOf(place: Place): string {
   return `${place.event}-${place.build}-${place.deploy}`;

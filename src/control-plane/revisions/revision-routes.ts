@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/server/sse.ts";
-import { patchOf } from "../deployments/deployment-routes.ts";
+import { patchOf } from "../deployments/deployment-patch.ts";
 import * as schemas from "../deployments/deployment-schemas.ts";
 import { toDeploymentWire } from "../deployments/deployment-wire.ts";
 import { revisionStatuses } from "../desired-state/revision.ts";
@@ -18,28 +18,16 @@ const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as
 const write = { kind: "workspace", role: "editor", scope: "deploy" } as const;
 
 export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Route[] {
-  const interruption = (path: "interruption" | "interrupt", hidden: boolean) =>
-    route(
-      {
-        method: "post",
-        path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${path}`,
-        operationId: `${path}_revision`,
-        summary: "Interrupt a revision that is on its way",
-        tag,
-        access: write,
-        audit: {
-          action: "revision.interrupted",
-          target: { kind: "revision", id: "params.revision_id" },
-          details: { deployment_id: "params.deployment_id" },
-        },
-        params: oneParams,
-        responses: { 200: one },
-        errors: [404, 409],
-        hidden,
-      },
-      async ({ caller, params }) =>
-        json(200, toRevisionWire(await service.interrupt(caller, params.deployment_id, params.revision_id))),
-    );
+  return [
+    ...collectionRoutes(service),
+    ...oneRevisionRoutes(service),
+    interruption(service, "interruption", false),
+    interruption(service, "interrupt", true),
+    ...feedRoutes(service, feed),
+  ];
+}
+
+function collectionRoutes(service: RevisionService): Route[] {
   return [
     route(
       {
@@ -99,6 +87,11 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
       async ({ caller, params, body }) =>
         json(201, toRevisionWire(await service.create(caller, params.deployment_id, patchOf(body)))),
     ),
+  ];
+}
+
+function oneRevisionRoutes(service: RevisionService): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -137,8 +130,35 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
       async ({ caller, params }) =>
         json(200, toDeploymentWire(await service.redeploy(caller, params.deployment_id, params.revision_id))),
     ),
-    interruption("interruption", false),
-    interruption("interrupt", true),
+  ];
+}
+
+function interruption(service: RevisionService, path: "interruption" | "interrupt", hidden: boolean): Route {
+  return route(
+    {
+      method: "post",
+      path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${path}`,
+      operationId: `${path}_revision`,
+      summary: "Interrupt a revision that is on its way",
+      tag,
+      access: write,
+      audit: {
+        action: "revision.interrupted",
+        target: { kind: "revision", id: "params.revision_id" },
+        details: { deployment_id: "params.deployment_id" },
+      },
+      params: oneParams,
+      responses: { 200: one },
+      errors: [404, 409],
+      hidden,
+    },
+    async ({ caller, params }) =>
+      json(200, toRevisionWire(await service.interrupt(caller, params.deployment_id, params.revision_id))),
+  );
+}
+
+function feedRoutes(service: RevisionService, feed: RevisionFeed): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -154,14 +174,13 @@ export function revisionRoutes(service: RevisionService, feed: RevisionFeed): Ro
         errors: [404],
       },
       async ({ caller, params, request, connection }) => {
-        await service.load(caller, params.deployment_id, params.revision_id);
-        const frames = feed.follow(
-          caller,
-          params.deployment_id,
-          params.revision_id,
-          request.headers.get("last-event-id") ?? undefined,
+        const { deployment_id: deploymentId, revision_id: revisionId } = params;
+        await service.load(caller, deploymentId, revisionId);
+        const seen = request.headers.get("last-event-id") ?? undefined;
+        return sseResponse(
+          (signal) => feed.follow(caller, { deploymentId, revisionId }, seen, signal),
+          connection,
         );
-        return sseResponse(frames, connection);
       },
     ),
   ];

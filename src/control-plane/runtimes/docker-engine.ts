@@ -9,8 +9,15 @@ export type EngineCall = {
 };
 
 /** The few calls of the Docker Engine API that a runtime needs, over its socket. */
-export function createDockerEngine(socketPath: string) {
-  function open({ method, path, body, signal }: EngineCall): Promise<IncomingMessage> {
+export class DockerEngine {
+  readonly #socketPath: string;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  open({ method, path, body, signal }: EngineCall): Promise<IncomingMessage> {
+    const socketPath = this.#socketPath;
     return new Promise((resolve, reject) => {
       const outgoing = request({
         ...{ socketPath, method, path: `/v1.41${path}`, agent: false },
@@ -26,8 +33,8 @@ export function createDockerEngine(socketPath: string) {
   }
 
   /** Null for a 404; other refusals throw the engine's message. */
-  async function call<Answer>(given: EngineCall): Promise<Answer | null> {
-    const response = await open(given);
+  async call<Answer>(given: EngineCall): Promise<Answer | null> {
+    const response = await this.open(given);
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString("utf8");
@@ -37,11 +44,7 @@ export function createDockerEngine(socketPath: string) {
     if (status >= 400) throw refused(given, status, text);
     return (text === "" || status === 304 ? {} : parse(text)) as Answer;
   }
-
-  return { open, call };
 }
-
-export type DockerEngine = ReturnType<typeof createDockerEngine>;
 
 /** Pulls answer with one JSON text after another; only the last holds the outcome. */
 function parse(text: string): unknown {

@@ -3,7 +3,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { DeploymentNetwork } from "./docker-network.ts";
-import { openRelay, type Relay, type RelayTargets } from "./docker-relay.ts";
+import { Relay, type RelayTargets } from "./docker-relay.ts";
 
 export type RelayKeeperOptions = {
   logger: Logger;
@@ -16,21 +16,22 @@ const retryMs = 1_000;
 const patienceMs = 10_000;
 
 /** One relay per network while a server in it is watched here; another process of the platform may take over. */
-export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions) {
-  const relays = new Map<string, Relay>();
-  const holders = new Map<string, number>();
-  const turns = new KeyedLock();
+export class RelayKeeper {
+  readonly #options: RelayKeeperOptions;
+  readonly #relays = new Map<string, Relay>();
+  readonly #holders = new Map<string, number>();
+  readonly #turns = new KeyedLock();
 
-  const open = (network: DeploymentNetwork) =>
-    turns.run(network.name, async () => {
-      if (!relays.has(network.name)) relays.set(network.name, await openRelay(network, targets(), logger));
-    });
+  constructor(options: RelayKeeperOptions) {
+    this.#options = options;
+  }
 
-  async function openPatiently(network: DeploymentNetwork): Promise<void> {
+  /** Waits a while for whoever had the addresses before. */
+  async open(network: DeploymentNetwork): Promise<void> {
     const untilMs = performance.now() + patienceMs;
     for (;;) {
       try {
-        return await open(network);
+        return await this.#openNow(network);
       } catch (error) {
         const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
         if (!taken || performance.now() >= untilMs) throw error;
@@ -39,18 +40,49 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
     }
   }
 
-  const close = (name: string) =>
-    turns.run(name, async () => {
-      await relays.get(name)?.close();
-      relays.delete(name);
+  close(name: string): Promise<void> {
+    return this.#turns.run(name, async () => {
+      await this.#relays.get(name)?.close();
+      this.#relays.delete(name);
     });
+  }
+
+  /** Keeps the relay open until it is released, or until the watch is given up. */
+  hold(name: string, signal: AbortSignal): () => void {
+    this.#holders.set(name, (this.#holders.get(name) ?? 0) + 1);
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      signal.removeEventListener("abort", release);
+      const left = (this.#holders.get(name) ?? 1) - 1;
+      if (left > 0) this.#holders.set(name, left);
+      else {
+        this.#holders.delete(name);
+        void this.close(name);
+      }
+    };
+    signal.addEventListener("abort", release, { once: true });
+    if (signal.aborted) release();
+    else void this.#insist(name, signal);
+    return release;
+  }
+
+  #openNow(network: DeploymentNetwork): Promise<void> {
+    const { targets, logger } = this.#options;
+    return this.#turns.run(network.name, async () => {
+      if (this.#relays.has(network.name)) return;
+      this.#relays.set(network.name, await Relay.open(network, targets(), logger));
+    });
+  }
 
   /** The process that had the addresses before may not be gone yet. */
-  async function insist(name: string, signal: AbortSignal): Promise<void> {
+  async #insist(name: string, signal: AbortSignal): Promise<void> {
+    const { find, logger } = this.#options;
     for (let warned = false; !signal.aborted; ) {
       try {
         const network = await find(name);
-        if (network && (holders.get(name) ?? 0) > 0) await open(network);
+        if (network && (this.#holders.get(name) ?? 0) > 0) await this.#openNow(network);
         return;
       } catch (error) {
         if (!warned) logger.warn({ network: name, reason: errorMessage(error) }, "a relay is not open yet");
@@ -59,29 +91,4 @@ export function createRelayKeeper({ logger, targets, find }: RelayKeeperOptions)
       }
     }
   }
-
-  return {
-    open: openPatiently,
-    close,
-    /** Keeps the relay open until it is released, or until the watch is given up. */
-    hold(name: string, signal: AbortSignal): () => void {
-      holders.set(name, (holders.get(name) ?? 0) + 1);
-      let held = true;
-      const release = () => {
-        if (!held) return;
-        held = false;
-        signal.removeEventListener("abort", release);
-        const left = (holders.get(name) ?? 1) - 1;
-        if (left > 0) holders.set(name, left);
-        else {
-          holders.delete(name);
-          void close(name);
-        }
-      };
-      signal.addEventListener("abort", release, { once: true });
-      if (signal.aborted) release();
-      else void insist(name, signal);
-      return release;
-    },
-  };
 }

@@ -16,8 +16,6 @@ export type RelayTargets = {
   platform: URL | null;
 };
 
-export type Relay = { close(): Promise<void> };
-
 const maxConnections = 128;
 
 /**
@@ -25,52 +23,70 @@ const maxConnections = 128;
  * A container has no other way to what listens on loopback. Both are for this network alone: without the check
  * another deployment's container could come by the same address.
  */
-export async function openRelay(
-  { gateway, subnet }: DeploymentNetwork,
-  { database, platform }: RelayTargets,
-  logger: Logger,
-): Promise<Relay> {
-  const isOurs = addressesIn([subnet]);
-  const admit = (socket: Socket) => {
-    const ours = isOurs(socket.remoteAddress ?? "");
-    if (!ours) socket.destroy();
-    return ours;
-  };
-  const servers: (Server | HttpServer)[] = [];
-  const close = async () => {
+export class Relay {
+  readonly #gateway: string;
+  readonly #isOurs: (address: string) => boolean;
+  readonly #logger: Logger;
+  readonly #servers: (Server | HttpServer)[] = [];
+  readonly #sockets = new Set<Socket>();
+
+  static async open(network: DeploymentNetwork, targets: RelayTargets, logger: Logger): Promise<Relay> {
+    const relay = new Relay(network, logger);
+    try {
+      await relay.#openDoors(targets);
+    } catch (error) {
+      await relay.close();
+      throw error;
+    }
+    return relay;
+  }
+
+  private constructor({ gateway, subnet }: DeploymentNetwork, logger: Logger) {
+    this.#gateway = gateway;
+    this.#isOurs = addressesIn([subnet]);
+    this.#logger = logger;
+  }
+
+  async close(): Promise<void> {
     await Promise.all(
-      servers.map((server) => {
+      this.#servers.map((server) => {
         if ("closeAllConnections" in server) server.closeAllConnections();
-        for (const socket of sockets) socket.destroy();
+        for (const socket of this.#sockets) socket.destroy();
         return new Promise((resolve) => server.close(resolve));
       }),
     );
-  };
-  const sockets = new Set<Socket>();
-  const listen = async (server: Server | HttpServer, port: number) => {
-    server.maxConnections = maxConnections;
-    servers.push(server);
-    server.listen({ host: gateway, port });
-    await once(server, "listening");
-    server.on("error", (error) => logger.warn({ reason: errorMessage(error), gateway }, "a relay failed"));
-  };
-  try {
+  }
+
+  async #openDoors({ database, platform }: RelayTargets): Promise<void> {
     if (database) {
       const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
-        if (admit(socket)) join(socket, database, sockets);
+        if (this.#admit(socket)) join(socket, database, this.#sockets);
       });
-      await listen(server, relayPorts.database);
+      await this.#listen(server, relayPorts.database);
     }
     if (platform) {
       const server = createPlatformRelay(platform);
-      server.prependListener("connection", admit);
-      await listen(server, relayPorts.platform);
+      server.prependListener("connection", (socket: Socket) => this.#admit(socket));
+      await this.#listen(server, relayPorts.platform);
     }
-  } catch (error) {
-    await close();
-    throw error;
   }
-  return { close };
+
+  async #listen(server: Server | HttpServer, port: number): Promise<void> {
+    const gateway = this.#gateway;
+    server.maxConnections = maxConnections;
+    this.#servers.push(server);
+    server.listen({ host: gateway, port });
+    await once(server, "listening");
+    server.on("error", (error) =>
+      this.#logger.warn({ reason: errorMessage(error), gateway }, "a relay failed"),
+    );
+  }
+
+  #admit(socket: Socket): boolean {
+    const ours = this.#isOurs(socket.remoteAddress ?? "");
+    if (!ours) socket.destroy();
+    return ours;
+  }
 }
 
 /** Bytes both ways; whichever side ends or fails takes the other with it. */

@@ -7,9 +7,10 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { makeFolder } from "../sandbox/data-folders.ts";
+import type { Isolation } from "../sandbox/isolation.ts";
 import { deploymentUser, type SystemUser } from "../sandbox/system-user.ts";
 import { chooseContainerUser, describeContainer, serveProject } from "./docker-container.ts";
-import { createDockerEngine } from "./docker-engine.ts";
+import { DockerEngine } from "./docker-engine.ts";
 import { containerEnvironment, type Reach, relayTargets } from "./docker-environment.ts";
 import { findImage } from "./docker-image.ts";
 import { DockerLogSplitter } from "./docker-log.ts";
@@ -20,7 +21,7 @@ import {
   networkName,
   removeUnusedNetwork,
 } from "./docker-network.ts";
-import { createRelayKeeper } from "./docker-relay-keeper.ts";
+import { RelayKeeper } from "./docker-relay-keeper.ts";
 import { type Exit, exitedWith, outOfMemory, portTaken, portTakenCode, removed } from "./exit.ts";
 import type { Handle, PinnedImage, Runtime, StartSpec, Usage } from "./runtime.ts";
 
@@ -47,33 +48,148 @@ const limitLabel = "treadle.memory-bytes";
 const portRefusal = /port is already allocated|address already in use/i;
 
 /** Each server is a container in a network of its deployment's own; its port is published on loopback alone. */
-export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
-  const engine = createDockerEngine(options.socketPath);
-  const relays = createRelayKeeper({
-    logger: options.logger,
-    targets: () => relayTargets(options.reach),
-    find: (name) => findNetwork(engine, name),
-  });
+export class DockerRuntime implements Runtime {
+  readonly name = "docker";
+  readonly runs = { built: true, images: true };
+  readonly #options: DockerRuntimeOptions;
+  readonly #engine: DockerEngine;
+  readonly #relays: RelayKeeper;
   /** A network is not removed between its making and its first container. */
-  const networks = new KeyedLock();
-  const idOf = (handle: Handle) => String(handle.container);
-  const networkOf = (handle: Handle) => (typeof handle.network === "string" ? handle.network : null);
+  readonly #networks = new KeyedLock();
 
-  async function create(
-    spec: StartSpec,
-    network: DeploymentNetwork,
-  ): Promise<{ id: string; image: PinnedImage }> {
+  constructor(options: DockerRuntimeOptions) {
+    this.#options = options;
+    this.#engine = new DockerEngine(options.socketPath);
+    this.#relays = new RelayKeeper({
+      logger: options.logger,
+      targets: () => relayTargets(options.reach),
+      find: (name) => findNetwork(this.#engine, name),
+    });
+  }
+
+  async isolation(): Promise<Isolation> {
+    return { setting: "auto", kind: "containers", problem: null, fix: null, refusal: null };
+  }
+
+  async start(spec: StartSpec): Promise<Handle> {
+    await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
+    // Only our own server writes a ready file; of an image we know its health alone.
+    const readiness = spec.folder === null ? { announces: false } : {};
+    const name = networkName(spec.deploymentId);
+    return this.#networks.run(name, async () => {
+      const network = await ensureNetwork(this.#engine, spec.deploymentId, this.#options.subnets);
+      await this.#relays.open(network);
+      const { id, image } = await this.#create(spec, network);
+      const handle = { ...readiness, log_path: spec.logPath, container: id, image };
+      try {
+        await this.#engine.call({ method: "POST", path: `/containers/${id}/start` });
+      } catch (error) {
+        await this.#remove(id);
+        if (await removeUnusedNetwork(this.#engine, name)) await this.#relays.close(name);
+        if (!portRefusal.test(errorMessage(error))) throw error;
+        return { ...handle, port_taken: true };
+      }
+      return { ...handle, network: name };
+    });
+  }
+
+  async isRunning(handle: Handle): Promise<boolean> {
+    const state = await this.#engine.call<{ State: { Running: boolean } }>({
+      method: "GET",
+      path: `/containers/${idOf(handle)}/json`,
+    });
+    return state?.State.Running ?? false;
+  }
+
+  async ended(handle: Handle, signal: AbortSignal): Promise<Exit> {
+    if (handle.port_taken === true) return portTaken;
+    const id = idOf(handle);
+    const network = networkOf(handle);
+    const release = network === null ? () => {} : this.#relays.hold(network, signal);
+    const following = this.#followInto(id, String(handle.log_path), signal).catch((error: unknown) => {
+      if (signal.aborted) return;
+      const facts = { container: id, reason: errorMessage(error) };
+      this.#options.logger.warn(facts, "a container's log cannot be read");
+    });
+    for (;;) {
+      try {
+        const path = `/containers/${id}/wait`;
+        const exit = await this.#engine.call<{ StatusCode: number }>({ method: "POST", path, signal });
+        if (exit === null) {
+          release();
+          await this.#dropNetwork(network);
+          return removed;
+        }
+        await Promise.race([following, delay(2_000)]);
+        const ending = await this.#endingOf(id, exit.StatusCode, handle.announces !== false);
+        await this.#remove(id);
+        release();
+        await this.#dropNetwork(network);
+        return ending;
+      } catch (error) {
+        // The engine is being restarted; its containers may live on.
+        if (signal.aborted || !(error instanceof AppError && error.retryable)) {
+          release();
+          throw error;
+        }
+        await delay(1_000, undefined, { signal });
+      }
+    }
+  }
+
+  async stop(handle: Handle): Promise<void> {
+    await this.#engine
+      .call({ method: "POST", path: `/containers/${idOf(handle)}/kill?signal=SIGTERM` })
+      .catch(alreadyEnded);
+  }
+
+  async kill(handle: Handle): Promise<void> {
+    const path = `/containers/${idOf(handle)}/kill`;
+    await this.#engine.call({ method: "POST", path }).catch(alreadyEnded);
+    await this.#remove(idOf(handle));
+    await this.#dropNetwork(networkOf(handle));
+  }
+
+  async usages(handles: readonly Handle[]): Promise<Map<Handle, Usage>> {
+    const known = await Promise.all(
+      handles.map(async (handle) => {
+        const path = `/containers/${idOf(handle)}/stats?stream=false&one-shot=true`;
+        const stats = await this.#engine.call<ContainerStats>({ method: "GET", path });
+        return stats?.cpu_stats ? ([handle, usageOf(stats)] as const) : null;
+      }),
+    );
+    return new Map(known.filter((entry) => entry !== null));
+  }
+
+  async find(instanceId: string): Promise<Handle | null> {
+    const path = `/containers/${nameOf(instanceId)}/json`;
+    const found = await this.#engine.call<{ Id: string; Config: { Labels: Record<string, string> } }>({
+      method: "GET",
+      path,
+    });
+    if (!found) return null;
+    const {
+      [logLabel]: log_path,
+      [announcesLabel]: announces,
+      [networkLabel]: network,
+    } = found.Config.Labels;
+    const readiness = announces === "false" ? { announces: false } : {};
+    return { ...readiness, container: found.Id, log_path, network };
+  }
+
+  async #create(spec: StartSpec, network: DeploymentNetwork): Promise<{ id: string; image: PinnedImage }> {
+    const { baseImage, command, binds = [], allowRoot, reach } = this.#options;
     const isImage = spec.folder === null;
-    const reference = isImage ? spec.image! : options.baseImage;
-    const { user: imageUser, pinned } = await findImage(engine, reference, spec.pinned);
+    const reference = isImage ? spec.image! : baseImage;
+    const { user: imageUser, pinned } = await findImage(this.#engine, reference, spec.pinned);
     const image = pinned.digest;
-    const targets = relayTargets(options.reach);
-    const serve = isImage ? null : serveProject(spec, spec.folder!, options.command);
+    const targets = relayTargets(reach);
+    const serve = isImage ? null : serveProject(spec, spec.folder!, command);
     const readers = spec.folder === null ? { groups: [] } : await readersOf(spec.folder);
     const user = chooseContainerUser(readers.owner ?? deploymentUser(spec.deploymentId, spec.workspaceId), {
       imageUser,
       isImage,
-      allowRoot: options.allowRoot,
+      allowRoot,
     });
     if (user !== "of the image" && !isImage) await makeInstanceFolder(spec.instanceFolder, user);
     const body = describeContainer({
@@ -81,7 +197,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       network: network.name,
       environment: containerEnvironment(spec.environment, network.gateway, targets, { isImage }),
       groups: readers.groups,
-      serve: serve && { ...serve, binds: [...serve.binds, ...(options.binds ?? [])] },
+      serve: serve && { ...serve, binds: [...serve.binds, ...binds] },
       // Enough to go on with it, should the platform die before it has kept the handle.
       labels: {
         [logLabel]: spec.logPath,
@@ -91,156 +207,49 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       },
     });
     const path = `/containers/create?name=${nameOf(spec.instanceId)}`;
-    const made = await engine.call<{ Id: string }>({ method: "POST", path, body });
+    const made = await this.#engine.call<{ Id: string }>({ method: "POST", path, body });
     if (!made) throw new Error(`Docker does not know the image ${image} it has just shown.`);
     return { id: made.Id, image: pinned };
   }
 
-  async function dropNetwork(name: string | null): Promise<void> {
+  async #dropNetwork(name: string | null): Promise<void> {
     if (name === null) return;
-    await networks.run(name, async () => {
-      if (await removeUnusedNetwork(engine, name)) await relays.close(name);
+    await this.#networks.run(name, async () => {
+      if (await removeUnusedNetwork(this.#engine, name)) await this.#relays.close(name);
     });
   }
 
   /** Two may remove it at once: who asked for its end, and who waited for it. */
-  async function remove(id: string): Promise<void> {
+  async #remove(id: string): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
       const path = `/containers/${id}?force=true&v=true`;
-      if ((await engine.call({ method: "DELETE", path }).catch(alreadyEnded)) === null) return;
+      if ((await this.#engine.call({ method: "DELETE", path }).catch(alreadyEnded)) === null) return;
       await delay(50);
     }
   }
 
   /** Into the file every runtime's servers write to; after a restart of the platform from where it stopped. */
-  async function followInto(id: string, logPath: string, signal: AbortSignal): Promise<void> {
+  async #followInto(id: string, logPath: string, signal: AbortSignal): Promise<void> {
     const written = await stat(logPath).catch(() => null);
     const since = written && written.size > 0 ? `&since=${(written.mtimeMs / 1000 + 0.001).toFixed(6)}` : "";
     const path = `/containers/${id}/logs?follow=true&stdout=true&stderr=true${since}`;
-    const response: Readable = await engine.open({ method: "GET", path, signal });
+    const response: Readable = await this.#engine.open({ method: "GET", path, signal });
     const file = createWriteStream(logPath, { flags: "a", mode: 0o600 });
     for await (const chunk of response.pipe(new DockerLogSplitter())) file.write(chunk);
     await new Promise<void>((resolve) => file.end(resolve));
   }
 
-  async function endingOf(id: string, code: number, announces: boolean): Promise<Exit> {
+  async #endingOf(id: string, code: number, announces: boolean): Promise<Exit> {
     const path = `/containers/${id}/json`;
-    const left = await engine.call<EndedContainer>({ method: "GET", path });
+    const left = await this.#engine.call<EndedContainer>({ method: "GET", path });
     const limit = Number(left?.Config.Labels[limitLabel] || Number.NaN);
     if (left?.State.OOMKilled) return outOfMemory(Number.isNaN(limit) ? null : limit);
     return code === portTakenCode && announces ? portTaken : exitedWith(code);
   }
-
-  return {
-    name: "docker",
-    runs: { built: true, images: true },
-    isolation: async () => ({
-      ...{ setting: "auto", kind: "containers" },
-      ...{ problem: null, fix: null, refusal: null },
-    }),
-
-    async start(spec) {
-      await mkdir(dirname(spec.logPath), { recursive: true, mode: 0o700 });
-      // Only our own server writes a ready file; of an image we know its health alone.
-      const readiness = spec.folder === null ? { announces: false } : {};
-      const name = networkName(spec.deploymentId);
-      return networks.run(name, async () => {
-        const network = await ensureNetwork(engine, spec.deploymentId, options.subnets);
-        await relays.open(network);
-        const { id, image } = await create(spec, network);
-        const handle = { ...readiness, log_path: spec.logPath, container: id, image };
-        try {
-          await engine.call({ method: "POST", path: `/containers/${id}/start` });
-        } catch (error) {
-          await remove(id);
-          if (await removeUnusedNetwork(engine, name)) await relays.close(name);
-          if (!portRefusal.test(errorMessage(error))) throw error;
-          return { ...handle, port_taken: true };
-        }
-        return { ...handle, network: name };
-      });
-    },
-    async isRunning(handle) {
-      const state = await engine.call<{ State: { Running: boolean } }>({
-        method: "GET",
-        path: `/containers/${idOf(handle)}/json`,
-      });
-      return state?.State.Running ?? false;
-    },
-    async ended(handle, signal) {
-      if (handle.port_taken === true) return portTaken;
-      const id = idOf(handle);
-      const network = networkOf(handle);
-      const release = network === null ? () => {} : relays.hold(network, signal);
-      const following = followInto(id, String(handle.log_path), signal).catch((error: unknown) => {
-        if (!signal.aborted)
-          options.logger.warn(
-            { container: id, reason: errorMessage(error) },
-            "a container's log cannot be read",
-          );
-      });
-      for (;;) {
-        try {
-          const path = `/containers/${id}/wait`;
-          const exit = await engine.call<{ StatusCode: number }>({ method: "POST", path, signal });
-          if (exit === null) {
-            release();
-            await dropNetwork(network);
-            return removed;
-          }
-          await Promise.race([following, delay(2_000)]);
-          const ending = await endingOf(id, exit.StatusCode, handle.announces !== false);
-          await remove(id);
-          release();
-          await dropNetwork(network);
-          return ending;
-        } catch (error) {
-          // The engine is being restarted; its containers may live on.
-          if (signal.aborted || !(error instanceof AppError && error.retryable)) {
-            release();
-            throw error;
-          }
-          await delay(1_000, undefined, { signal });
-        }
-      }
-    },
-    async stop(handle) {
-      await engine
-        .call({ method: "POST", path: `/containers/${idOf(handle)}/kill?signal=SIGTERM` })
-        .catch(alreadyEnded);
-    },
-    async kill(handle) {
-      await engine.call({ method: "POST", path: `/containers/${idOf(handle)}/kill` }).catch(alreadyEnded);
-      await remove(idOf(handle));
-      await dropNetwork(networkOf(handle));
-    },
-    async usages(handles) {
-      const known = await Promise.all(
-        handles.map(async (handle) => {
-          const path = `/containers/${idOf(handle)}/stats?stream=false&one-shot=true`;
-          const stats = await engine.call<ContainerStats>({ method: "GET", path });
-          return stats?.cpu_stats ? ([handle, usageOf(stats)] as const) : null;
-        }),
-      );
-      return new Map(known.filter((entry) => entry !== null));
-    },
-    async find(instanceId) {
-      const path = `/containers/${nameOf(instanceId)}/json`;
-      const found = await engine.call<{ Id: string; Config: { Labels: Record<string, string> } }>({
-        method: "GET",
-        path,
-      });
-      if (!found) return null;
-      const {
-        [logLabel]: log_path,
-        [announcesLabel]: announces,
-        [networkLabel]: network,
-      } = found.Config.Labels;
-      const readiness = announces === "false" ? { announces: false } : {};
-      return { ...readiness, container: found.Id, log_path, network };
-    },
-  };
 }
+
+const idOf = (handle: Handle) => String(handle.container);
+const networkOf = (handle: Handle) => (typeof handle.network === "string" ? handle.network : null);
 
 type EndedContainer = { State: { OOMKilled: boolean }; Config: { Labels: Record<string, string> } };
 

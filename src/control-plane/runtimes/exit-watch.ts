@@ -6,39 +6,37 @@ const lookMs = 1_000;
  * Detects that processes which are not children of this one have ended. One check a second for all of them: the kernel
  * notifies only parents, and the parent was a platform that is gone.
  */
-export function createExitWatch() {
-  const waiting = new Map<() => void, ProcessIdentity>();
-  let timer: NodeJS.Timeout | undefined;
+export class ExitWatch {
+  readonly #waiting = new Map<() => void, ProcessIdentity>();
+  #timer: NodeJS.Timeout | undefined;
 
-  function look(): void {
-    for (const [ended, identity] of waiting) {
-      if (isAliveNow(identity)) continue;
-      waiting.delete(ended);
-      ended();
+  /** Rejects with the signal's reason when nobody waits any more. */
+  async ended(identity: ProcessIdentity, signal: AbortSignal): Promise<void> {
+    if (!isAliveNow(identity)) return;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => {
+      this.#waiting.delete(resolve);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    this.#waiting.set(resolve, identity);
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
     }
-    if (waiting.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
   }
 
-  return {
-    /** Rejects with the signal's reason when nobody waits any more. */
-    async ended(identity: ProcessIdentity, signal: AbortSignal): Promise<void> {
-      if (!isAliveNow(identity)) return;
-      signal.throwIfAborted();
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const abort = () => {
-        waiting.delete(resolve);
-        reject(signal.reason);
-      };
-      signal.addEventListener("abort", abort, { once: true });
-      waiting.set(resolve, identity);
-      timer ??= setInterval(look, lookMs).unref();
-      try {
-        await promise;
-      } finally {
-        signal.removeEventListener("abort", abort);
-      }
-    },
-  };
+  #look(): void {
+    for (const [ended, identity] of this.#waiting) {
+      if (isAliveNow(identity)) continue;
+      this.#waiting.delete(ended);
+      ended();
+    }
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
 }

@@ -8,7 +8,7 @@ import { type Exit, exitText, stoppedByUs } from "./exit.ts";
 import { untilHealthy } from "./health-probe.ts";
 import { type Announced, type Instance, liveStates } from "./instance.ts";
 import { moveInstance, readInstance, saveAnnounced } from "./instance-store.ts";
-import { followLog, type LogTail } from "./log-tail.ts";
+import { LogTail } from "./log-tail.ts";
 import { untilReadyFile } from "./ready-file.ts";
 import { type Handle, type Runtime, readyFileName } from "./runtime.ts";
 import { untilRecorded } from "./until-recorded.ts";
@@ -49,7 +49,7 @@ export class InstanceWatch {
     this.#options = options;
     this.instance = instance;
     this.#announced = instance.announced !== null || handle.announces === false;
-    this.#tail = followLog({ database, clock, logger, instance, secrets });
+    this.#tail = new LogTail({ database, clock, logger, instance, secrets });
     if (!this.#announced) this.#waitForReadyFile().catch(this.#failed("could not be marked ready"));
     if (instance.state === "starting") {
       this.#waitForHealth().catch(this.#failed("could not be asked whether it is well"));

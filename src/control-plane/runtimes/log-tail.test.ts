@@ -12,7 +12,7 @@ import { createLogger } from "../../platform/logger.ts";
 import { readLogs } from "../logs/log-store.ts";
 import type { Instance } from "./instance.ts";
 import { insertInstance, readInstance } from "./instance-store.ts";
-import { followLog } from "./log-tail.ts";
+import { LogTail } from "./log-tail.ts";
 
 let test: TestDatabase;
 let folder: TempFolder;
@@ -51,7 +51,7 @@ async function newInstance(): Promise<Instance> {
 function follow(instance: Instance, more: { maxFileBytes?: number; maxBacklogBytes?: number } = {}) {
   const { database } = test;
   const logger = createLogger({ level: "silent" });
-  return followLog({
+  return new LogTail({
     ...{ database, clock: systemClock, logger, instance, secrets: ["hush-hush"] },
     ...more,
   });

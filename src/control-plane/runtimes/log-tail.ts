@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
-import { type LogLine, parseServerLine, redact } from "../logs/log.ts";
+import { type LogLine, type LogPlace, parseServerLine, redact } from "../logs/log.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import type { Instance } from "./instance.ts";
 import { saveLogOffset } from "./instance-store.ts";
-import { type LogFile, openLogFile } from "./log-file.ts";
+import { LogFile } from "./log-file.ts";
 import { LogSplitter, maxLineBytes, type SplitLine } from "./log-splitter.ts";
 
 /** Lines that come one by one are stored together. */
@@ -16,8 +16,6 @@ const lookMs = 30_000;
 const chunkBytes = 512 * 1024;
 const maxFileBytes = 16 * 1024 * 1024;
 const maxBacklogBytes = 256 * 1024 * 1024;
-
-export type LogTail = { stop(): Promise<void> };
 
 export type LogTailOptions = {
   database: Database;
@@ -35,54 +33,104 @@ export type LogTailOptions = {
  * Follows a server's log file into the database. The place in the file is stored with the lines, so that after a
  * crash no line is lost or doubled.
  */
-export function followLog(options: LogTailOptions): LogTail {
-  const { database, instance } = options;
-  const limits = { maxFileBytes, maxBacklogBytes, ...options };
-  const place = {
-    deploymentId: instance.deployment_id,
-    revisionId: instance.revision_id,
-    kind: "deploy" as const,
-  };
-  const stopping = new AbortController();
-  const buffer = Buffer.allocUnsafe(chunkBytes);
-  let splitter = new LogSplitter();
+export class LogTail {
+  readonly #options: LogTailOptions;
+  readonly #limits: { maxFileBytes: number; maxBacklogBytes: number };
+  readonly #place: LogPlace;
+  readonly #buffer = Buffer.allocUnsafe(chunkBytes);
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #splitter = new LogSplitter();
   /** Everything before it is stored; the splitter holds what was read behind it. */
-  let offset = instance.log_offset;
-  let releasedTo = offset;
+  #offset: number;
+  #releasedTo: number;
 
-  async function readOnce(file: LogFile): Promise<"more" | "some" | "none"> {
-    const from = offset + splitter.open;
-    const { bytesRead, size } = await file.read(buffer, from);
+  constructor(options: LogTailOptions) {
+    const { instance, logger } = options;
+    this.#options = options;
+    this.#limits = { maxFileBytes, maxBacklogBytes, ...options };
+    this.#place = {
+      deploymentId: instance.deployment_id,
+      revisionId: instance.revision_id,
+      kind: "deploy",
+    };
+    this.#offset = instance.log_offset;
+    this.#releasedTo = instance.log_offset;
+    this.#running = this.#run().catch((error: unknown) => {
+      logger.warn({ err: error, instance: instance.id }, "the end of a server's log could not be stored");
+    });
+  }
+
+  /** Stores what is left; resolves when nothing is. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const file = await LogFile.open(this.#options.instance.log_path);
+    const { signal } = this.#stopping;
+    try {
+      while (!signal.aborted) {
+        const found = await this.#readOnce(file).catch((error: unknown) => this.#readAgain(error));
+        if (found === "more") continue;
+        if (found === "none") await file.changed(lookMs, signal);
+        else await delay(found === "failed" ? 1_000 : gatherMs, undefined, { signal }).catch(() => undefined);
+      }
+      // Until nothing is left.
+      while ((await this.#readOnce(file)) !== "none");
+      const rest = this.#splitter.open;
+      await this.#store(this.#splitter.flush(), this.#offset + rest);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** What was read is read again from the last place that is stored. */
+  #readAgain(error: unknown): "failed" {
+    const { logger, instance } = this.#options;
+    logger.warn({ err: error, instance: instance.id }, "a server's log could not be read, trying again");
+    this.#splitter = new LogSplitter();
+    return "failed";
+  }
+
+  async #readOnce(file: LogFile): Promise<"more" | "some" | "none"> {
+    const from = this.#offset + this.#splitter.open;
+    const { bytesRead, size } = await file.read(this.#buffer, from);
     if (size < from) {
       // Its own server cut it.
-      splitter = new LogSplitter();
-      offset = 0;
-      releasedTo = 0;
+      this.#splitter = new LogSplitter();
+      this.#offset = 0;
+      this.#releasedTo = 0;
       return size === 0 ? "none" : "more";
     }
     if (bytesRead === 0) return "none";
-    if (size - from > limits.maxBacklogBytes)
-      return leaveOut(file, size - Math.floor(limits.maxBacklogBytes / 2));
-    await store(splitter.push(buffer.subarray(0, bytesRead)), from + bytesRead - splitter.open);
-    if (offset - releasedTo > limits.maxFileBytes) {
-      releasedTo = await file.release(offset);
-      if (releasedTo !== offset) {
-        offset = releasedTo;
-        await saveLogOffset(database.sql, instance.id, offset);
-      }
-    }
+    const { maxBacklogBytes: backlog } = this.#limits;
+    if (size - from > backlog) return this.#leaveOut(file, size - Math.floor(backlog / 2));
+    const lines = this.#splitter.push(this.#buffer.subarray(0, bytesRead));
+    await this.#store(lines, from + bytesRead - this.#splitter.open);
+    await this.#giveBack(file);
     return bytesRead === chunkBytes ? "more" : "some";
   }
 
+  /** What was read goes back to the disk, in large pieces. */
+  async #giveBack(file: LogFile): Promise<void> {
+    if (this.#offset - this.#releasedTo <= this.#limits.maxFileBytes) return;
+    this.#releasedTo = await file.release(this.#offset);
+    if (this.#releasedTo === this.#offset) return;
+    this.#offset = this.#releasedTo;
+    await saveLogOffset(this.#options.database.sql, this.#options.instance.id, this.#offset);
+  }
+
   /** Counted, so that whoever reads the log knows what is not there. */
-  async function leaveOut(file: LogFile, until: number): Promise<"more"> {
+  async #leaveOut(file: LogFile, until: number): Promise<"more"> {
     let lines = 0;
-    const first = offset;
-    let end = offset;
-    for (let at = offset; at < until; ) {
-      const { bytesRead } = await file.read(buffer, at);
+    const first = this.#offset;
+    let end = first;
+    for (let at = first; at < until; ) {
+      const { bytesRead } = await file.read(this.#buffer, at);
       if (bytesRead === 0) break;
-      const chunk = buffer.subarray(0, Math.min(bytesRead, until - at));
+      const chunk = this.#buffer.subarray(0, Math.min(bytesRead, until - at));
       for (let mark = chunk.indexOf(10); mark !== -1; mark = chunk.indexOf(10, mark + 1)) {
         lines += 1;
         end = at + mark + 1;
@@ -91,71 +139,34 @@ export function followLog(options: LogTailOptions): LogTail {
       // One endless line has no better place to go on.
       if (lines === 0) end = at;
     }
-    splitter = new LogSplitter();
+    this.#splitter = new LogSplitter();
     const megabytes = ((end - first) / 1024 / 1024).toFixed(1);
-    const text = `${lines} lines (${megabytes} MB) were left out: the server wrote more than could be stored in time.`;
-    await write([{ at: options.clock.now(), level: "WARNING", message: text }], end);
+    const message = `${lines} lines (${megabytes} MB) were left out: the server wrote more than could be stored in time.`;
+    await this.#write([{ at: this.#options.clock.now(), level: "WARNING", message }], end);
     return "more";
   }
 
-  const store = (lines: readonly SplitLine[], end: number) =>
-    write(
-      lines.flatMap((line) => (line.text === "" ? [] : [asLogLine(line)])),
+  #store(lines: readonly SplitLine[], end: number): Promise<void> {
+    return this.#write(
+      lines.flatMap((line) => (line.text === "" ? [] : [this.#asLogLine(line)])),
       end,
     );
+  }
 
-  function asLogLine({ text, cut }: SplitLine): LogLine {
-    const now = options.clock.now();
-    const line = parseServerLine(redact(text, options.secrets), now);
+  #asLogLine({ text, cut }: SplitLine): LogLine {
+    const { clock, secrets } = this.#options;
+    const line = parseServerLine(redact(text, secrets), clock.now());
     return cut
       ? { ...line, message: `${line.message} [cut: the line is longer than ${maxLineBytes} bytes]` }
       : line;
   }
 
-  async function write(lines: LogLine[], end: number): Promise<void> {
+  async #write(lines: LogLine[], end: number): Promise<void> {
+    const { database, instance } = this.#options;
     await database.transaction(async (tx) => {
-      await insertLogs(tx, place, lines);
+      await insertLogs(tx, this.#place, lines);
       await saveLogOffset(tx, instance.id, end);
     });
-    offset = end;
+    this.#offset = end;
   }
-
-  async function run(): Promise<void> {
-    const file = await openLogFile(instance.log_path);
-    const { signal } = stopping;
-    try {
-      while (!signal.aborted) {
-        const found = await readOnce(file).catch((error: unknown) => {
-          options.logger.warn(
-            { err: error, instance: instance.id },
-            "a server's log could not be read, trying again",
-          );
-          // What was read is read again from the last place that is stored.
-          splitter = new LogSplitter();
-          return "failed" as const;
-        });
-        if (found === "more") continue;
-        if (found === "none") await file.changed(lookMs, signal);
-        else await delay(found === "failed" ? 1_000 : gatherMs, undefined, { signal }).catch(() => undefined);
-      }
-      // Until nothing is left.
-      while ((await readOnce(file)) !== "none");
-      const rest = splitter.open;
-      await store(splitter.flush(), offset + rest);
-    } finally {
-      await file.close();
-    }
-  }
-  const running = run().catch((error: unknown) => {
-    options.logger.warn(
-      { err: error, instance: instance.id },
-      "the end of a server's log could not be stored",
-    );
-  });
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
 }

@@ -7,6 +7,7 @@ import type { Logger } from "../../platform/logger.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
 import { makeFolder } from "../sandbox/data-folders.ts";
 import { type Launch, startEnclosed } from "../sandbox/enclosed-process.ts";
+import type { Isolation } from "../sandbox/isolation.ts";
 import { packageMounts } from "../sandbox/machine-mounts.ts";
 import {
   identify,
@@ -19,8 +20,8 @@ import {
   treeUsages,
 } from "../sandbox/process-table.ts";
 import { deploymentUser } from "../sandbox/system-user.ts";
-import type { Walls } from "../sandbox/walls.ts";
-import { createProcessLimits, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
+import type { Enclosing } from "../sandbox/walls.ts";
+import { createProcessLimits, type LimitProcess, ranOutOfMemory, releaseLimits } from "./cgroup.ts";
 import { compileCacheName, seedCompileCache } from "./compile-cache.ts";
 import {
   type Exit,
@@ -31,15 +32,15 @@ import {
   portTakenCode,
   unknownEnd,
 } from "./exit.ts";
-import { createExitWatch } from "./exit-watch.ts";
-import { type Handle, type Runtime, readyFileName, type StartSpec } from "./runtime.ts";
+import { ExitWatch } from "./exit-watch.ts";
+import { type Handle, type Runtime, readyFileName, type StartSpec, type Usage } from "./runtime.ts";
 
 export type ProcessRuntimeOptions = {
   /** The command that serves one project, for example `node treadle.js agent`. */
   command: readonly [string, ...string[]];
   /** The package the command belongs to, which has to be seen behind the walls. */
   packageRoot: string;
-  walls: Walls;
+  walls: Enclosing;
   logger: Logger;
   /** What was compiled before, for homes that are made; see `seedCompileCache`. */
   compileCache?: string | undefined;
@@ -53,73 +54,83 @@ const homeInside = "/srv/home";
 const instanceInside = "/run/treadle";
 
 /** Each server is a process group of its own on this machine, bound to loopback, writing to a file of its own. */
-export function createProcessRuntime({
-  command,
-  packageRoot,
-  walls,
-  logger,
-  compileCache,
-}: ProcessRuntimeOptions): Runtime {
+export class ProcessRuntime implements Runtime {
+  readonly name = "process";
+  readonly runs = { built: true, images: false };
+  readonly #options: ProcessRuntimeOptions;
   /** Ends of the children this process started itself, which need no looking. */
-  const children = new Map<string, Promise<Exit>>();
-  const exits = createExitWatch();
-  const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;
-  let ownMounts: Promise<Mount[]> | undefined;
-  const limitProcess = createProcessLimits(logger);
+  readonly #children = new Map<string, Promise<Exit>>();
+  readonly #exits = new ExitWatch();
+  readonly #limit: LimitProcess;
+  #ownMounts: Promise<Mount[]> | undefined;
 
-  return {
-    name: "process",
-    runs: { built: true, images: false },
-    isolation: walls.isolation,
+  constructor(options: ProcessRuntimeOptions) {
+    this.#options = options;
+    this.#limit = createProcessLimits(options.logger);
+  }
 
-    async start(spec) {
-      if (spec.folder === null) throw imagesNeedDocker();
-      const launch = await prepare(spec, spec.folder);
-      await makeFolder(dirname(spec.logPath), 0o700);
-      const log = await open(spec.logPath, "a", 0o600);
-      try {
-        return await begin(spec, launch, log.fd);
-      } finally {
-        await log.close();
-      }
-    },
-    isRunning: (handle) => isAlive(identityOf(handle)),
-    async ended(handle, signal) {
-      const identity = identityOf(handle);
-      const child = children.get(keyOf(identity));
-      if (child) return child;
-      await exits.ended(identity, signal);
-      return unknownEnd;
-    },
-    async stop(handle) {
-      const identity = identityOf(handle);
-      if (!(await isAlive(identity))) return;
-      if (handle.sandboxed) await signalInside(identity.pid, "SIGTERM");
-      else signalGroup(identity.pid, "SIGTERM");
-    },
-    async kill(handle) {
-      await killGroup(identityOf(handle));
-    },
-    async usages(handles) {
-      const trees = treeUsages(handles.map((handle) => identityOf(handle).pid));
-      const known = handles.flatMap((handle) => {
-        const usage = trees.get(identityOf(handle).pid);
-        return usage ? [[handle, usage] as const] : [];
-      });
-      return new Map(known);
-    },
-    find: findMarked,
-  };
+  isolation(): Promise<Isolation> {
+    return this.#options.walls.isolation();
+  }
+
+  async start(spec: StartSpec): Promise<Handle> {
+    if (spec.folder === null) throw imagesNeedDocker();
+    const launch = await this.#prepare(spec, spec.folder);
+    await makeFolder(dirname(spec.logPath), 0o700);
+    const log = await open(spec.logPath, "a", 0o600);
+    try {
+      return await this.#begin(spec, launch, log.fd);
+    } finally {
+      await log.close();
+    }
+  }
+
+  isRunning(handle: Handle): Promise<boolean> {
+    return isAlive(identityOf(handle));
+  }
+
+  async ended(handle: Handle, signal: AbortSignal): Promise<Exit> {
+    const identity = identityOf(handle);
+    const child = this.#children.get(keyOf(identity));
+    if (child) return child;
+    await this.#exits.ended(identity, signal);
+    return unknownEnd;
+  }
+
+  async stop(handle: Handle): Promise<void> {
+    const identity = identityOf(handle);
+    if (!(await isAlive(identity))) return;
+    if (handle.sandboxed) await signalInside(identity.pid, "SIGTERM");
+    else signalGroup(identity.pid, "SIGTERM");
+  }
+
+  async kill(handle: Handle): Promise<void> {
+    await killGroup(identityOf(handle));
+  }
+
+  async usages(handles: readonly Handle[]): Promise<Map<Handle, Usage>> {
+    const trees = treeUsages(handles.map((handle) => identityOf(handle).pid));
+    const known = handles.flatMap((handle) => {
+      const usage = trees.get(identityOf(handle).pid);
+      return usage ? [[handle, usage] as const] : [];
+    });
+    return new Map(known);
+  }
+
+  find(instanceId: string): Promise<Handle | null> {
+    return findMarked(instanceId);
+  }
 
   /** Folders for its user, and the command behind the walls that are in force. */
-  async function prepare(spec: StartSpec, folder: string): Promise<Launch> {
-    const { kind } = await walls.isolation();
+  async #prepare(spec: StartSpec, folder: string): Promise<Launch> {
+    const { kind } = await this.#options.walls.isolation();
     const sandboxed = kind === "sandbox";
     const user = deploymentUser(spec.deploymentId, spec.workspaceId);
     const isNew = (await mkdir(spec.home, { recursive: true })) !== undefined;
     await chmod(spec.home, 0o700);
     await makeFolder(spec.instanceFolder, 0o700);
     const owner = process.getuid?.() === 0 && kind !== "none" ? user : null;
+    const { compileCache } = this.#options;
     if (isNew && compileCache !== undefined) await seedCompileCache(compileCache, spec.home, owner);
     if (owner) {
       await chown(spec.home, user.uid, user.gid);
@@ -128,11 +139,11 @@ export function createProcessRuntime({
     }
     // Other deployments share neither the group nor, in a sandbox, the folder.
     await chmod(folder, 0o750);
-    const [program, ...args] = command;
+    const [program, ...args] = this.#options.command;
     const seenFolder = sandboxed ? projectInside : folder;
     const home = sandboxed ? homeInside : spec.home;
     const configFile = posix.join(seenFolder, spec.configPath);
-    return walls.enclose({
+    return this.#options.walls.enclose({
       command: [program, ...heapLimit(spec), ...args, "agent", "--json"],
       cwd: dirname(configFile),
       user,
@@ -150,7 +161,7 @@ export function createProcessRuntime({
       },
       mounts: sandboxed
         ? [
-            ...(await seenOfTreadle()),
+            ...(await this.#packageMounts()),
             { from: folder, to: projectInside },
             { from: spec.home, to: homeInside, writable: true },
             { from: spec.instanceFolder, to: instanceInside, writable: true },
@@ -159,12 +170,12 @@ export function createProcessRuntime({
     });
   }
 
-  function seenOfTreadle(): Promise<Mount[]> {
-    ownMounts ??= packageMounts(packageRoot);
-    return ownMounts;
+  #packageMounts(): Promise<Mount[]> {
+    this.#ownMounts ??= packageMounts(this.#options.packageRoot);
+    return this.#ownMounts;
   }
 
-  async function begin(spec: StartSpec, launch: Launch, logFile: number): Promise<Handle> {
+  async #begin(spec: StartSpec, launch: Launch, logFile: number): Promise<Handle> {
     // A file and not a pipe: the server must not fall silent, or fall over, when the platform goes.
     const enclosed = startEnclosed(launch, ["ignore", logFile, logFile]);
     const { child } = enclosed;
@@ -181,15 +192,15 @@ export function createProcessRuntime({
     }
     const pid = child.pid!;
     child.unref();
-    await limitProcess(spec.instanceId, pid, spec.resources);
+    await this.#limit(spec.instanceId, pid, spec.resources);
     enclosed.begin();
     const identity = await identify(pid);
     // Gone already: there is nobody to confuse it with, and its end is reported the usual way.
     const handle = { ...(identity ?? { pid, started: "gone" }), sandboxed: launch.sandboxed };
-    children.set(
+    this.#children.set(
       keyOf(handle),
       end.finally(() => {
-        children.delete(keyOf(handle));
+        this.#children.delete(keyOf(handle));
         // What it left behind in its group goes with it.
         signalGroup(pid, "SIGKILL");
         void releaseLimits(spec.instanceId);
@@ -198,6 +209,8 @@ export function createProcessRuntime({
     return handle;
   }
 }
+
+const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;
 
 /** Behind walls Node cannot see its limit, and would collect garbage too late. */
 function heapLimit({ resources: { memoryBytes } }: StartSpec): string[] {

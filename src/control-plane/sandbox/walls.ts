@@ -1,7 +1,6 @@
-import { access, constants } from "node:fs/promises";
-import { delimiter, join } from "node:path";
 import { bubblewrapArguments, type Mount } from "./bubblewrap.ts";
 import type { Launch } from "./enclosed-process.ts";
+import { findProgram } from "./find-program.ts";
 import { decideIsolation, type Isolation, type IsolationSetting, isolationMissing } from "./isolation.ts";
 import { certificateMounts, type MachineMounts, nodeMounts, readMachineMounts } from "./machine-mounts.ts";
 import { probeSandbox } from "./sandbox-probe.ts";
@@ -31,47 +30,71 @@ export type WallsOptions = {
   path?: string | undefined;
 };
 
+const tmpBytes = 512 * 1024 * 1024;
+const argsFd = 3;
+const seccompFd = 4;
+
+/** What whoever runs foreign code needs of the walls. */
+export type Enclosing = Pick<Walls, "isolation" | "enclose">;
+
 /**
  * Walls around code that is not ours: what is deployed, and what builds it. `isolation` is what is in force on
  * this machine, found out once by starting a sandbox. `enclose` turns a command into one that runs behind it, and
  * refuses where nothing may run. Start the result with `startEnclosed`.
  */
-export type Walls = {
-  isolation(): Promise<Isolation>;
-  enclose(enclosure: Enclosure): Promise<Launch>;
-};
+export class Walls {
+  readonly #options: WallsOptions;
+  readonly #isRoot = process.getuid?.() === 0;
+  readonly #bubblewrap: Promise<string | null>;
+  #isolation: Promise<Isolation> | undefined;
+  #machine: Promise<MachineMounts> | undefined;
 
-const tmpBytes = 512 * 1024 * 1024;
-const argsFd = 3;
-const seccompFd = 4;
+  constructor(options: WallsOptions) {
+    this.#options = options;
+    this.#bubblewrap = findProgram("bwrap", options.path);
+  }
 
-export function createWalls(options: WallsOptions): Walls {
-  const isRoot = process.getuid?.() === 0;
-  let isolation: Promise<Isolation> | undefined;
-  let machine: Promise<MachineMounts> | undefined;
-  const bubblewrap = findProgram("bwrap", options.path);
+  isolation(): Promise<Isolation> {
+    this.#isolation ??= this.#findOut();
+    return this.#isolation;
+  }
 
-  async function findOut(): Promise<Isolation> {
-    const { setting } = options;
+  async enclose(enclosure: Enclosure): Promise<Launch> {
+    const { kind, refusal } = await this.isolation();
+    if (refusal !== null) throw isolationMissing(refusal);
+    if (kind === "sandbox") return this.#encloseInSandbox(enclosure);
+    const user = kind === "users" ? enclosure.user : null;
+    const rest = { cwd: enclosure.cwd, user, inputs: [], sandboxed: false };
+    return { ...withLimits(enclosure.command, enclosure), ...rest };
+  }
+
+  async #findOut(): Promise<Isolation> {
+    const { setting } = this.#options;
     const sandbox =
       setting === "off"
         ? ({ works: false, reason: "TREADLE_ISOLATION=off", fix: "" } as const)
-        : await probeSandbox(await bubblewrap, encloseInSandbox);
-    return decideIsolation({ setting, isRoot, sandbox, closedFolder: await closedFolder() });
+        : await probeSandbox(await this.#bubblewrap, (enclosure) => this.#encloseInSandbox(enclosure));
+    return decideIsolation({
+      setting,
+      isRoot: this.#isRoot,
+      sandbox,
+      closedFolder: await this.#closedFolder(),
+    });
   }
 
-  async function closedFolder(): Promise<string | null> {
-    if (!isRoot) return null;
-    for (const path of options.mustPass) {
+  async #closedFolder(): Promise<string | null> {
+    if (!this.#isRoot) return null;
+    for (const path of this.#options.mustPass) {
       const closed = await findClosedFolder(path);
       if (closed !== null) return closed;
     }
     return null;
   }
 
-  async function encloseInSandbox(enclosure: Enclosure): Promise<Launch> {
-    machine ??= readMachineMounts();
-    const { mounts, links } = await machine;
+  async #encloseInSandbox(enclosure: Enclosure): Promise<Launch> {
+    this.#machine ??= readMachineMounts();
+    const { mounts, links } = await this.#machine;
+    const isRoot = this.#isRoot;
     const { uid, gid } = isRoot ? enclosure.user : { uid: process.getuid!(), gid: process.getgid!() };
     const filter = seccompFilter(process.arch);
     const files = [
@@ -92,7 +115,7 @@ export function createWalls(options: WallsOptions): Walls {
       cwd: enclosure.cwd,
       tmpBytes,
     });
-    const program = (await bubblewrap) ?? "bwrap";
+    const program = (await this.#bubblewrap) ?? "bwrap";
     const command = [...(isRoot ? becoming(enclosure.user) : []), ...enclosure.command];
     return {
       ...withLimits([program, "--args", String(argsFd), "--", ...command], enclosure),
@@ -102,23 +125,6 @@ export function createWalls(options: WallsOptions): Walls {
       sandboxed: true,
     };
   }
-
-  const isolationNow = () => {
-    isolation ??= findOut();
-    return isolation;
-  };
-
-  return {
-    isolation: isolationNow,
-    async enclose(enclosure) {
-      const { kind, refusal } = await isolationNow();
-      if (refusal !== null) throw isolationMissing(refusal);
-      if (kind === "sandbox") return encloseInSandbox(enclosure);
-      const user = kind === "users" ? enclosure.user : null;
-      const rest = { cwd: enclosure.cwd, user, inputs: [], sandboxed: false };
-      return { ...withLimits(enclosure.command, enclosure), ...rest };
-    },
-  };
 }
 
 /** No core files, whose readers nobody chose, and files for nobody else; both can only be set from inside. */
@@ -131,19 +137,4 @@ function withLimits(command: readonly string[], { environment, privateFiles = tr
 function becoming({ uid, gid }: SystemUser): string[] {
   const ids = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
   return ["setpriv", ...ids, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"];
-}
-
-export async function findProgram(
-  name: string,
-  path = "/usr/local/bin:/usr/bin:/bin",
-): Promise<string | null> {
-  for (const folder of path.split(delimiter)) {
-    const program = join(folder, name);
-    const found = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return program;
-  }
-  return null;
 }

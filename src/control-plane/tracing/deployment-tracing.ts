@@ -65,25 +65,89 @@ const renewAfterMs = 20 * dayMs;
 /** A key is issued a moment before it is written down which server sends with it. */
 const settleMs = 10 * 60_000;
 
+/** Where there is no tracing. */
+const untraced: DeploymentTracing = {
+  target: async () => null,
+  currentKeyId: async () => null,
+  async endUnusedKeys() {},
+  watchKeys: async () => async () => {},
+  ensureProject: async () => null,
+  async removeProject() {},
+};
+
+export function createDeploymentTracing({ port, ...ground }: DeploymentTracingOptions): DeploymentTracing {
+  return port ? new KeyedTracing({ ...ground, port }) : untraced;
+}
+
 /**
  * One key per deployment: a service that writes traces of that deployment's project and does nothing else. Nothing here
  * may stop a deployment.
  */
-export function createDeploymentTracing(options: DeploymentTracingOptions): DeploymentTracing {
-  const { database, clock, logger, secretBox, port } = options;
-  const lock = new KeyedLock();
-  if (!port) {
-    return {
-      target: async () => null,
-      currentKeyId: async () => null,
-      async endUnusedKeys() {},
-      watchKeys: async () => async () => {},
-      ensureProject: async () => null,
-      async removeProject() {},
-    };
+class KeyedTracing implements DeploymentTracing {
+  readonly #options: DeploymentTracingOptions & { port: TracingPort };
+  readonly #lock = new KeyedLock();
+
+  constructor(options: DeploymentTracingOptions & { port: TracingPort }) {
+    this.#options = options;
   }
 
-  async function keyOf(deployment: Traced): Promise<{ id: string; key: string } | null> {
+  async target(deployment: Traced): Promise<TraceTarget | null> {
+    const { port, logger } = this.#options;
+    try {
+      const found = await this.#lock.run(deployment.id, () => this.#keyOf(deployment));
+      return found && { endpoint: port.endpoint(), apiKey: found.key, keyId: found.id };
+    } catch (error) {
+      logger.warn(
+        { deployment: deployment.id, reason: errorMessage(error) },
+        "a deployment starts untraced: its tracing key could not be read or made",
+      );
+      return null;
+    }
+  }
+
+  async currentKeyId(deployment: Traced): Promise<string | null> {
+    try {
+      return (await this.#lock.run(deployment.id, () => this.#keyOf(deployment)))?.id ?? null;
+    } catch (error) {
+      this.#options.logger.warn(
+        { deployment: deployment.id, reason: errorMessage(error) },
+        "whether the tracing key of a deployment is still good could not be seen, trying again",
+      );
+      return null;
+    }
+  }
+
+  async endUnusedKeys(): Promise<void> {
+    const { port, database, clock, logger } = this.#options;
+    const ended = await port.endKeys(
+      await listTracingKeysInUse(database.sql),
+      new Date(clock.now().getTime() - settleMs),
+    );
+    if (ended > 0) logger.info({ keys: ended }, "tracing keys that no server uses any more were revoked");
+  }
+
+  watchKeys(onChange: () => void): Promise<Unlisten> {
+    return this.#options.port.watchKeys(onChange);
+  }
+
+  async ensureProject(workspaceId: string, name: string): Promise<string | null> {
+    try {
+      return await this.#options.port.ensureProject(workspaceId, name);
+    } catch (error) {
+      this.#options.logger.warn(
+        { workspace: workspaceId, project: name, reason: errorMessage(error) },
+        "the tracing project of a deployment could not be made yet; its first trace makes it",
+      );
+      return null;
+    }
+  }
+
+  removeProject(workspaceId: string, name: string): Promise<void> {
+    return this.#options.port.removeProject(workspaceId, name);
+  }
+
+  async #keyOf(deployment: Traced): Promise<{ id: string; key: string } | null> {
+    const { database, clock, secretBox, port } = this.#options;
     const { id, workspace_id: workspaceId, name: project } = deployment;
     const now = clock.now();
     const known = await findTracingKey(database.sql, id);
@@ -91,11 +155,11 @@ export function createDeploymentTracing(options: DeploymentTracingOptions): Depl
     if (
       known?.project === project &&
       known.renew_at > now &&
-      (await port!.isKeyUsable(known.api_key_id, workspaceId))
+      (await port.isKeyUsable(known.api_key_id, workspaceId))
     ) {
       return { id: known.api_key_id, key: secretBox.open(known.key_sealed, tracingKeyContext(id)) };
     }
-    const issued = await port!.issueKey(workspaceId, {
+    const issued = await port.issueKey(workspaceId, {
       name: `Traces of ${project}`,
       project,
       expiresAt: new Date(now.getTime() + keyLifeMs),
@@ -106,50 +170,4 @@ export function createDeploymentTracing(options: DeploymentTracingOptions): Depl
     await saveTracingKey(database.sql, id, { api_key_id: issued.id, project, key_sealed, renew_at }, now);
     return issued;
   }
-
-  return {
-    async target(deployment) {
-      try {
-        const found = await lock.run(deployment.id, () => keyOf(deployment));
-        return found && { endpoint: port.endpoint(), apiKey: found.key, keyId: found.id };
-      } catch (error) {
-        logger.warn(
-          { deployment: deployment.id, reason: errorMessage(error) },
-          "a deployment starts untraced: its tracing key could not be read or made",
-        );
-        return null;
-      }
-    },
-    async currentKeyId(deployment) {
-      try {
-        return (await lock.run(deployment.id, () => keyOf(deployment)))?.id ?? null;
-      } catch (error) {
-        logger.warn(
-          { deployment: deployment.id, reason: errorMessage(error) },
-          "whether the tracing key of a deployment is still good could not be seen, trying again",
-        );
-        return null;
-      }
-    },
-    async endUnusedKeys() {
-      const ended = await port.endKeys(
-        await listTracingKeysInUse(database.sql),
-        new Date(clock.now().getTime() - settleMs),
-      );
-      if (ended > 0) logger.info({ keys: ended }, "tracing keys that no server uses any more were revoked");
-    },
-    watchKeys: (onChange) => port.watchKeys(onChange),
-    async ensureProject(workspaceId, name) {
-      try {
-        return await port.ensureProject(workspaceId, name);
-      } catch (error) {
-        logger.warn(
-          { workspace: workspaceId, project: name, reason: errorMessage(error) },
-          "the tracing project of a deployment could not be made yet; its first trace makes it",
-        );
-        return null;
-      }
-    },
-    removeProject: (workspaceId, name) => port.removeProject(workspaceId, name),
-  };
 }

@@ -186,9 +186,9 @@ async function checkGit(): Promise<Verdict> {
 /** By starting a sandbox, as the platform does. */
 async function checkIsolation({ deployments, dataDir }: Config): Promise<Verdict> {
   if (deployments.runtime === "docker") return { status: "ok", message: "containers" };
-  const { createWalls } = await import("../../../control-plane/sandbox/walls.ts");
+  const { Walls } = await import("../../../control-plane/sandbox/walls.ts");
   const { describeIsolation } = await import("../../../control-plane/sandbox/isolation.ts");
-  const walls = createWalls({
+  const walls = new Walls({
     setting: deployments.isolation,
     mustPass: [process.execPath, import.meta.dirname, dataDir],
   });

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { GitSource } from "./builds/git-source.ts";
+import type { ControlPlaneOptions } from "./control-plane-options.ts";
+import { createDeployments } from "./deployments/deployments.ts";
+import type { Deployment } from "./desired-state/deployment.ts";
+import { RevisionMaker } from "./desired-state/revision-maker.ts";
+import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
+import { GithubApi } from "./integrations/github-api.ts";
+import { IntegrationService } from "./integrations/integration-service.ts";
+import { PushService } from "./integrations/push-service.ts";
+import { LogService } from "./logs/log-service.ts";
+import { DeploymentSources } from "./reconciler/deployment-sources.ts";
+import { RevisionService } from "./revisions/revision-service.ts";
+import type { DeploymentTracing } from "./tracing/deployment-tracing.ts";
+import { UploadService } from "./uploads/upload-service.ts";
+
+export type Services = ReturnType<typeof composeServices>;
+
+/** What callers ask for: the use cases behind the routes. */
+export function composeServices(
+  options: ControlPlaneOptions,
+  { origins, tracing }: { origins: DeploymentOrigins; tracing: DeploymentTracing },
+) {
+  const { database, clock, logger, secretBox, network, runtime, settings, folder, publicUrl } = options;
+  const ground = { database, clock, logger, secretBox };
+  const urlOf = ({ slug }: Pick<Deployment, "slug">) => `${publicUrl()}/d/${slug}`;
+  const git = new GitSource({
+    network,
+    allowLocal: settings.allowLocalRepositories,
+    environment: options.buildEnvironment,
+    knownHostsFolder: join(folder, "known-hosts"),
+  });
+  const revisions = new RevisionMaker({ clock, secretBox });
+  const site = createDeployments({
+    ...ground,
+    ...{ revisions, urlOf, tracing },
+    pageUrlOf: ({ slug }) => origins.urlOf(slug),
+    rules: {
+      edition: settings.edition,
+      allowLocalRepositories: settings.allowLocalRepositories,
+      runsImages: runtime.runs.images,
+    },
+    checkAddress: (url) => git.checkAddress(url),
+    refusal: async () => (await runtime.isolation()).refusal,
+    purgeAfterMs: settings.purgeAfterMs,
+  });
+  const deployments = site.service;
+  const revisionService = new RevisionService({ ...ground, deployments, revisions });
+  const uploads = new UploadService({ ...ground, deployments, folder, publicUrl });
+  const integrations = new IntegrationService({
+    ...ground,
+    github: new GithubApi(network),
+    onPush: (integration, push) => pushes.onPush(integration, push),
+  });
+  const sources = new DeploymentSources({ database, git, integrations, uploads, folder });
+  const pushes = new PushService({
+    ...ground,
+    revisions,
+    headOf: (deployment, signal) => sources.headOf(deployment, signal),
+  });
+  return {
+    ...{ site, deployments, revisions: revisionService, uploads, integrations, pushes, sources, git, urlOf },
+    logs: new LogService({ database, deployments, revisions: revisionService }),
+  };
+}

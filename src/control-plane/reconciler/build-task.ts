@@ -1,0 +1,121 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { AppError, errorMessage } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/logger.ts";
+import type { BuildRequest, BuildSource, Built } from "../builds/build-request.ts";
+import type { Builder } from "../builds/builder.ts";
+import { type Revision, statusesBefore } from "../desired-state/revision.ts";
+import { moveRevision, noteProgress, saveBuilt, saveCommit } from "../desired-state/revision-store.ts";
+import { plainLine, redact } from "../logs/log.ts";
+import { LogWriter } from "../logs/log-writer.ts";
+
+export type BuildTaskOptions = {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  builder: Builder;
+  sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource>;
+};
+
+/** One build of a revision: what it prints, how far it is and how it ends is recorded. For one use. */
+export class BuildTask {
+  readonly #options: BuildTaskOptions;
+  readonly #revision: Revision;
+  readonly #signal: AbortSignal;
+  readonly #log: LogWriter;
+  /** Credentials, cut out of everything that is recorded. */
+  #hidden: string[] = [];
+  #commitSha = "";
+
+  constructor(options: BuildTaskOptions, revision: Revision, signal: AbortSignal) {
+    const { database, logger } = options;
+    const place = { deploymentId: revision.deployment_id, revisionId: revision.id, kind: "build" as const };
+    this.#options = options;
+    this.#revision = revision;
+    this.#signal = signal;
+    this.#log = new LogWriter({ database, logger, place });
+  }
+
+  async run(): Promise<void> {
+    try {
+      const built = await this.#options.builder.build(this.#request());
+      await this.#log.flush();
+      await this.#recordBuilt(built);
+    } catch (error) {
+      // Cancelled, or the platform stops: whoever did that has recorded the revision's status.
+      if (this.#signal.aborted) await this.#log.flush();
+      else await this.#fail(error);
+    }
+  }
+
+  #request(): BuildRequest {
+    const { database, clock, sourceOf } = this.#options;
+    const revision = this.#revision;
+    return {
+      revisionId: revision.id,
+      workspaceId: revision.workspace_id,
+      source: async (reading) => {
+        const source = await sourceOf(revision, reading);
+        this.#hidden = credentialTexts(source);
+        return source;
+      },
+      revisionConfig: revision.source_revision_config,
+      buildConfig: revision.build_config,
+      signal: this.#signal,
+      onLine: (text) => this.#write(text, "INFO"),
+      onCommit: async (sha) => {
+        this.#commitSha = sha;
+        await saveCommit(database.sql, revision.id, sha);
+      },
+      note: async (message, progress) => {
+        this.#write(message, "INFO");
+        const note = { kind: "build", message: redact(message, this.#hidden), progress };
+        await database.transaction((tx) => noteProgress(tx, revision.id, note, clock.now()));
+      },
+    };
+  }
+
+  #write(text: string, level: "INFO" | "ERROR"): void {
+    const at = this.#options.clock.now();
+    for (const line of text.split("\n")) {
+      this.#log.write({ at, level, message: plainLine(redact(line, this.#hidden)) });
+    }
+  }
+
+  async #recordBuilt(built: Built): Promise<void> {
+    const { database, clock } = this.#options;
+    const { id } = this.#revision;
+    await database.transaction(async (tx) => {
+      await saveBuilt(tx, id, built);
+      const message = built.cached ? "Built before; nothing to build." : "Built.";
+      await moveRevision(tx, id, { status: "AWAITING_DEPLOY", message }, clock.now());
+    });
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const { database, clock, logger } = this.#options;
+    const { id } = this.#revision;
+    if (!(error instanceof AppError))
+      logger.error({ err: error, revision: id }, "a build failed unexpectedly");
+    const reason = redact(errorMessage(error), this.#hidden);
+    const message = this.#commitSha === "" ? reason : `Commit ${this.#commitSha.slice(0, 12)}: ${reason}`;
+    this.#write(message, "ERROR");
+    await this.#log.flush();
+    const move = { status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") };
+    await database
+      .transaction((tx) => moveRevision(tx, id, move, clock.now()))
+      .catch((failure: unknown) => {
+        logger.error(
+          { err: failure, revision: id },
+          "the failure of a build could not be stored; it will be built again",
+        );
+      });
+  }
+}
+
+function credentialTexts(source: BuildSource): string[] {
+  if (source.kind !== "git" || source.credentials === null) return [];
+  const { credentials } = source;
+  if ("privateKey" in credentials) return [credentials.privateKey];
+  return [credentials.token, Buffer.from(`x-access-token:${credentials.token}`).toString("base64")];
+}
