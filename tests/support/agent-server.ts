@@ -1,9 +1,6 @@
 import { Client } from "@langchain/langgraph-sdk";
-import {
-  type AgentServer,
-  type AgentServerOptions,
-  createAgentServer,
-} from "../../src/agent-server/agent-server.ts";
+import { type AgentServer, createAgentServer } from "../../src/agent-server/agent-server.ts";
+import type { AgentServerOptions } from "../../src/agent-server/agent-server-options.ts";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import type { Database } from "../../src/platform/db/database.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { json } from "../../platform/http/route.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, assistantInPath } from "../auth/route-rules.ts";
-import { assistantParams, flag } from "./assistant-routes.ts";
+import { assistantParams, flag } from "./assistant-params.ts";
 import { graphDrawing, graphSchemas, subgraphSchemas } from "./assistant-schemas.ts";
 import type { AssistantService } from "./assistant-service.ts";
 

@@ -1,9 +1,11 @@
 import type { Logger } from "../../platform/logger.ts";
 import type { AgentRoute } from "../auth/agent-route.ts";
 import { createSchemaCatalog, type TypeSchemas } from "../graphs/schema-catalog.ts";
+import { assistantChangeRoutes } from "./assistant-change-routes.ts";
 import { assistantGraphRoutes } from "./assistant-graph-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
 import { AssistantService, type AssistantServiceOptions } from "./assistant-service.ts";
+import { assistantVersionRoutes } from "./assistant-version-routes.ts";
 
 export type AssistantsOptions = Omit<AssistantServiceOptions, "schemas"> & {
   logger: Logger;
@@ -29,7 +31,12 @@ export function createAssistants({ logger, typeSchemas, ...options }: Assistants
   const service = new AssistantService({ ...options, schemas });
   return {
     service,
-    routes: [...assistantRoutes({ database, assistants: service }), ...assistantGraphRoutes(service)],
+    routes: [
+      ...assistantRoutes({ database, assistants: service }),
+      ...assistantChangeRoutes(service),
+      ...assistantVersionRoutes(service),
+      ...assistantGraphRoutes(service),
+    ],
     warm: () => schemas.warm(),
   };
 }

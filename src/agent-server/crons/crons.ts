@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { AgentRoute } from "../auth/agent-route.ts";
+import { cronChangeRoutes } from "./cron-change-routes.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { CronService, type ResolveAssistant } from "./cron-service.ts";
 import { CronWorker, type MayAct, type StartRun } from "./cron-worker.ts";
@@ -37,7 +38,7 @@ export function createCrons(options: CronsOptions): Crons {
   });
   const worker = new CronWorker({ database, clock, logger, service, startRun, mayAct });
   return {
-    routes: cronRoutes(service, clock),
+    routes: [...cronRoutes(service, clock), ...cronChangeRoutes(service)],
     worker: {
       name: "agent-server.crons",
       start: () => worker.start(),

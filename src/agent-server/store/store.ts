@@ -6,6 +6,7 @@ import type { AgentRoute } from "../auth/agent-route.ts";
 import type { StoreTtl } from "./item.ts";
 import { ItemEmbedder, type StoreIndex } from "./item-embedder.ts";
 import { itemRoutes } from "./item-routes.ts";
+import { itemSearchRoutes } from "./item-search-routes.ts";
 import { ItemService } from "./item-service.ts";
 import { detectVectorMath } from "./vector-support.ts";
 
@@ -43,7 +44,7 @@ export function createStore(options: StoreOptions): Store {
     },
   });
   return {
-    routes: itemRoutes(items),
+    routes: [...itemRoutes(items), ...itemSearchRoutes(items)],
     items,
     recurringJobs: [sweepJob],
     async start() {

@@ -1,0 +1,83 @@
+import { isUuid } from "../platform/ids.ts";
+import type { AgentGround } from "./agent-ground.ts";
+import type { AgentServerOptions } from "./agent-server-options.ts";
+import { RunExecutor } from "./execution/run-executor.ts";
+import { RunWorker } from "./execution/run-worker.ts";
+import { RunService } from "./runs/run-service.ts";
+import { forgetRunCheckpoints } from "./threads/forget-run.ts";
+import { temporaryThreads } from "./threads/thread-service.ts";
+import { expireThread } from "./threads/thread-store.ts";
+
+export type AgentRuns = { service: RunService; worker: RunWorker };
+
+/** How long the result of a queued stateless run can still be read. */
+const queuedResultSeconds = 60;
+
+/** Runs: who takes them on and stops them, and who does them. */
+export function createAgentRuns(options: AgentServerOptions, ground: AgentGround): AgentRuns {
+  const { database, graphs, feed, processId, checkpoints, defaults, webhooks, project } = ground;
+  const worker: RunWorker = createRunWorker(options, ground, (run, result) => service.rollback(run, result));
+  const service = new RunService({
+    database,
+    graphs,
+    feed,
+    worker,
+    processId,
+    ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
+    guard: project.guard,
+    webhooks,
+    defaultTtl: project.threadTtl ?? null,
+    tracing: options.trace ? {} : options.libraryTracing,
+    givesFeedback: options.feedbackUrls !== undefined,
+    drainCheckpoints: () => checkpoints.drain(),
+    hasCheckpoint: async (threadId, checkpointNs, checkpointId) =>
+      isUuid(checkpointId) && (await checkpoints.get({ threadId, checkpointNs, checkpointId })) !== undefined,
+    forgetCheckpoints: (run) => forgetRunCheckpoints({ database, checkpoints, graphs }, run),
+  });
+  return { service, worker };
+}
+
+function createRunWorker(
+  options: AgentServerOptions,
+  ground: AgentGround,
+  onRollback: RunService["rollback"],
+): RunWorker {
+  const { database, logger, graphs, feed, processId, webhooks, growth } = ground;
+  const temporary = temporaryThreads(database);
+  return new RunWorker({
+    database,
+    executor: createRunExecutor(options, ground),
+    feed,
+    logger,
+    processId,
+    graphIds: graphs.allIds,
+    concurrency: options.runConcurrency,
+    leaseMs: options.runLeaseMs,
+    runTimeoutMs: options.runTimeoutMs,
+    beforeEnd: (run, result) => webhooks.announce(run, result),
+    onEnd: async (run) => {
+      growth.note();
+      if (!run.temporary) return;
+      // Whoever waits for a run that was queued may be elsewhere and still has to read its result.
+      if (run.newThread) await temporary.add(run.thread_id);
+      else await expireThread(database.sql, run.thread_id, queuedResultSeconds);
+    },
+    onRollback,
+  });
+}
+
+function createRunExecutor(options: AgentServerOptions, ground: AgentGround): RunExecutor {
+  const { graphs, events, feed, logger } = ground;
+  return new RunExecutor({
+    graphs,
+    events,
+    feed,
+    logger,
+    feedbackUrls: options.feedbackUrls,
+    serverMetadata: {
+      langgraph_host: "self-hosted",
+      langgraph_plan: "developer",
+      treadle_version: options.version,
+    },
+  });
+}
