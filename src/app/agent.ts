@@ -1,8 +1,7 @@
-import { startWatchdog, type WatchdogOptions } from "../agent-server/execution/watchdog.ts";
-
+import { Watchdog, type WatchdogOptions } from "../agent-server/execution/watchdog.ts";
 import { loadStoreIndex } from "../agent-server/graphs/javascript/project-store.ts";
 import type { LoadedProject } from "../agent-server/graphs/loaded-project.ts";
-import { installProjectGlobals } from "../agent-server/http-app/project-globals.ts";
+import { ProjectGlobals } from "../agent-server/http-app/project-globals.ts";
 import {
   type AgentConfig,
   applyEnvironment,
@@ -45,7 +44,7 @@ export function createAgentApp(
 
   return {
     async start() {
-      const globals = installProjectGlobals(logger);
+      const globals = new ProjectGlobals(logger);
       life.onClose(async () => globals.remove());
       const project = await loadProject({
         configPath: config.configPath,
@@ -53,7 +52,10 @@ export function createAgentApp(
         applyEnvironment,
         logger,
         python: { workers: config.pythonWorkers, watchdogMs: config.watchdogMs },
-        server: { callServer: globals.call, passOn: globals.passOn },
+        server: {
+          callServer: (request) => globals.call(request),
+          passOn: (request) => globals.passOn(request),
+        },
       });
       life.onClose(() => project.close());
       refuseToStandOpen(config, project);
@@ -76,7 +78,8 @@ export function createAgentApp(
       // Before any run begins and not while the project loads, which may block for as long as it takes.
       if (options.watchdog) {
         const record = { databaseUrl, processId: agent.processId };
-        life.onClose(startWatchdog({ ...options.watchdog, record }).stop);
+        const watchdog = new Watchdog({ ...options.watchdog, record });
+        life.onClose(() => watchdog.stop());
       }
       await life.startAreas(agent.areas, { graceMs });
       await life.startWorkers(agent.workers);

@@ -1,8 +1,8 @@
 import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
 import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
-import { bringsKey, createInstanceGuard } from "../agent-server/auth/instance-guard.ts";
-import { createProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
-import { createSingleWorkspace } from "../agent-server/auth/single-workspace.ts";
+import { bringsKey, InstanceGuard } from "../agent-server/auth/instance-guard.ts";
+import { ProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
+import { SingleWorkspace } from "../agent-server/auth/single-workspace.ts";
 import { feedbackLinks } from "../agent-server/execution/feedback-links.ts";
 import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
 import { readStoreTtl } from "../agent-server/graphs/javascript/project-store.ts";
@@ -24,7 +24,7 @@ import type { Database } from "../platform/db/database.ts";
 import { createHttpApp, type HttpApp } from "../platform/http/http-app.ts";
 import type { ServerEnv } from "../platform/http/pipeline.ts";
 import type { Route } from "../platform/http/route.ts";
-import type { OnUpgrade } from "../platform/http/server/server.ts";
+import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
 import { Metrics } from "../platform/metrics.ts";
@@ -158,14 +158,14 @@ function composeAgentHttp(ground: AgentGround, own: Route[]): HttpApp {
 
 /** The project's own authentication where it has one; else the key of this server. */
 function authenticatorOf({ config, project, logger, globals }: AgentGround) {
-  const own = createSingleWorkspace({
+  const own = new SingleWorkspace({
     workspaceId: config.workspaceId,
     apiKey: config.apiKey,
     checkTenant: config.workspaceGiven,
-    isInProcess: globals.isInProcess,
+    isInProcess: () => globals.isInProcess(),
   });
   if (!project.auth) return own;
-  return createProjectAuthenticator({
+  return new ProjectAuthenticator({
     ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },
     behindGateway: config.instanceSecret !== undefined,
   });
@@ -182,8 +182,9 @@ function uiOf(
 /** Behind a gateway nobody else gets in. */
 function doorOf({ instanceSecret }: AgentConfig, onUpgrade: OnUpgrade) {
   if (instanceSecret === undefined) return { onUpgrade };
-  const guard = createInstanceGuard(instanceSecret);
-  return { onRequest: guard.onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
+  const guard = new InstanceGuard(instanceSecret);
+  const onRequest: OnRequest = (...request) => guard.onRequest(...request);
+  return { onRequest, onUpgrade: guard.onUpgrade(onUpgrade) };
 }
 
 type FrontDoor = Pick<AgentGround, "project" | "logger"> & { http: HttpApp };

@@ -19,41 +19,44 @@ export function bringsKey(headers: Headers): boolean {
   return isOperator(headers) || headers.get(callerHeader) === "key" || carriesKey(headers);
 }
 
-export type InstanceGuard = { onRequest: OnRequest; onUpgrade(next: OnUpgrade): OnUpgrade };
-
 /**
  * The front door of a server that a gateway stands before: any process of the machine can reach its port, so only
  * requests with the secret get in, and nothing behind this door sees it.
  */
-export function createInstanceGuard(secret: string): InstanceGuard {
-  const expected = digest(secret);
-  const isKnown = (incoming: IncomingMessage) => {
-    const given = incoming.headers[header];
-    return typeof given === "string" && timingSafeEqual(digest(given), expected);
-  };
-  return {
-    onRequest(incoming, outgoing) {
-      if (isKnown(incoming)) {
+export class InstanceGuard {
+  readonly #expected: Buffer;
+
+  constructor(secret: string) {
+    this.#expected = digest(secret);
+  }
+
+  onRequest(...[incoming, outgoing]: Parameters<OnRequest>): ReturnType<OnRequest> {
+    if (this.#isKnown(incoming)) {
+      removeHeader(incoming);
+      return null;
+    }
+    outgoing.writeHead(403, { "content-type": "application/json", connection: "close" });
+    outgoing.end(incoming.method === "HEAD" ? undefined : refusal);
+    return "(refused)";
+  }
+
+  onUpgrade(next: OnUpgrade): OnUpgrade {
+    return (incoming, socket, ...rest) => {
+      if (this.#isKnown(incoming)) {
         removeHeader(incoming);
-        return null;
+        next(incoming, socket, ...rest);
+        return;
       }
-      outgoing.writeHead(403, { "content-type": "application/json", connection: "close" });
-      outgoing.end(incoming.method === "HEAD" ? undefined : refusal);
-      return "(refused)";
-    },
-    onUpgrade(next) {
-      return (incoming, socket, ...rest) => {
-        if (isKnown(incoming)) {
-          removeHeader(incoming);
-          next(incoming, socket, ...rest);
-          return;
-        }
-        socket.end(
-          `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(refusal)}\r\nConnection: close\r\n\r\n${refusal}`,
-        );
-      };
-    },
-  };
+      socket.end(
+        `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(refusal)}\r\nConnection: close\r\n\r\n${refusal}`,
+      );
+    };
+  }
+
+  #isKnown(incoming: IncomingMessage): boolean {
+    const given = incoming.headers[header];
+    return typeof given === "string" && timingSafeEqual(digest(given), this.#expected);
+  }
 }
 
 /** Web requests are made from the raw list. */

@@ -19,14 +19,39 @@ export type ProjectAuthenticatorOptions = {
 };
 
 /** The project's own `authenticate` in the place of the server's keys. */
-export function createProjectAuthenticator(options: ProjectAuthenticatorOptions): Authenticator {
-  const { auth, logger, own } = options;
+export class ProjectAuthenticator implements Authenticator {
+  readonly #options: ProjectAuthenticatorOptions;
   // A request that passes the custom application first is asked once.
-  const known = new WeakMap<Request, Promise<Caller>>();
+  readonly #known = new WeakMap<Request, Promise<Caller>>();
 
-  async function principalOf(headers: Headers, request: Request | undefined): Promise<Principal> {
+  constructor(options: ProjectAuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  authenticate(headers: Headers, request?: Request): Promise<Caller> {
+    if (!request) return this.#callerOf(headers, request);
+    let caller = this.#known.get(request);
+    if (!caller) {
+      caller = this.#callerOf(headers, request);
+      this.#known.set(request, caller);
+    }
+    return caller;
+  }
+
+  loopbackCaller(): Promise<Caller> {
+    return Promise.reject(refused());
+  }
+
+  async #callerOf(headers: Headers, request: Request | undefined): Promise<Caller> {
+    const principal = await this.#principalOf(headers, request);
+    const base = await this.#options.own.loopbackCaller();
+    return { ...base, userId: principal.identity, via: "api_key", principal };
+  }
+
+  async #principalOf(headers: Headers, request: Request | undefined): Promise<Principal> {
+    const { auth, logger } = this.#options;
     if (!auth.disableStudioAuth && headers.get("x-auth-scheme") === "langsmith") {
-      if (await isOperator(headers, request)) return studioPrincipal;
+      if (await this.#isOperator(headers, request)) return studioPrincipal;
       throw refused();
     }
     if (!auth.authenticate) return anonymous;
@@ -51,32 +76,14 @@ export function createProjectAuthenticator(options: ProjectAuthenticatorOptions)
   }
 
   /** Anybody can write that header, so it needs the server's own key, or a request that names this machine. */
-  async function isOperator(headers: Headers, request: Request | undefined): Promise<boolean> {
-    if (options.behindGateway) return isNamedOperator(headers);
-    if (options.ownRequired) return (await own.authenticate(headers, request)) !== null;
+  async #isOperator(headers: Headers, request: Request | undefined): Promise<boolean> {
+    const { behindGateway, ownRequired, own } = this.#options;
+    if (behindGateway) return isNamedOperator(headers);
+    if (ownRequired) return (await own.authenticate(headers, request)) !== null;
     const host = headers.get("host") ?? (request ? new URL(request.url).host : "");
     const hostname = hostnameOf(host);
     return hostname !== null && isLoopbackHostname(hostname);
   }
-
-  async function callerOf(headers: Headers, request: Request | undefined): Promise<Caller> {
-    const principal = await principalOf(headers, request);
-    const base = await own.loopbackCaller();
-    return { ...base, userId: principal.identity, via: "api_key", principal };
-  }
-
-  return {
-    authenticate(headers, request) {
-      if (!request) return callerOf(headers, request);
-      let caller = known.get(request);
-      if (!caller) {
-        caller = callerOf(headers, request);
-        known.set(request, caller);
-      }
-      return caller;
-    },
-    loopbackCaller: () => Promise.reject(refused()),
-  };
 }
 
 /** For a project with handlers but without `authenticate`. */

@@ -11,8 +11,8 @@ import { type AgentServer, createAgentServer } from "../agent-server.ts";
 import { GraphRegistry } from "../graphs/graph-registry.ts";
 import { loadServerGraphs } from "../graphs/javascript/server-graphs.ts";
 import { AgentGuard } from "./agent-guard.ts";
-import { createProjectAuthenticator } from "./project-authenticator.ts";
-import { createSingleWorkspace } from "./single-workspace.ts";
+import { ProjectAuthenticator } from "./project-authenticator.ts";
+import { SingleWorkspace } from "./single-workspace.ts";
 
 type Owned = { metadata?: Record<string, unknown> };
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const loaded = { authenticate, callbacks, disableStudioAuth: true } as never as ConstructorParameters<
     typeof AgentGuard
   >[0] &
-    Parameters<typeof createProjectAuthenticator>[0]["auth"];
+    ConstructorParameters<typeof ProjectAuthenticator>[0]["auth"];
   const builtin = await loadServerGraphs(builtinGraphs({ environment: {} }));
   server = createAgentServer({
     database: database.database,
@@ -64,12 +64,12 @@ beforeAll(async () => {
     project: { guard: new AgentGuard(loaded, logger) },
   });
   await startArea(server);
-  const own = createSingleWorkspace({
+  const own = new SingleWorkspace({
     workspaceId: "00000000-0000-4000-8000-000000000000",
     apiKey: undefined,
     checkTenant: false,
   });
-  const authenticator: Authenticator = createProjectAuthenticator({
+  const authenticator: Authenticator = new ProjectAuthenticator({
     auth: loaded,
     logger,
     own,

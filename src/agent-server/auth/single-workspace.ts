@@ -13,43 +13,54 @@ export type SingleWorkspaceOptions = {
 };
 
 /** Identity of an agent server that stands alone: one workspace, at most one key. */
-export function createSingleWorkspace(options: SingleWorkspaceOptions): Authenticator {
-  const { workspaceId, apiKey } = options;
-  const caller = (via: Caller["via"]): Caller => ({
-    organizationId: workspaceId,
-    workspaceId,
-    userId: via === "loopback" ? "local" : "api-key",
-    role: "admin",
-    via,
-    scopes: null,
-    // Accounts are the platform's.
-    mayUseAccounts: false,
-  });
-  return {
-    async authenticate(headers) {
-      if (apiKey === undefined) return null;
-      if (options.isInProcess?.()) return caller("api_key");
-      const given = headers.get("x-api-key") ?? bearerOf(headers.get("authorization"));
-      if (given === null) return null;
-      if (!same(given, apiKey)) {
-        throw new AppError({
-          code: "auth.key_unknown",
-          kind: "unauthenticated",
-          message: "This API key is not the one of this server. Check TREADLE_API_KEY.",
-        });
-      }
-      const tenant = headers.get("x-tenant-id");
-      if (options.checkTenant && tenant !== null && tenant.toLowerCase() !== workspaceId.toLowerCase()) {
-        throw new AppError({
-          code: "auth.wrong_workspace",
-          kind: "forbidden",
-          message: `API key tenant mismatch: this server belongs to workspace ${workspaceId}.`,
-        });
-      }
-      return caller("api_key");
-    },
-    loopbackCaller: async () => caller("loopback"),
-  };
+export class SingleWorkspace implements Authenticator {
+  readonly #options: SingleWorkspaceOptions;
+
+  constructor(options: SingleWorkspaceOptions) {
+    this.#options = options;
+  }
+
+  async authenticate(headers: Headers): Promise<Caller | null> {
+    const { workspaceId, apiKey, checkTenant, isInProcess } = this.#options;
+    if (apiKey === undefined) return null;
+    if (isInProcess?.()) return this.#caller("api_key");
+    const given = headers.get("x-api-key") ?? bearerOf(headers.get("authorization"));
+    if (given === null) return null;
+    if (!same(given, apiKey)) {
+      throw new AppError({
+        code: "auth.key_unknown",
+        kind: "unauthenticated",
+        message: "This API key is not the one of this server. Check TREADLE_API_KEY.",
+      });
+    }
+    const tenant = headers.get("x-tenant-id");
+    if (checkTenant && tenant !== null && tenant.toLowerCase() !== workspaceId.toLowerCase()) {
+      throw new AppError({
+        code: "auth.wrong_workspace",
+        kind: "forbidden",
+        message: `API key tenant mismatch: this server belongs to workspace ${workspaceId}.`,
+      });
+    }
+    return this.#caller("api_key");
+  }
+
+  async loopbackCaller(): Promise<Caller> {
+    return this.#caller("loopback");
+  }
+
+  #caller(via: Caller["via"]): Caller {
+    const { workspaceId } = this.#options;
+    return {
+      organizationId: workspaceId,
+      workspaceId,
+      userId: via === "loopback" ? "local" : "api-key",
+      role: "admin",
+      via,
+      scopes: null,
+      // Accounts are the platform's.
+      mayUseAccounts: false,
+    };
+  }
 }
 
 function bearerOf(authorization: string | null): string | null {

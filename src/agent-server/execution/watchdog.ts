@@ -10,8 +10,6 @@ export type WatchdogOptions = {
   record?: { databaseUrl: string; processId: string };
 };
 
-export type Watchdog = { stop(): Promise<void> };
-
 /** What the thread is given: a counter that rises as long as the event loop turns. */
 export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer };
 
@@ -20,24 +18,29 @@ export type WatchdogThreadData = WatchdogOptions & { beats: SharedArrayBuffer };
  * from within: no timer fires, no heartbeat is sent, and every other run of the process waits with it. A new
  * process goes on from the last checkpoints.
  */
-export function startWatchdog(options: WatchdogOptions): Watchdog {
-  tellRunAtWork();
-  const beats = new SharedArrayBuffer(4);
-  const counter = new Int32Array(beats);
-  const timer = setInterval(() => Atomics.add(counter, 0, 1), Math.min(1_000, options.timeoutMs / 10));
-  timer.unref();
-  // Built code has no types to strip and another extension.
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const thread = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), {
-    workerData: { beats, ...options } satisfies WatchdogThreadData,
-    // Loaders of the project's own code have no business in it.
-    execArgv: [],
-  });
-  thread.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await thread.terminate();
-    },
-  };
+export class Watchdog {
+  readonly #timer: NodeJS.Timeout;
+  readonly #thread: Worker;
+
+  /** Watches from now on. */
+  constructor(options: WatchdogOptions) {
+    tellRunAtWork();
+    const beats = new SharedArrayBuffer(4);
+    const counter = new Int32Array(beats);
+    this.#timer = setInterval(() => Atomics.add(counter, 0, 1), Math.min(1_000, options.timeoutMs / 10));
+    this.#timer.unref();
+    // Built code has no types to strip and another extension.
+    const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+    this.#thread = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), {
+      workerData: { beats, ...options } satisfies WatchdogThreadData,
+      // Loaders of the project's own code have no business in it.
+      execArgv: [],
+    });
+    this.#thread.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#thread.terminate();
+  }
 }

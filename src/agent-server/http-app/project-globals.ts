@@ -9,62 +9,69 @@ const loggerKey = Symbol.for("langgraph.api.sdk-logger");
 /** What relative addresses are relative to; a client without an address names this host. */
 const base = "http://localhost:8123";
 
-export type ProjectGlobals = {
-  /** From here on a client without an address reaches the server; `own`: its own routes alone. */
-  serve(fetch: Fetch, own: Fetch): void;
-  /** A request of the project's own code, in whatever process that is. */
-  call(request: Request): Promise<Response>;
-  /** A request of somebody else that the project's application passes on to the server's routes. */
-  passOn(request: Request): Promise<Response>;
-  /** Whether the request under way was made by the project's own code, in this process. */
-  isInProcess(): boolean;
-  /** Runs work that may have begun with such a request, but is not one. */
-  outside<T>(work: () => T): T;
-  remove(): void;
-};
-
 /**
  * What code of the project finds without asking for it: the server's log, and the server itself for a client that was
  * made without an address. Set before the project is loaded, because both are often taken while a file is imported.
  */
-export function installProjectGlobals(logger: Logger): ProjectGlobals {
-  const inProcess = new AsyncLocalStorage<true>();
-  let serving: Fetch | undefined;
-  let servingOwn: Fetch | undefined;
-  const fetch = async (target: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    if (!serving) throw stillStarting();
+export class ProjectGlobals {
+  readonly #inProcess = new AsyncLocalStorage<true>();
+  readonly #before: readonly (readonly [symbol, unknown])[];
+  #serving: Fetch | undefined;
+  #servingOwn: Fetch | undefined;
+
+  constructor(logger: Logger) {
+    const values: [symbol, unknown][] = [
+      [fetchKey, (target: string | URL | Request, init?: RequestInit) => this.#fetch(target, init)],
+      [loggerKey, sdkLogger(logger)],
+    ];
+    this.#before = values.map(([key]) => [key, globals[key]] as const);
+    for (const [key, value] of values) globals[key] = value;
+  }
+
+  /** From here on a client without an address reaches the server; `own`: its own routes alone. */
+  serve(fetch: Fetch, own: Fetch): void {
+    this.#serving = fetch;
+    this.#servingOwn = own;
+  }
+
+  /** A request of the project's own code, in whatever process that is. */
+  call(request: Request): Promise<Response> {
+    return this.#fetch(request);
+  }
+
+  /** A request of somebody else that the project's application passes on to the server's routes. */
+  async passOn(request: Request): Promise<Response> {
+    const answer = this.#servingOwn;
+    if (!answer) throw stillStarting();
+    return this.#inProcess.exit(() => answer(request));
+  }
+
+  /** Whether the request under way was made by the project's own code, in this process. */
+  isInProcess(): boolean {
+    return this.#inProcess.getStore() === true;
+  }
+
+  /** Runs work that may have begun with such a request, but is not one. */
+  outside<T>(work: () => T): T {
+    return this.#inProcess.exit(work);
+  }
+
+  remove(): void {
+    for (const [key, value] of this.#before) {
+      if (value === undefined) delete globals[key];
+      else globals[key] = value;
+    }
+  }
+
+  async #fetch(target: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const answer = this.#serving;
+    if (!answer) throw stillStarting();
     const request = target instanceof Request ? target : new Request(new URL(target, base), init);
-    const answer = serving;
-    return inProcess.run(true, async () => answer(request));
-  };
-  const values: [symbol, unknown][] = [
-    [fetchKey, fetch],
-    [loggerKey, sdkLogger(logger)],
-  ];
-  const global = globalThis as unknown as Record<symbol, unknown>;
-  const before = values.map(([key]) => [key, global[key]] as const);
-  for (const [key, value] of values) global[key] = value;
-  return {
-    serve: (target, own) => {
-      serving = target;
-      servingOwn = own;
-    },
-    call: (request) => fetch(request),
-    passOn: async (request) => {
-      const answer = servingOwn;
-      if (!answer) throw stillStarting();
-      return inProcess.exit(() => answer(request));
-    },
-    isInProcess: () => inProcess.getStore() === true,
-    outside: (work) => inProcess.exit(work),
-    remove() {
-      for (const [key, value] of before) {
-        if (value === undefined) delete global[key];
-        else global[key] = value;
-      }
-    },
-  };
+    return this.#inProcess.run(true, async () => answer(request));
+  }
 }
+
+const globals = globalThis as unknown as Record<symbol, unknown>;
 
 function stillStarting(): Error {
   return new Error("The server is still starting; call it from a node or a route.");

@@ -13,7 +13,7 @@ import type { EventReader } from "./event-reader.ts";
 import { ProtocolConnection } from "./protocol-connection.ts";
 import type { ProtocolService } from "./protocol-service.ts";
 import type { CallerOf } from "./run-commands.ts";
-import { openSocketLine } from "./socket-line.ts";
+import { SocketLine } from "./socket-line.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 
 export type ProtocolSocketsOptions = {
@@ -93,14 +93,14 @@ function serve(
   { caller, threadId, headers, shutdown }: Admitted & { shutdown: AbortSignal },
   { database, service, reader, access, callerOf, logger }: ProtocolSocketsOptions,
 ): void {
-  const line = openSocketLine(webSocket, { shutdown, logger, receive: (text) => connection.receive(text) });
+  const line = new SocketLine(webSocket, { shutdown, logger, receive: (text) => connection.receive(text) });
   const connection = new ProtocolConnection({
     database,
     service,
     reader,
     access,
     context: { ...callerOf(caller, headers), threadId },
-    send: line.send,
+    send: (text) => line.send(text),
     signal: line.signal,
     close: () => webSocket.close(1011, "The events could not be read."),
   });

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { createLogger } from "../../platform/logger.ts";
-import { openSocketLine, type SocketLine } from "./socket-line.ts";
+import { SocketLine } from "./socket-line.ts";
 
 const logger = createLogger({ level: "silent" });
 const megabyte = "x".repeat(1_000_000);
@@ -38,7 +38,7 @@ const never = new AbortController().signal;
 
 describe("sending", () => {
   it("waits for a client that does not read, and loses nothing when it does again", async () => {
-    const line = openSocketLine(server, { shutdown: never, logger, receive: nothing });
+    const line = new SocketLine(server, { shutdown: never, logger, receive: nothing });
     client.pause();
     let sent = 0;
     let most = 0;
@@ -60,7 +60,7 @@ describe("sending", () => {
   });
 
   it("ends when the client is gone in the middle of it", async () => {
-    const line = openSocketLine(server, { shutdown: never, logger, receive: nothing });
+    const line = new SocketLine(server, { shutdown: never, logger, receive: nothing });
     client.pause();
     const sending = (async () => {
       for (let sent = 0; sent < 100; sent++) await line.send(megabyte);
@@ -76,7 +76,7 @@ describe("receiving", () => {
   it("deals with messages one after another, in order", async () => {
     const seen: string[] = [];
     const turns: PromiseWithResolvers<void>[] = [];
-    openSocketLine(server, {
+    new SocketLine(server, {
       shutdown: never,
       logger,
       receive: async (text) => {
@@ -96,7 +96,7 @@ describe("receiving", () => {
   });
 
   it("closes a connection whose message breaks the server", async () => {
-    openSocketLine(server, {
+    new SocketLine(server, {
       shutdown: never,
       logger,
       receive: async () => {
@@ -111,7 +111,7 @@ describe("receiving", () => {
 
 it("says goodbye when the server stops", async () => {
   const shutdown = new AbortController();
-  const line: SocketLine = openSocketLine(server, { shutdown: shutdown.signal, logger, receive: nothing });
+  const line = new SocketLine(server, { shutdown: shutdown.signal, logger, receive: nothing });
   shutdown.abort();
   const [code] = (await once(client, "close")) as [number];
   expect(code).toBe(1001);

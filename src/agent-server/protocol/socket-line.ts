@@ -8,13 +8,6 @@ export type SocketLineOptions = {
   receive(text: string): Promise<void>;
 };
 
-export type SocketLine = {
-  /** Resolves when there is room for more. */
-  send(text: string): Promise<void>;
-  /** Fires when the connection is gone. */
-  signal: AbortSignal;
-};
-
 /** More than this on its way to a client makes the sender wait. */
 const maxBufferedBytes = 1_000_000;
 const heartbeatMs = 5_000;
@@ -26,75 +19,89 @@ const silenceMs = 30_000;
  * the client are dealt with one after another while the rest stays in its own buffers, and a client that neither
  * reads nor answers pings is cut off.
  */
-export function openSocketLine(webSocket: WebSocket, options: SocketLineOptions): SocketLine {
-  const { shutdown, logger } = options;
-  const gone = new AbortController();
-  let receivedAt = performance.now();
-  let takenAt = performance.now();
-  const waiting = new Set<() => void>();
-  let inbox: Promise<void> = Promise.resolve();
-  let unread = 0;
+export class SocketLine {
+  readonly #webSocket: WebSocket;
+  readonly #options: SocketLineOptions;
+  readonly #gone = new AbortController();
+  readonly #beat: NodeJS.Timeout;
+  readonly #waiting = new Set<() => void>();
+  #receivedAt = performance.now();
+  #takenAt = performance.now();
+  #inbox: Promise<void> = Promise.resolve();
+  #unread = 0;
 
-  const beat = setInterval(() => {
+  constructor(webSocket: WebSocket, options: SocketLineOptions) {
+    this.#webSocket = webSocket;
+    this.#options = options;
+    const { shutdown, logger } = options;
+    this.#beat = setInterval(() => this.#check(), heartbeatMs);
+    this.#beat.unref();
+    const leave = () => webSocket.close(1001, "The server is stopping.");
+    shutdown.addEventListener("abort", leave, { once: true });
+    webSocket.on("pong", () => {
+      this.#receivedAt = performance.now();
+    });
+    webSocket.on("error", (error) => logger.debug({ err: error }, "a WebSocket failed"));
+    webSocket.on("close", () => {
+      clearInterval(this.#beat);
+      shutdown.removeEventListener("abort", leave);
+      this.#gone.abort();
+      this.#wakeAll();
+    });
+    webSocket.on("message", (data) => this.#take(data));
+  }
+
+  /** Fires when the connection is gone. */
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Resolves when there is room for more. */
+  async send(text: string): Promise<void> {
+    const webSocket = this.#webSocket;
+    if (webSocket.readyState !== webSocket.OPEN) return;
+    webSocket.send(text, () => {
+      this.#takenAt = performance.now();
+      this.#wakeAll();
+    });
+    while (webSocket.bufferedAmount > maxBufferedBytes && !this.#gone.signal.aborted) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  #check(): void {
     const now = performance.now();
-    const full = webSocket.bufferedAmount > maxBufferedBytes;
+    const full = this.#webSocket.bufferedAmount > maxBufferedBytes;
     // While a message is dealt with nothing is read, so silence then means nothing.
-    const silent = unread === 0 && now - receivedAt > silenceMs;
-    if (silent || (full && now - takenAt > silenceMs)) webSocket.terminate();
-    else if (!full) webSocket.ping();
-  }, heartbeatMs);
-  beat.unref();
+    const silent = this.#unread === 0 && now - this.#receivedAt > silenceMs;
+    if (silent || (full && now - this.#takenAt > silenceMs)) this.#webSocket.terminate();
+    else if (!full) this.#webSocket.ping();
+  }
 
-  const leave = () => webSocket.close(1001, "The server is stopping.");
-  shutdown.addEventListener("abort", leave, { once: true });
-
-  webSocket.on("pong", () => {
-    receivedAt = performance.now();
-  });
-  webSocket.on("error", (error) => logger.debug({ err: error }, "a WebSocket failed"));
-  webSocket.on("close", () => {
-    clearInterval(beat);
-    shutdown.removeEventListener("abort", leave);
-    gone.abort();
-    wakeAll(waiting);
-  });
-  webSocket.on("message", (data) => {
-    receivedAt = performance.now();
-    unread += 1;
+  #take(data: RawData): void {
+    const webSocket = this.#webSocket;
+    this.#receivedAt = performance.now();
+    this.#unread += 1;
     webSocket.pause();
-    inbox = inbox
-      .then(() => options.receive(toText(data)))
+    this.#inbox = this.#inbox
+      .then(() => this.#options.receive(toText(data)))
       .catch((error: unknown) => {
-        logger.error({ err: error }, "a message of a WebSocket could not be dealt with");
+        this.#options.logger.error({ err: error }, "a message of a WebSocket could not be dealt with");
         webSocket.close(1011, "Internal error.");
       })
       .finally(() => {
-        unread -= 1;
-        if (unread > 0) return;
-        receivedAt = performance.now();
+        this.#unread -= 1;
+        if (this.#unread > 0) return;
+        this.#receivedAt = performance.now();
         webSocket.resume();
       });
-  });
+  }
 
-  return {
-    signal: gone.signal,
-    async send(text) {
-      if (webSocket.readyState !== webSocket.OPEN) return;
-      webSocket.send(text, () => {
-        takenAt = performance.now();
-        wakeAll(waiting);
-      });
-      while (webSocket.bufferedAmount > maxBufferedBytes && !gone.signal.aborted) {
-        await new Promise<void>((resolve) => waiting.add(resolve));
-      }
-    },
-  };
-}
-
-function wakeAll(waiting: Set<() => void>): void {
-  for (const wake of [...waiting]) {
-    waiting.delete(wake);
-    wake();
+  #wakeAll(): void {
+    for (const wake of [...this.#waiting]) {
+      this.#waiting.delete(wake);
+      wake();
+    }
   }
 }
 
