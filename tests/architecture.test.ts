@@ -61,7 +61,7 @@ function areaOf(path: string): string | undefined {
   return areas.find((area) => path.startsWith(`src/${area}/`));
 }
 
-/** Files of `which` that import a package whose name matches, except where `allowed` says so. */
+/** Files of `which` that import a package whose name matches, except where `allowed` permits it. */
 function importersOf(pattern: RegExp, allowed: (path: string) => boolean): string[] {
   return production
     .filter((source) => source.imports.some((name) => pattern.test(name)) && !allowed(source.path))

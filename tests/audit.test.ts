@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-/** Where the audit log must be told. Runs, threads, chats and traces are not: they have their own records. */
+/** Areas whose changes the audit log records. Not runs, threads, chats and traces: they have their own records. */
 const areas = ["/v1/", "/v2/", "/api/v1/bulk-exports"];
 
-/** Routes that change something, or only look as if, and tell nothing. */
-const untold: Record<string, string> = {
+/** Routes that change something, or only look as if, and record nothing. */
+const unrecorded: Record<string, string> = {
   update_current_session: "chooses what a browser shows",
-  put_upload: "its address was made, and told, by create_upload_url",
+  put_upload: "its address was made, and recorded, by create_upload_url",
   receive_push: "GitHub's; the revisions it makes name it",
   oauth_tokens_exist: "reads, and no secret",
   acknowledge_token_event: "marks a notice as read",
@@ -40,7 +40,7 @@ test("every route that changes keys, people, deployments, accounts or exports te
     .filter(({ spec }) => spec.method !== "get" && areas.some((area) => spec.path.startsWith(area)))
     .filter((route) => specsOf(route).length === 0)
     .map(({ spec }) => spec.operationId);
-  expect(silent.sort()).toEqual(Object.keys(untold).sort());
+  expect(silent.sort()).toEqual(Object.keys(unrecorded).sort());
 });
 
 test("every action of the catalogue is told by a route, or has its own test", () => {

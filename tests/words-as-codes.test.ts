@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 /**
- * A sentence is for people: what it says may be said otherwise tomorrow. Whoever decides something asks a code, a
+ * A sentence is for people: its words may be others tomorrow. Whoever decides something asks a code, a
  * status or a field. This finds decisions on the words of an error; it does not see all there could be.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));

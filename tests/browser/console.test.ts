@@ -210,7 +210,7 @@ describe("the overview", () => {
     await page.button("Copy: deploy the project in this folder").click();
     expect(await page.page.evaluate("navigator.clipboard.readText()")).toBe("treadle deploy");
 
-    // Nobody reloads: the page is told.
+    // Nobody reloads: the page is notified.
     const id = randomUUID();
     const now = new Date().toISOString();
     const run = {

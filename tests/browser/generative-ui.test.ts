@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => pages.closeAll());
 afterAll(() => pages?.stop());
 
-/** A chat page, what goes wrong in it, and which scripts it was told to load. */
+/** A chat page, what goes wrong in it, and which scripts it was given to load. */
 async function openChat(options: { api: string; assistant: string; key?: string; thread?: string }) {
   const page = await pages.newPage();
   page.setDefaultTimeout(20_000);

@@ -25,7 +25,7 @@ type PageReport = {
 
 /**
  * On this machine every deployment is a site of its own. Under one domain, and over plain http, deployments are one site
- * to a browser, which then sends their cookies along with a neighbour's requests and says least about who asks.
+ * to a browser, which then sends their cookies along with a neighbour's requests and reveals least about who asks.
  */
 describe.each([
   ["on this machine", null],

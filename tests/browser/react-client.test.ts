@@ -44,7 +44,7 @@ async function statusesOf(threadId: string) {
   return (await runsOf(threadId)).map(({ status }) => status);
 }
 
-/** What is said on a thread of the gated graph, and what comes back when so many messages came before. */
+/** The messages on a thread of the gated graph, and what comes back when so many messages came before. */
 const turn = (text: string, before: number) => [`human: ${text}`, `ai: You said "${text}" after ${before}.`];
 
 describe.each(["sse", "websocket"])("useStream over %s", (transport) => {

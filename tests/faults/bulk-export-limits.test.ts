@@ -71,7 +71,7 @@ test("a bucket that is full fails the export at once and says so; with room made
   expect(ended.error).toContain("no room left for the bucket full, or its quota is used up");
   expect(ended.error).toContain("raise the quota");
   expect(await partitionOf(id)).toMatchObject({ status: "FAILED", retry_number: 0 });
-  // What counts as written is there, and nothing says that the export is complete.
+  // What counts as written is there, and nothing marks the export as complete.
   const kept = await listKeys(access, "full", "export_id=");
   expect(kept.length).toBe(ended.progress.files_written);
   expect(await listKeys(access, "full", "_manifests/")).toEqual([]);

@@ -233,7 +233,7 @@ describe("requests that two servers could read in two ways", () => {
 
 describe("answers that are not what they should be", () => {
   const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
-  /** Bytes of the answer; whether the server closes after it; what the client is told. */
+  /** Bytes of the answer; whether the server closes after it; what the client is answered. */
   const cases: Record<string, { says: string; closes?: boolean; status: number | "cut"; body?: string }> = {
     "no HTTP": { says: "hello\r\n\r\n", status: 502 },
     "an empty line first": { says: `\r\n${ok("x")}`, status: 200, body: "x" },

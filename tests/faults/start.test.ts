@@ -165,7 +165,7 @@ describe("data folder", () => {
     try {
       const treadle = await startTreadle(["--data-dir", join(home.path, "data")]);
       try {
-        // As root the database is elsewhere, and the banner says where.
+        // As root the database is elsewhere, and the banner shows where.
         systemFolder = treadle.ready.notes.join("\n").match(/The database is in ([^ ,]+),/)?.[1];
         expect(systemFolder !== undefined).toBe(asRoot);
         expect((await fetch(`${treadle.ready.url}/ok`)).status).toBe(200);

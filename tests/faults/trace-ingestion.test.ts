@@ -82,7 +82,7 @@ test("Postgres killed and restarted during ingestion: nothing acknowledged is lo
   };
   await until(200);
   await postgres.kill();
-  // Each of the clients has been told to come again, more than once.
+  // Each of the clients was asked to come again, more than once.
   while (refused < 12) await Promise.race([clients, delay(20)]);
   await postgres.restart();
   await until(acknowledged.length + 200);

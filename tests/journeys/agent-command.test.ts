@@ -203,7 +203,7 @@ test("the watchdog ends a blocked process, and a run that blocks each one fails 
   const run = await first.client.runs.create(thread.thread_id, "stuck", { input: {} });
   let blocked = first.process;
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    // The run may be taken again before the process says that it is ready, so nobody waits for that.
+    // The run may be taken again before the process reports that it is ready, so nobody waits for that.
     if (attempt > 1) {
       const next = spawnAgent(journal, { DATABASE_URL: database.url, ...token, ...env });
       onTestFinished(async () => {

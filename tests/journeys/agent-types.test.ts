@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RunningAgent, startAgent } from "../support/agent-command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-/** What `GET /assistants/{id}/schemas` tells of a project whose state and config are TypeScript types alone. */
+/** What `GET /assistants/{id}/schemas` returns for a project whose state and config are TypeScript types alone. */
 const typed = fileURLToPath(new URL("../fixtures/projects/typed/langgraph.json", import.meta.url));
 
 let database: TestDatabase;

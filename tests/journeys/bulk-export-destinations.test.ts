@@ -150,7 +150,7 @@ describe("400, nothing stored, and the message tells what to change", () => {
   });
 
   test("a bucket in another region", async () => {
-    // RGW knows one region only, so what AWS answers is told by a server of our own.
+    // RGW knows one region only, so a server of our own answers as AWS does.
     const storage = await startRedirectingStorage("eu-central-1");
     const answer = await create({ config: { endpoint_url: storage.url } });
     expect(answer.status).toBe(400);

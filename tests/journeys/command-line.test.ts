@@ -242,7 +242,7 @@ describe("a server and its data folder", () => {
     expect(made).toMatchObject({ name: "while running", role: "viewer" });
     expect(await status(first.ready.url, made.key)).toBe(200);
     await keys("revoke", made.id);
-    // The server hears of it through the database, a moment after the command has ended.
+    // The server is notified by the database, a moment after the command has ended.
     await waitUntil(async () => (await status(first.ready.url, made.key)) === 401, {
       what: "the revoked key to be refused",
       timeoutMs: 10_000,

@@ -68,7 +68,7 @@ describe("what one workspace has built", () => {
   });
 });
 
-/** Where builds tell one another how far they are: behind walls they share no folder. */
+/** Where builds report to one another how far they are: behind walls they share no folder. */
 async function startSignals() {
   const given = new Set<string>();
   let path = "";

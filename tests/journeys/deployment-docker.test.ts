@@ -183,7 +183,7 @@ createServer(async (request, response) => {
     ]);
     expect(said).toBeLessThan(300);
     expect((await ask(one, "PLATFORM/v2/deployments")).said).toBe(401);
-    // Open to everybody on this machine's loopback, and so to whoever says that this is where he stands.
+    // Open to everybody on this machine's loopback, and so to whoever claims to call from there.
     const there = { host: new URL(plane.url).host };
     expect((await ask(one, `PLATFORM/d/${new URL(two.url!).pathname.split("/")[2]}/x`, there)).said).toBe(
       404,

@@ -17,7 +17,7 @@ describe("numbers of the streaming protocol", () => {
     await site.start(threadId, "slow", { pause: 0 });
     const first = await site.eventsOf(threadId);
     expect(seqs(first)).toEqual(upTo(first.length));
-    // A run whose own stream says much lies in the same log and takes none of these numbers.
+    // A run whose own stream has many events lies in the same log and takes none of these numbers.
     await site.server().client.runs.wait(threadId, "slow", {
       input: { pause: 0 },
       streamMode: ["values", "updates", "debug", "tasks"],

@@ -93,7 +93,7 @@ async function inContainers(): Promise<Place> {
   };
 }
 
-/** What a runtime does not promise, each with the sentence of docs/security.md that says so. */
+/** What a runtime does not promise, each with the sentence of docs/security.md that states it. */
 type Runtime = {
   name: string;
   start(): Promise<Place>;
@@ -172,7 +172,7 @@ for (const { name, start, leaves } of runtimes) {
           expect(got, `${moment}: ${what}`).not.toBeNull();
         }
       }
-      // The database and the tracing key are told to servers, not to builds.
+      // The database and the tracing key are given to servers, not to builds.
       for (const moment of ["start", "route"] as const) {
         expect(reports[moment].controls).toHaveProperty(["its own database"]);
         expect(reports[moment].controls).toHaveProperty(["a trace of its own"]);

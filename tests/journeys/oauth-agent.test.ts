@@ -86,7 +86,7 @@ describe("the built-in agent and a person's account", () => {
     await finish(await consentTo(first.result.__interrupt__![0]!.value.auth_url));
     const { result } = await ask("Please use my test account");
     expect(answer(result)).toContain("Ada (ada@example.com)");
-    // Each read of the token is told, with the agent that read it and whose token it was.
+    // Each read of the token is recorded, with the agent that read it and whose token it was.
     const log = await app.call<{ resources: { actor: { user_id: string } }[] }>(
       "GET",
       "/v2/audit-events?action=oauth_token.read&limit=1",

@@ -59,7 +59,7 @@ const createCron = (client: Client) =>
     onRunCompleted: "keep",
   });
 
-/** Its time has come; what the agent said in the run that begins. */
+/** Its time has come; what the agent answered in the run that begins. */
 async function fire(cronId: string): Promise<string> {
   const admin = new Client({ apiUrl: url, apiKey: app.apiKey });
   const threads = async () => admin.threads.search({ metadata: { cron_id: cronId }, limit: 100 });

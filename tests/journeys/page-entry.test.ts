@@ -69,7 +69,7 @@ describe("without a credential", () => {
       expect([answer.status, JSON.parse(answer.text)]).toEqual([401, { detail: expect.any(String) }]);
     }
     expect((await visitor.ask(first.slug, "/threads", opens, "POST")).status).toBe(401);
-    // A wrong key is told, and not talked over.
+    // A wrong key is refused, even beside what opens the page.
     expect((await visitor.ask(first.slug, "/", { ...opens, "x-api-key": "a wrong key, long" })).status).toBe(
       401,
     );
@@ -112,7 +112,7 @@ describe("somebody who is signed in to the console", () => {
     // What could be read in two ways is refused before anything else.
     for (const path of ["/\\evil.example", "/x/..//evil.example", "/./%2e/evil.example"])
       expect((await visitor.ask(first.slug, path, opens)).status, path).toBe(400);
-    // And nothing else of the address says where to go.
+    // And nothing else of the address decides where to go.
     const { state, entry } = await visitor.begin(first.slug, "/");
     const way = await visitor.wayBack(admin, first.slug, state);
     const answer = await visitor.finish(first.slug, `${way}&path=//evil.example&return_to=//evil`, entry);

@@ -13,7 +13,7 @@ export type AgentReady = {
 
 export type RunningAgent = { process: ChildProcess; ready: AgentReady };
 
-/** The real `treadle agent --json` on a free port, once it has said that it is ready. */
+/** The real `treadle agent --json` on a free port, once it has reported that it is ready. */
 export async function startAgent(
   configPath: string,
   env: Record<string, string>,

@@ -26,7 +26,7 @@ export type TestApp = {
   call<Body = unknown>(method: string, path: string, options?: TestCall): Promise<TestAnswer<Body>>;
   /** Serves on a free loopback port, once; for the real clients. */
   listen(): Promise<string>;
-  /** The same, with all that a start tells. */
+  /** The same, with all that a start returns. */
   started(): Promise<Started>;
   stop(): Promise<void>;
 };

@@ -35,7 +35,7 @@ export type AuthServiceApp = {
   admin: Person;
   /** Everything that was logged so far, at the lowest level. */
   logs(): string;
-  /** As the bootstrap administrator, unless told otherwise. */
+  /** As the bootstrap administrator, unless another is given. */
   call<Body = Record<string, unknown>>(
     method: string,
     path: string,

@@ -2,7 +2,7 @@ import type { Sql } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 
 /**
- * Fills tables by their catalogue, fast and without foreign keys. What is not told here follows from the type: ids
+ * Fills tables by their catalogue, fast and without foreign keys. What is not given here follows from the type: ids
  * and texts are all different, times lie seconds apart, and what may be null is null.
  */
 const told: Record<string, Record<string, string>> = {

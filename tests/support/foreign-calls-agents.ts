@@ -22,7 +22,7 @@ const statelessRunOf: ForeignCall = {
   without: withoutThread,
   free: ["exampleId"],
 };
-/** A checkpoint is one of its thread: another thread's is not found there, and the run says so. */
+/** A checkpoint is one of its thread: another thread's is not found there, and the run's error names it. */
 const runOf: ForeignCall = {
   send: (ids) => ({ body: runBody(ids) }),
   free: ["checkpointId", "exampleId"],

@@ -195,7 +195,7 @@ export const traceCalls: ForeignCalls = {
   "DELETE /api/v1/examples": { ...lookUp((ids) => ({ example_ids: ids.exampleId })), turn: 8 },
   "PATCH /api/v1/examples/bulk": json((ids) => [{ id: ids.exampleId, inputs: { by: "other" } }]),
   "GET /api/v1/examples": lookUp((ids) => ({ dataset: ids.datasetId, id: ids.exampleId })),
-  // The dataset says only what a tag means.
+  // The dataset only decides what a tag means.
   "GET /api/v1/examples/{example_id}": {
     send: (ids) => ({ query: { dataset: ids.datasetId } }),
     free: ["datasetId"],

@@ -33,7 +33,7 @@ export class Gates {
   }
 }
 
-/** Answers in two halves; where it was told to "hold …", the second comes when the test lets it. */
+/** Answers in two halves; where its input is "hold …", the second comes when the test lets it. */
 class GatedModel extends BaseChatModel {
   readonly #gates: Gates;
 

@@ -89,7 +89,7 @@ function mutate(random: Random, text: string, rate: number): string {
 function requestOf(random: Random, token: string): string {
   const inner = `POST /d/x/smuggled/${token} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx`;
   const body = random() < 0.5 ? inner : `0\r\n\r\n${inner}`;
-  // Half of them are well made: what is refused at the door tells nothing about the way behind it.
+  // Half of them are well made: what is refused at the door shows nothing about the way behind it.
   const sound = random() < 0.5;
   const framing = pick(random, sound ? [framings[0]!, framings[6]!] : framings)(body);
   const sent =

@@ -1,6 +1,6 @@
 import { quickProject } from "./quick-project.ts";
 
-/** What a page of somebody's deployment tries, by name; each says what it got, or how it was stopped. */
+/** What a page of somebody's deployment tries, by name; each reports what it got, or how it was stopped. */
 export type Report = Record<string, { got?: unknown; stopped?: string }>;
 
 /**

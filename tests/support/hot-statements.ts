@@ -5,7 +5,7 @@ import type { Statement } from "../../src/platform/db/database.ts";
 const source = new URL("../../src/", import.meta.url);
 const declaration = /^(export )?const (\w+): Statement\b/gm;
 
-/** Every hot statement of every area, found in the source: a new one is read too, without being told of here. */
+/** Every hot statement of every area, found in the source: a new one is read too, without being named here. */
 export async function listHotStatements(): Promise<{ key: string; statement: Statement }[]> {
   const found: { key: string; statement: Statement }[] = [];
   for (const path of readdirSync(fileURLToPath(source), { recursive: true, encoding: "utf8" })) {

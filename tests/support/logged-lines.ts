@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { createLogger } from "../../src/platform/logger.ts";
 
-/** A logger at the lowest level, and everything it was told. */
+/** A logger at the lowest level, and everything that was logged. */
 export function keepLogs() {
   const lines: string[] = [];
   const destination = new Writable({

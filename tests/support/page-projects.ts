@@ -1,6 +1,6 @@
 import { quickProject } from "./quick-project.ts";
 
-/** A page that talks to its own server in every way a page can, and says what came of it. */
+/** A page that talks to its own server in every way a page can, and reports what came of it. */
 const friendly = `<!doctype html><title>A friendly page</title><body><h1>A friendly page</h1><script>
 async function work() {
   const json = { "content-type": "application/json" };

@@ -23,7 +23,7 @@ export async function startPageSite(name: string) {
   const opened: Page[] = [];
   return {
     origin: site.origin,
-    /** The page is told everything by its address. */
+    /** Everything about the page is in its address. */
     addressOf: (options: Record<string, string>) => `${site.origin}/?${new URLSearchParams(options)}`,
     async newPage(): Promise<Page> {
       const page = await browser.newPage();

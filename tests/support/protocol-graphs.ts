@@ -63,7 +63,7 @@ function reporting() {
     .compile();
 }
 
-/** Its author attached a transformer: a named channel, a final value, and a mode nobody shall hear of. */
+/** Its author attached a transformer: a named channel, a final value, and a mode that reaches nobody. */
 function counting() {
   const transformer = () => {
     const steps = StreamChannel.remote<{ node: string }>("steps");

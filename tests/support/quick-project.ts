@@ -5,7 +5,7 @@ const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
 /**
  * A project that takes no time to install: its install command links this repository's packages. `answer` is what
- * its graph says, so that a test can see which revision serves.
+ * its graph answers, so that a test can see which revision serves.
  */
 export function quickProject(answer: string, more: GitFiles = {}): GitFiles {
   return {

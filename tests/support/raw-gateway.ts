@@ -83,7 +83,7 @@ export async function startRawGateway(upstreamPort: number) {
 
 export type RawGateway = Awaited<ReturnType<typeof startRawGateway>>;
 
-/** Sends bytes as they are and reads until the other side closes, or until `enough` says so. */
+/** Sends bytes as they are and reads until the other side closes, or until `enough` is true. */
 export function exchangeRaw(
   port: number,
   bytes: string | Buffer,
@@ -102,7 +102,7 @@ export function exchangeRaw(
       answer += text;
       if (enough(answer)) socket.destroy();
     });
-    // A reset is one way to say no.
+    // A reset is one way to refuse.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);

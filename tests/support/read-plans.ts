@@ -6,7 +6,7 @@ import { complaintsAbout, listLarge, planOf, readIndexes } from "./statement-pla
 
 /**
  * These read a thousand rows at once, because that is quicker than to look for a hundred. They are planned anew as soon
- * as PostgreSQL has counted more, and `TableGrowth` tells it to; so are statements without a name, each time.
+ * as PostgreSQL has counted more, and `TableGrowth` asks it to; so are statements without a name, each time.
  */
 const plannedAnewWhenSmall = /^(runs_finish|jobs_claim|jobs_reclaim)_v?\d+$/;
 

@@ -24,7 +24,7 @@ export function createRedirectClient() {
   return {
     jarOf,
     get,
-    /** From a first address until `stop` says so, or no redirect follows; every address on the way. */
+    /** From a first address until `stop` is true, or no redirect follows; every address on the way. */
     async follow(first: string, stop: (url: string) => boolean = () => false): Promise<string[]> {
       const visited = [first];
       for (let url: string | null = first; url !== null && !stop(url); ) {

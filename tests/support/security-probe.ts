@@ -3,7 +3,7 @@ import type { AppFetch } from "./security-credentials.ts";
 
 export type Probe = {
   headers: Record<string, string>;
-  /** The host the request is addressed to; loopback unless told. */
+  /** The host the request is addressed to; loopback unless given. */
   host?: string;
   /** Values of path parameters; the others are random uuids, or `fill`. */
   params?: Record<string, string>;

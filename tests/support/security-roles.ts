@@ -61,7 +61,7 @@ export const editorReads: Record<string, string> = {
   "GET /v2/auth/authorizations/{auth_id}": "the same",
 };
 
-/** What editors may not do, by what decisions say: an admin's. */
+/** What editors may not do, by what was decided: an admin's. */
 export const adminOnly: readonly string[] = [
   "DELETE /v2/api-keys/{key_id}",
   "POST /v2/workspaces",

@@ -58,7 +58,7 @@ const takesIds = (route: Route): boolean =>
     idFields(route).length > 0 ||
     foreignCalls[routeName(route)] !== undefined);
 
-/** What is missing from the tables, as sentences that say what to add. */
+/** What is missing from the tables, as sentences that name what to add. */
 export function missingCalls(routes: readonly Route[], ids: TenantIds): string[] {
   const names = new Set(routes.map(routeName));
   const stale = Object.keys(foreignCalls)

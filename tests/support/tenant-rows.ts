@@ -23,7 +23,7 @@ export async function createRowReader(database: Database, ids: readonly string[]
   };
 }
 
-/** What changed or went, and what is new in that workspace. Rows of others may name its ids: they said them. */
+/** What changed or went, and what is new in that workspace. Rows of others may name its ids: they sent them. */
 export function differingRows(
   before: TenantRows,
   after: TenantRows,

@@ -13,7 +13,7 @@ const Steps = Annotation.Root({
   pause: Annotation<number>(),
 });
 
-/** Three steps, each as slow as asked; `pid` tells which process took it. */
+/** Three steps, each as slow as asked; `pid` is the process that took it. */
 function slow() {
   const step = (name: string) => async (state: typeof Steps.State, config: { signal?: AbortSignal }) => {
     await delay(state.pause ?? 0, undefined, config.signal ? { signal: config.signal } : {});

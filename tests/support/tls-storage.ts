@@ -9,7 +9,7 @@ import { createTempFolder } from "./components/temp-folder.ts";
 
 export type TlsStorage = {
   url: string;
-  /** What each PUT said about the hash of its body. */
+  /** What each PUT declared as the hash of its body. */
   bodyHashes(): string[];
   stop(): Promise<void>;
 };

@@ -77,7 +77,7 @@ function launch(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  // A command may end without reading its input; its exit code tells the story.
+  // A command may end without reading its input; its exit code is the reason.
   child.stdin.on("error", () => undefined);
   if (options.input !== undefined) child.stdin.end(options.input);
   const exited = new Promise<ClientExit>((resolve, reject) => {

@@ -60,7 +60,7 @@ export function runTreadle(args: string[], options: TreadleOptions = {}): Promis
   return launch(args, options).exited;
 }
 
-/** `treadle up --json` on a free port, once it has said that it is ready. */
+/** `treadle up --json` on a free port, once it has reported that it is ready. */
 export async function startTreadle(args: string[], options: TreadleOptions = {}): Promise<RunningTreadle> {
   const launched = launch(["up", "--json", "--port", "0", ...args], options);
   const { child, exited } = launched;

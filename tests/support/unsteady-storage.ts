@@ -10,7 +10,7 @@ export type UnsteadyStorage = {
   stop(): Promise<void>;
 };
 
-/** Passes requests on to a real storage, signatures and all, until told to answer like one that is overloaded. */
+/** Passes requests on to a real storage, signatures and all, until it is switched to answer like one that is overloaded. */
 export async function startUnsteadyStorage(target: string): Promise<UnsteadyStorage> {
   const { hostname, port } = new URL(target);
   let left = 0;

@@ -15,7 +15,7 @@ import {
 } from "../../src/workspaces/workspaces.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
-/** A clock that moves when a test says so. */
+/** A clock that moves when a test moves it. */
 export type TestClock = Clock & { advance(ms: number): void };
 
 export function createTestClock(start = new Date()): TestClock {
@@ -43,7 +43,7 @@ export type WorkspacesApp = Bootstrapped & {
   workspaces: Workspaces;
   routes: Route[];
   fetch(request: Request): Promise<Response>;
-  /** As the bootstrap administrator in the bootstrap workspace, unless told otherwise. */
+  /** As the bootstrap administrator in the bootstrap workspace, unless another is given. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Another process on the same database. */
   another(options?: Pick<WorkspacesOptions, "beforeWorkspaceDelete" | "audit">): {

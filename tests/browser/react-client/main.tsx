@@ -6,7 +6,7 @@ import type { Shown } from "./shown.ts";
 type State = { messages?: unknown[]; [key: string]: unknown };
 type Stream = ReturnType<typeof useStream<State>>;
 
-/** What a reload keeps: the page is told everything by its address. */
+/** What a reload keeps: everything about the page is in its address. */
 const address = () => new URL(location.href).searchParams;
 
 function keep(name: string, value: string) {
@@ -111,7 +111,7 @@ function Controls({ stream, ended }: { stream: Stream; ended: string[] }) {
   );
 }
 
-/** Has a message made again: goes on from the checkpoint before it, as the hook tells it. */
+/** Has a message made again: goes on from the checkpoint before it, as the hook names it. */
 function Again({ stream, messageId }: { stream: Stream; messageId?: string }) {
   const parent = useMessageMetadata(stream, messageId)?.parentCheckpointId;
   return (

@@ -66,7 +66,7 @@ export function spawnProcess(command: string, args: string[], options: SpawnOpti
       for (const listener of lineListeners) listener(line);
     });
   }
-  // A child may exit without reading its input; its exit code tells the story, not our broken pipe.
+  // A child may exit without reading its input; its exit code is the reason, not our broken pipe.
   child.stdin.on("error", () => {});
   child.stdin.end(options.input);
 
@@ -79,7 +79,7 @@ export function spawnProcess(command: string, args: string[], options: SpawnOpti
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   if (pid === undefined) {
-    child.once("error", () => {}); // it arrives later and says no more than this
+    child.once("error", () => {}); // it arrives later and adds nothing to this
     throw new Error(`Could not start ${name}: the command "${executable}" (package util-linux) is missing.`);
   }
 

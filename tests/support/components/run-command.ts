@@ -30,7 +30,7 @@ export function runCommand(
     const stderr: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-    child.stdin.on("error", () => {}); // the exit code tells why it stopped reading
+    child.stdin.on("error", () => {}); // the exit code shows why it stopped reading
     child.stdin.end(options.input);
     let timedOut = false;
     const timer = setTimeout(() => {
