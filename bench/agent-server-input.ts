@@ -13,7 +13,14 @@ const filler = Array.from({ length: 10_000 }, (_, index) => ({
   nested: { flag: index % 2 === 0, value: index / 7 },
 }));
 
-/** What a run costs the server's processor when it is given little, and when it is given a megabyte. */
+const question = { role: "user", content: "hello there" };
+/** About a megabyte that the graph keeps: it is in the values that a run streams and ends with. */
+const conversation = Array.from({ length: 2_000 }, (_, index) => ({
+  role: "user",
+  content: `message number ${index}: ${"a few more words ".repeat(25)}`,
+}));
+
+/** What a run costs the server's processor when it is given little, a megabyte to pass on, and a megabyte to keep. */
 export async function measureInput(): Promise<void> {
   const port = await freePort();
   const child = ours.start(port);
@@ -21,12 +28,13 @@ export async function measureInput(): Promise<void> {
     const http = new HttpClient(port, 4);
     await untilHealthy(http);
     const megabytes = JSON.stringify(filler).length / 1_000_000;
-    for (const [name, more] of [
+    for (const [name, given] of [
       ["a few bytes", {}],
       [`${megabytes.toFixed(1)} MB`, { filler }],
+      [`a state of ${conversation.length} messages`, { messages: conversation }],
     ] as const) {
       const run = async () => {
-        const input = { messages: [{ role: "user", content: "hello there" }], ...more };
+        const input = { messages: [question], ...given };
         const body = { assistant_id: "echo", if_not_exists: "create", input };
         await http.call("POST", `/threads/${randomUUID()}/runs/wait`, body);
       };

@@ -93,6 +93,8 @@ export class RunExecutor {
     for await (const { events, invites, chunk } of execution.parts()) {
       if (chunk.kind === "chunk" && chunk.mode === "values" && chunk.namespace.length === 0) {
         progress.values = chunk.payload;
+        // Where its client asked for values, they are text already; the end of the run needs the same text.
+        progress.valuesJson = events[0]?.name === "values" ? events[0].data : null;
         progress.interrupted ||= invites;
       }
       for (const event of events) {
@@ -150,7 +152,8 @@ export class RunExecutor {
   async #snapshot(execution: GraphExecution, writer: RunWriter, progress: Progress): Promise<void> {
     const state = await execution.state();
     progress.values = state.values;
-    writer.write("run", "values", "", JSON.stringify(toWire(state.values)));
+    progress.valuesJson = JSON.stringify(toWire(state.values));
+    writer.write("run", "values", "", progress.valuesJson);
     for (const event of progress.protocol?.snapshot(state.values) ?? [])
       writer.writeRow("protocol", toProtocolRow(event));
   }
@@ -160,12 +163,11 @@ export class RunExecutor {
     if (progress.values === undefined || progress.interrupted) {
       return this.#fromState(execution, progress);
     }
-    progress.valuesJson = JSON.stringify(toWire(progress.values));
     return {
       status: "success",
       threadStatus: "idle",
       error: null,
-      valuesJson: progress.valuesJson,
+      valuesJson: lastValuesJson(progress),
       interruptsJson: "{}",
     };
   }
@@ -173,12 +175,12 @@ export class RunExecutor {
   /** The checkpoint knows what the stream does not carry: which tasks wait, and the values beneath an interrupt. */
   async #fromState(execution: GraphExecution, progress: Progress): Promise<RunOutcome> {
     const state = await execution.state();
-    const values = toWire(state.values) as Record<string, unknown>;
     const interrupts = interruptsByTask(state);
-    const list = Object.values(interrupts).flat();
     const waiting = state.next.length > 0;
-    progress.valuesJson = JSON.stringify(values);
-    progress.resultJson = waiting ? JSON.stringify({ ...values, [interruptKey]: list }) : progress.valuesJson;
+    progress.valuesJson = JSON.stringify(toWire(state.values));
+    progress.resultJson = waiting
+      ? withInterrupts(progress.valuesJson, Object.values(interrupts).flat())
+      : progress.valuesJson;
     return {
       status: waiting ? "interrupted" : "success",
       threadStatus: waiting ? "interrupted" : "idle",
@@ -214,12 +216,11 @@ export class RunExecutor {
         : describeRunError(reason === "refused" ? failure : error);
     this.#options.logger.warn({ runId: run.run_id, graphId: run.graph_id, err: error }, "run failed");
     writer.write("run", "error", "", JSON.stringify(described));
-    const values = progress.values === undefined ? null : JSON.stringify(toWire(progress.values));
     return {
       status: reason === "timeout" ? "timeout" : "error",
       threadStatus: "error",
       error: described,
-      valuesJson: values,
+      valuesJson: progress.values === undefined ? null : lastValuesJson(progress),
       interruptsJson: "{}",
     };
   }
@@ -234,6 +235,21 @@ function stopReasonOf(error: unknown): StopReason {
   return databaseTrouble(error) ? "database" : "refused";
 }
 
+/** The last values as the wire has them, written once. */
+function lastValuesJson(progress: Progress): string {
+  progress.valuesJson ??= JSON.stringify(toWire(progress.values));
+  return progress.valuesJson;
+}
+
+/** With what the graph asks beside the values, as a client that waits for the run gets them. */
+function withInterrupts(valuesJson: string, interrupts: readonly unknown[]): string {
+  const field = `${JSON.stringify(interruptKey)}:${JSON.stringify(interrupts)}`;
+  if (valuesJson === "{}") return `{${field}}`;
+  if (valuesJson.startsWith("{")) return `${valuesJson.slice(0, -1)},${field}}`;
+  // The values of a graph with one unnamed channel may be anything.
+  return JSON.stringify({ ...(JSON.parse(valuesJson) as object), [interruptKey]: interrupts });
+}
+
 /** What stops a run. */
 type Held = { signal: AbortSignal; lease: RunLease };
 
@@ -242,6 +258,7 @@ type Progress = {
   /** A write failed: the run must stop. */
   onFailure(error: unknown): void;
   values: unknown;
+  /** `values` as JSON text; null until somebody needs it. */
   valuesJson: string | null;
   resultJson?: string;
   interrupted: boolean;

@@ -168,12 +168,19 @@ export async function findLastConfig(
   threadId: string,
   graphId: string,
 ): Promise<{ configurable?: Record<string, unknown> }> {
-  const { rows } = await raw<{ kwargs_json: string }>`select kwargs_json from runs
-    where thread_id = ${threadId} and graph_id = ${graphId}
-    order by created_at desc, run_id desc limit 1`.execute(sql);
+  // The input may be megabytes, which stay where they are. PostgreSQL refuses some escapes of
+  // characters, such as \u0000, which are rare.
+  const { rows } = await raw<{ config: string | null; kwargs: string | null }>`select
+      case when not escaped then kwargs_json::json ->> 'config' end as config,
+      case when escaped then kwargs_json end as kwargs
+    from (select kwargs_json, position('\\u' in kwargs_json) > 0 as escaped from runs
+      where thread_id = ${threadId} and graph_id = ${graphId}
+      order by created_at desc, run_id desc limit 1) last`.execute(sql);
   const [last] = rows;
   if (!last) return {};
-  const { config } = JSON.parse(last.kwargs_json) as { config?: { configurable?: Record<string, unknown> } };
+  if (last.kwargs === null)
+    return JSON.parse(last.config ?? "{}") as { configurable?: Record<string, unknown> };
+  const { config } = JSON.parse(last.kwargs) as { config?: { configurable?: Record<string, unknown> } };
   return config ?? {};
 }
 
