@@ -21,12 +21,15 @@ export type JavascriptPart = Omit<ProjectPart, "graphs"> & {
 export async function loadJavascriptPart(config: ProjectConfig): Promise<JavascriptPart> {
   const references = config.graphs.filter(isOurs);
   const firstGraph = resolve(config.directory, references[0]?.file ?? "package.json");
+  const kits = createKits(config.directory);
+  // Before TypeScript is enabled, which puts itself between Node and every file: some 300 files of the library are not
+  // looked at twice. What is wrong with it is the error of the graph that needs it.
+  await kits.esm().catch(() => undefined);
   const disableTypeScript = enableTypeScript(findTsconfig(firstGraph, config.directory));
   try {
     const auth = config.auth && isOurs(config.auth) ? await loadAuth(config.auth, config) : undefined;
     const httpApp =
       config.httpApp && isOurs(config.httpApp) ? await loadHttpApp(config.httpApp, config) : undefined;
-    const kits = createKits(config.directory);
     const graphs = new Map<string, LoadedGraph>();
     const broken = new Map<string, AppError>();
     for (const reference of references) {
