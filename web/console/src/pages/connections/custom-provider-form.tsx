@@ -1,5 +1,15 @@
-import { type FormEvent, useState } from "react";
-import { Button, ButtonLink, Card, Checkbox, ErrorLine, Field, Input, Select } from "../../ui/index.ts";
+import { useState } from "react";
+import {
+  Button,
+  ButtonLink,
+  Card,
+  Checkbox,
+  ErrorLine,
+  Field,
+  Input,
+  Select,
+  useForm,
+} from "../../ui/index.ts";
 import { idFrom } from "./mcp-provider-form.tsx";
 import { isWebAddress } from "./open-consent.ts";
 import { RedirectUri } from "./redirect-uri.tsx";
@@ -13,6 +23,8 @@ export const authMethods = [
 
 const start = {
   name: "",
+  /** Until it is typed it follows from the name. */
+  provider_id: null as string | null,
   auth_url: "",
   token_url: "",
   client_id: "",
@@ -23,91 +35,64 @@ const start = {
 
 export function CustomProviderForm({ redirectBase }: { redirectBase: string }) {
   const { create, busy, fields, error } = useNewProvider();
-  const [values, setValues] = useState(start);
-  const [id, setId] = useState<string | null>(null);
   const [usesPkce, setUsesPkce] = useState(true);
-  const [tried, setTried] = useState(false);
-  const providerId = id ?? idFrom(values.name);
-  const set = (name: keyof typeof start) => (event: { target: { value: string } }) =>
-    setValues({ ...values, [name]: event.target.value });
-  const address = (text: string) =>
-    isWebAddress(text.trim()) ? null : "Write the whole address, beginning with https://.";
-  const wrong: Record<string, string | null> = {
-    name: values.name.trim() === "" ? "Give it the name people know it by." : null,
-    provider_id: wrongProviderId(providerId),
-    auth_url: address(values.auth_url),
-    token_url: address(values.token_url),
-    client_id: values.client_id.trim() === "" ? "Copy it from the provider." : null,
-    revocation_url: values.revocation_url.trim() === "" ? null : address(values.revocation_url),
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setTried(true);
-    if (Object.values(wrong).some(Boolean)) return;
-    const given = Object.entries(values).map(([name, value]) => [name, value.trim()] as const);
-    create({
-      ...Object.fromEntries(given.filter(([, value]) => value !== "")),
-      provider_id: providerId,
-      uses_pkce: usesPkce,
-    });
-  };
-  const shown = (name: string) => (tried ? wrong[name] : null) ?? fields[name];
+  const { values, text, problem, submit } = useForm({
+    start,
+    check,
+    refused: fields,
+    judge: "when sent",
+    send: ({ provider_id, ...typed }) => {
+      const given = Object.entries(typed).map(([name, value]) => [name, value.trim()] as const);
+      create({
+        ...Object.fromEntries(given.filter(([, value]) => value !== "")),
+        provider_id: provider_id ?? idFrom(typed.name),
+        uses_pkce: usesPkce,
+      });
+    },
+  });
+  const providerId = idOf(values);
   return (
     <Card>
       <form className="stack" onSubmit={submit} noValidate>
-        <Field label="Name" error={shown("name")}>
-          <Input value={values.name} onChange={set("name")} maxLength={200} autoFocus />
+        <Field label="Name" error={problem("name")}>
+          <Input {...text("name")} maxLength={200} autoFocus />
         </Field>
-        <Field label="Id" hint="What agents call it." error={shown("provider_id")}>
-          <Input value={providerId} onChange={(event) => setId(event.target.value)} spellCheck={false} />
+        <Field label="Id" hint="What agents call it." error={problem("provider_id")}>
+          <Input {...text("provider_id")} value={providerId} spellCheck={false} />
         </Field>
         {providerId !== "" && (
           <RedirectUri uri={`${redirectBase}${encodeURIComponent(providerId)}`} where="the provider" />
         )}
-        <Field label="Authorization URL" error={shown("auth_url")}>
-          <Input type="url" value={values.auth_url} onChange={set("auth_url")} spellCheck={false} />
+        <Field label="Authorization URL" error={problem("auth_url")}>
+          <Input type="url" {...text("auth_url")} spellCheck={false} />
         </Field>
-        <Field label="Token URL" error={shown("token_url")}>
-          <Input type="url" value={values.token_url} onChange={set("token_url")} spellCheck={false} />
+        <Field label="Token URL" error={problem("token_url")}>
+          <Input type="url" {...text("token_url")} spellCheck={false} />
         </Field>
-        <Field label="Client id" error={shown("client_id")}>
-          <Input value={values.client_id} onChange={set("client_id")} spellCheck={false} />
+        <Field label="Client id" error={problem("client_id")}>
+          <Input {...text("client_id")} spellCheck={false} />
         </Field>
         <Field
           label="Client secret"
           optional
           hint="Kept encrypted, and never shown again."
-          error={fields.client_secret}
+          error={problem("client_secret")}
         >
-          <Input
-            type="password"
-            autoComplete="new-password"
-            value={values.client_secret}
-            onChange={set("client_secret")}
-          />
+          <Input type="password" autoComplete="new-password" {...text("client_secret")} />
         </Field>
         <details>
           <summary>More settings</summary>
           <div className="stack">
-            <Field label="How the secret is sent" error={fields.token_endpoint_auth_method}>
-              <Select
-                value={values.token_endpoint_auth_method}
-                onChange={set("token_endpoint_auth_method")}
-                options={authMethods}
-              />
+            <Field label="How the secret is sent" error={problem("token_endpoint_auth_method")}>
+              <Select {...text("token_endpoint_auth_method")} options={authMethods} />
             </Field>
             <Field
               label="Revocation URL"
               optional
               hint="Left out, the server's own metadata is asked."
-              error={shown("revocation_url")}
+              error={problem("revocation_url")}
             >
-              <Input
-                type="url"
-                value={values.revocation_url}
-                onChange={set("revocation_url")}
-                spellCheck={false}
-              />
+              <Input type="url" {...text("revocation_url")} spellCheck={false} />
             </Field>
             <Checkbox
               label="Use PKCE"
@@ -127,4 +112,22 @@ export function CustomProviderForm({ redirectBase }: { redirectBase: string }) {
       </form>
     </Card>
   );
+}
+
+type Values = typeof start;
+
+const idOf = ({ provider_id, name }: Values) => provider_id ?? idFrom(name);
+
+const addressProblem = (text: string) =>
+  isWebAddress(text.trim()) ? null : "Write the whole address, beginning with https://.";
+
+function check(values: Values) {
+  return {
+    name: values.name.trim() === "" ? "Give it the name people know it by." : null,
+    provider_id: wrongProviderId(idOf(values)),
+    auth_url: addressProblem(values.auth_url),
+    token_url: addressProblem(values.token_url),
+    client_id: values.client_id.trim() === "" ? "Copy it from the provider." : null,
+    revocation_url: values.revocation_url.trim() === "" ? null : addressProblem(values.revocation_url),
+  };
 }

@@ -1,6 +1,5 @@
 import { ExternalLink } from "lucide-react";
-import { type FormEvent, useState } from "react";
-import { Button, ButtonLink, Card, ErrorLine, Field, Input } from "../../ui/index.ts";
+import { Button, ButtonLink, Card, ErrorLine, Field, Input, useForm } from "../../ui/index.ts";
 import type { Template } from "./connections-api.ts";
 import { RedirectUri } from "./redirect-uri.tsx";
 import { useNewProvider, wrongProviderId } from "./use-new-provider.ts";
@@ -8,28 +7,25 @@ import { useNewProvider, wrongProviderId } from "./use-new-provider.ts";
 /** A person enters the id and the secret; the rest is known. */
 export function TemplateProviderForm({ template }: { template: Template }) {
   const { create, busy, fields, error } = useNewProvider();
-  const [providerId, setProviderId] = useState(template.id);
-  const [clientId, setClientId] = useState("");
-  const [secret, setSecret] = useState("");
-  const [tried, setTried] = useState(false);
+  const missing = (text: string) => (text.trim() === "" ? `Copy it from ${template.name}.` : null);
+  const { values, text, problem, submit } = useForm({
+    start: { provider_id: template.id, client_id: "", client_secret: "" },
+    check: ({ provider_id, client_id, client_secret }) => ({
+      provider_id: wrongProviderId(provider_id.trim()),
+      client_id: missing(client_id),
+      client_secret: missing(client_secret),
+    }),
+    refused: fields,
+    judge: "when sent",
+    send: ({ provider_id, client_id, client_secret }) =>
+      create({
+        template: template.id,
+        provider_id: provider_id.trim(),
+        client_id: client_id.trim(),
+        client_secret: client_secret.trim(),
+      }),
+  });
   const base = template.default_redirect_uri.slice(0, -template.id.length);
-  const wrong = {
-    providerId: wrongProviderId(providerId.trim()),
-    clientId: clientId.trim() === "" ? `Copy it from ${template.name}.` : null,
-    secret: secret.trim() === "" ? `Copy it from ${template.name}.` : null,
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setTried(true);
-    if (Object.values(wrong).some(Boolean)) return;
-    create({
-      template: template.id,
-      provider_id: providerId.trim(),
-      client_id: clientId.trim(),
-      client_secret: secret.trim(),
-    });
-  };
-  const shown = (name: keyof typeof wrong) => (tried ? wrong[name] : null);
   return (
     <Card>
       <form className="stack" onSubmit={submit} noValidate>
@@ -43,29 +39,22 @@ export function TemplateProviderForm({ template }: { template: Template }) {
               </a>{" "}
               with this redirect URI.
             </p>
-            <RedirectUri uri={`${base}${encodeURIComponent(providerId.trim())}`} where={template.name} />
+            <RedirectUri
+              uri={`${base}${encodeURIComponent(values.provider_id.trim())}`}
+              where={template.name}
+            />
           </li>
           <li className="stack">
             <p>Copy what it gives you.</p>
-            <Field label="Client id" error={shown("clientId") ?? fields.client_id}>
-              <Input
-                value={clientId}
-                onChange={(event) => setClientId(event.target.value)}
-                spellCheck={false}
-                autoFocus
-              />
+            <Field label="Client id" error={problem("client_id")}>
+              <Input {...text("client_id")} spellCheck={false} autoFocus />
             </Field>
             <Field
               label="Client secret"
               hint="Kept encrypted, and never shown again."
-              error={shown("secret") ?? fields.client_secret}
+              error={problem("client_secret")}
             >
-              <Input
-                type="password"
-                autoComplete="new-password"
-                value={secret}
-                onChange={(event) => setSecret(event.target.value)}
-              />
+              <Input type="password" autoComplete="new-password" {...text("client_secret")} />
             </Field>
           </li>
         </ol>
@@ -81,13 +70,9 @@ export function TemplateProviderForm({ template }: { template: Template }) {
           <Field
             label="Id"
             hint="What agents call it. It is part of the redirect URI."
-            error={shown("providerId") ?? fields.provider_id}
+            error={problem("provider_id")}
           >
-            <Input
-              value={providerId}
-              onChange={(event) => setProviderId(event.target.value)}
-              spellCheck={false}
-            />
+            <Input {...text("provider_id")} spellCheck={false} />
           </Field>
         </details>
         {fields.provider_id && <ErrorLine error={`The id: ${fields.provider_id}`} />}

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
 import {
@@ -13,8 +13,10 @@ import {
   Input,
   Page,
   PageHeader,
+  type Problems,
   Select,
   toast,
+  useForm,
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import type { Deployment } from "./deployment-api.ts";
@@ -51,6 +53,16 @@ const empty: Form = {
   buildCommand: "",
 };
 
+/** Where the server's words about a field of the request go. */
+const wireNames: Record<string, keyof Form> = {
+  name: "name",
+  "source_config.repo_url": "repoUrl",
+  "source_config.install_command": "installCommand",
+  "source_config.build_command": "buildCommand",
+  "source_revision_config.repo_ref": "repoRef",
+  "source_revision_config.graph_config_path": "configPath",
+};
+
 export function NewPage() {
   const mayCreate = useCan("editor");
   if (!mayCreate) {
@@ -67,22 +79,14 @@ export function NewPage() {
 }
 
 function NewForm() {
-  const [form, setForm] = useState(empty);
   const [secrets, setSecrets] = useState<SecretRow[]>([]);
-  const [seen, setSeen] = useState<ReadonlySet<keyof Form>>(new Set());
   const [named, setNamed] = useState(false);
   const [, navigate] = useLocation();
   const client = useQueryClient();
   const integrations = useIntegrations();
 
-  const problems: Partial<Record<keyof Form, string | null>> = {
-    repoUrl: repoProblem(form.repoUrl),
-    repoRef: refProblem(form.repoRef),
-    configPath: configPathProblem(form.configPath),
-    name: nameProblem(form.name),
-  };
   const create = useMutation({
-    mutationFn: () =>
+    mutationFn: (form: Form) =>
       api.post<Deployment>("/v2/deployments", {
         name: form.name.trim(),
         source: "github",
@@ -107,31 +111,17 @@ function NewForm() {
       );
     },
   });
-  const refused = create.error instanceof ApiError ? create.error.fields : {};
-
-  const set = (patch: Partial<Form>) => {
-    setForm((now) => ({ ...now, ...patch }));
-    setSeen((now) => new Set([...now, ...(Object.keys(patch) as (keyof Form)[])]));
-  };
+  const { values, set, follow, text, problem, submit } = useForm({
+    start: empty,
+    check,
+    refused: refusalsOf(create.error),
+    judge: "when changed",
+    isBlocked: Boolean(secretsProblem(secrets)),
+    send: create.mutate,
+  });
   const setRepo = (repoUrl: string) => {
     set({ repoUrl });
-    if (!named) setForm((now) => ({ ...now, repoUrl, name: suggestName(repoUrl) }));
-  };
-  /** Only what was touched is complained about, until one wants to send it. */
-  const problem = (name: keyof Form, wire: string) =>
-    (seen.has(name) ? problems[name] : null) ?? refused[wire];
-
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setSeen(new Set(Object.keys(empty) as (keyof Form)[]));
-    if (Object.values(problems).some(Boolean) || secretsProblem(secrets)) {
-      const first = (event.currentTarget as HTMLElement).querySelector<HTMLElement>('[aria-invalid="true"]');
-      // The marks appear with the next draw.
-      if (first) first.focus();
-      else requestAnimationFrame(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
-      return;
-    }
-    create.mutate();
+    if (!named) follow({ name: suggestName(repoUrl) });
   };
 
   return (
@@ -144,47 +134,28 @@ function NewForm() {
       <form className="stack" onSubmit={submit} noValidate>
         <Card className="stack">
           <h2>Source</h2>
-          <Field
-            label="Repository"
-            hint="What you would give to git clone."
-            error={problem("repoUrl", "source_config.repo_url")}
-          >
+          <Field label="Repository" hint="What you would give to git clone." error={problem("repoUrl")}>
             <Input
               inputMode="url"
               spellCheck={false}
               placeholder="https://github.com/you/your-agent"
-              value={form.repoUrl}
+              value={values.repoUrl}
               onChange={(event) => setRepo(event.target.value)}
               autoFocus
             />
           </Field>
           <div className="columns">
-            <Field
-              label="Branch, tag or commit"
-              error={problem("repoRef", "source_revision_config.repo_ref")}
-            >
-              <Input
-                spellCheck={false}
-                value={form.repoRef}
-                onChange={(event) => set({ repoRef: event.target.value })}
-              />
+            <Field label="Branch, tag or commit" error={problem("repoRef")}>
+              <Input spellCheck={false} {...text("repoRef")} />
             </Field>
-            <Field
-              label="Configuration file"
-              error={problem("configPath", "source_revision_config.graph_config_path")}
-            >
-              <Input
-                spellCheck={false}
-                value={form.configPath}
-                onChange={(event) => set({ configPath: event.target.value })}
-              />
+            <Field label="Configuration file" error={problem("configPath")}>
+              <Input spellCheck={false} {...text("configPath")} />
             </Field>
           </div>
           {integrations.length > 0 && (
             <Field label="Integration" optional hint="Whose credentials clone a private repository.">
               <Select
-                value={form.integrationId}
-                onChange={(event) => set({ integrationId: event.target.value })}
+                {...text("integrationId")}
                 options={[
                   { value: "", label: "None: the repository is public" },
                   ...integrations.map(({ id, name }) => ({ value: id, label: name })),
@@ -195,17 +166,17 @@ function NewForm() {
           <Checkbox
             label="Build when the branch moves"
             hint="Each new commit becomes a revision by itself."
-            checked={form.buildOnPush}
+            checked={values.buildOnPush}
             onChange={(event) => set({ buildOnPush: event.target.checked })}
           />
         </Card>
         <Card className="stack">
           <h2>Deployment</h2>
           <div className="columns">
-            <Field label="Name" error={problem("name", "name")}>
+            <Field label="Name" error={problem("name")}>
               <Input
                 spellCheck={false}
-                value={form.name}
+                value={values.name}
                 onChange={(event) => {
                   setNamed(true);
                   set({ name: event.target.value });
@@ -213,11 +184,7 @@ function NewForm() {
               />
             </Field>
             <Field label="Type">
-              <Select
-                value={form.type}
-                onChange={(event) => set({ type: event.target.value })}
-                options={types}
-              />
+              <Select {...text("type")} options={types} />
             </Field>
           </div>
           <SecretsEditor rows={secrets} onChange={setSecrets} />
@@ -228,28 +195,16 @@ function NewForm() {
                 label="Install command"
                 optional
                 hint="Default: what the lock file asks for."
-                error={refused["source_config.install_command"]}
+                error={problem("installCommand")}
               >
-                <Input
-                  className="mono"
-                  spellCheck={false}
-                  placeholder="npm ci"
-                  value={form.installCommand}
-                  onChange={(event) => set({ installCommand: event.target.value })}
-                />
+                <Input className="mono" spellCheck={false} placeholder="npm ci" {...text("installCommand")} />
               </Field>
-              <Field
-                label="Build command"
-                optional
-                hint="Default: none."
-                error={refused["source_config.build_command"]}
-              >
+              <Field label="Build command" optional hint="Default: none." error={problem("buildCommand")}>
                 <Input
                   className="mono"
                   spellCheck={false}
                   placeholder="npm run build"
-                  value={form.buildCommand}
-                  onChange={(event) => set({ buildCommand: event.target.value })}
+                  {...text("buildCommand")}
                 />
               </Field>
             </div>
@@ -266,5 +221,21 @@ function NewForm() {
         </div>
       </form>
     </Page>
+  );
+}
+
+function check(form: Form): Problems<Form> {
+  return {
+    repoUrl: repoProblem(form.repoUrl),
+    repoRef: refProblem(form.repoRef),
+    configPath: configPathProblem(form.configPath),
+    name: nameProblem(form.name),
+  };
+}
+
+function refusalsOf(error: unknown): Problems<Form> {
+  const fields = error instanceof ApiError ? Object.entries(error.fields) : [];
+  return Object.fromEntries(
+    fields.flatMap(([path, message]) => (wireNames[path] ? [[wireNames[path], message]] : [])),
   );
 }

@@ -1,5 +1,4 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
 import {
@@ -12,7 +11,9 @@ import {
   Input,
   Page,
   PageHeader,
+  type Problems,
   toast,
+  useForm,
 } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import {
@@ -53,13 +54,11 @@ export function NewDestinationPage() {
 }
 
 function NewDestination() {
-  const [form, setForm] = useState(empty);
-  const [seen, setSeen] = useState<ReadonlySet<Name>>(new Set());
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const client = useQueryClient();
   const create = useMutation({
-    mutationFn: () => api.post<Destination>(destinationsPath, bodyOf(form)),
+    mutationFn: (form: Form) => api.post<Destination>(destinationsPath, bodyOf(form)),
     onSuccess: (made) => {
       client.setQueryData<Destination[]>(["destinations"], (known) => (known ? [...known, made] : known));
       void client.invalidateQueries({ queryKey: ["destinations"] });
@@ -67,29 +66,14 @@ function NewDestination() {
       navigate(params.has("then") ? `/exports/new?destination=${made.id}` : "/exports/destinations");
     },
   });
-  const typed: Partial<Record<Name, string | null | undefined>> = {
-    name: nameProblem(form.name),
-    bucket: bucketProblem(form.bucket),
-    endpoint: endpointProblem(form.endpoint),
-    ...credentialProblems(form),
-  };
   const refused = refusalsOf(create.error);
-  const problem = (name: Name) => (seen.has(name) ? typed[name] : null) ?? refused[name];
-  const set = (patch: Partial<Form>) => {
-    setForm((now) => ({ ...now, ...patch }));
-    setSeen((now) => new Set([...now, ...(Object.keys(patch) as Name[])]));
-    create.reset();
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setSeen(new Set(Object.keys(empty) as Name[]));
-    if (!Object.values(typed).some(Boolean)) create.mutate();
-    else requestAnimationFrame(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
-  };
-  const text = (name: Name) => ({
-    value: form[name],
-    spellCheck: false,
-    onChange: (event: { target: { value: string } }) => set({ [name]: event.target.value }),
+  const { values, set, text, problem, submit } = useForm({
+    start: empty,
+    check,
+    refused,
+    judge: "when changed",
+    onChange: create.reset,
+    send: create.mutate,
   });
   return (
     <Page title="New destination" width="narrow">
@@ -102,23 +86,24 @@ function NewDestination() {
         <Card className="stack">
           <h2>Bucket</h2>
           <Field label="Name" hint="What you call it here." error={problem("name")}>
-            <Input {...text("name")} placeholder="Data lake" autoFocus />
+            <Input {...text("name")} spellCheck={false} placeholder="Data lake" autoFocus />
           </Field>
           <div className="columns">
             <Field label="Bucket" error={problem("bucket")}>
-              <Input {...text("bucket")} className="mono" placeholder="my-bucket" />
+              <Input {...text("bucket")} spellCheck={false} className="mono" placeholder="my-bucket" />
             </Field>
             <Field label="Prefix" optional hint="The folder everything goes into." error={problem("prefix")}>
-              <Input {...text("prefix")} className="mono" placeholder="traces" />
+              <Input {...text("prefix")} spellCheck={false} className="mono" placeholder="traces" />
             </Field>
           </div>
           <div className="columns">
             <Field label="Region" optional hint="Of AWS; us-east-1 when empty." error={problem("region")}>
-              <Input {...text("region")} className="mono" placeholder="eu-central-1" />
+              <Input {...text("region")} spellCheck={false} className="mono" placeholder="eu-central-1" />
             </Field>
             <Field label="Endpoint" optional hint="Of a storage other than AWS." error={problem("endpoint")}>
               <Input
                 {...text("endpoint")}
+                spellCheck={false}
                 className="mono"
                 inputMode="url"
                 placeholder="https://storage.example:9000"
@@ -133,7 +118,7 @@ function NewDestination() {
             runs on are used.
           </p>
           <CredentialFields
-            value={form}
+            value={values}
             onChange={set}
             problems={{ key: problem("key"), secret: problem("secret"), token: problem("token") }}
             optional
@@ -153,6 +138,15 @@ function NewDestination() {
   );
 }
 
+function check(form: Form): Problems<Form> {
+  return {
+    name: nameProblem(form.name),
+    bucket: bucketProblem(form.bucket),
+    endpoint: endpointProblem(form.endpoint),
+    ...credentialProblems(form),
+  };
+}
+
 function bodyOf(form: Form) {
   const given = (text: string) => (text.trim() === "" ? null : text.trim());
   return {
@@ -168,7 +162,7 @@ function bodyOf(form: Form) {
   };
 }
 
-function refusalsOf(error: unknown): Partial<Record<Name, string>> {
+function refusalsOf(error: unknown): Problems<Form> {
   if (!(error instanceof ApiError)) return {};
   const fields = Object.entries(error.fields);
   if (fields.length > 0) {
