@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { GitSource } from "./builds/git-source.ts";
+import { GitSource } from "./builds/git/git-source.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { createDeployments } from "./deployments/deployments.ts";
 import type { Deployment } from "./desired-state/deployment.ts";

@@ -1,5 +1,5 @@
 import type { BuildConfig, SourceRevisionConfig } from "../desired-state/revision.ts";
-import type { GitCredentials } from "./git-environment.ts";
+import type { GitCredentials } from "./git/git-environment.ts";
 
 export type BuildSource =
   | { kind: "git"; url: string; ref: string | null; commit: string | null; credentials: GitCredentials }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { commandProblem, splitCommand } from "./command-guard.ts";
-import { foldersUp, managerPackage, parsePackageManager, planInstall } from "./package-manager.ts";
-import { configPathProblem, parseRepoUrl, refProblem } from "./repo-url.ts";
+import { configPathProblem, parseRepoUrl, refProblem } from "./git/repo-url.ts";
+import { foldersUp, managerPackage, parsePackageManager, planInstall } from "./node/package-manager.ts";
 
 describe("commands", () => {
   it.each(["npm ci", "pnpm install && pnpm run build", "yarn workspace 'my app' build"])(

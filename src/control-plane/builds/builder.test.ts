@@ -11,7 +11,7 @@ import { raw } from "../../platform/db/raw.ts";
 import { Walls } from "../sandbox/walls.ts";
 import type { BuildRequest, BuildSource } from "./build-request.ts";
 import { Builder, type BuilderOptions } from "./builder.ts";
-import type { GitSource } from "./git-source.ts";
+import type { GitSource } from "./git/git-source.ts";
 
 /** Sources are archives here; those from git have journeys of their own. */
 const git = {} as GitSource;

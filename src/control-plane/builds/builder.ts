@@ -10,11 +10,11 @@ import { BuildDeadline } from "./build-deadline.ts";
 import type { BuildRequest, Built, PlaceOf } from "./build-request.ts";
 import { BuildUsers } from "./build-user.ts";
 import { diskFull } from "./disk-full.ts";
-import type { GitSource } from "./git-source.ts";
-import { ManagerTools } from "./manager-tools.ts";
-import { NodeInstaller } from "./node-installer.ts";
+import type { GitSource } from "./git/git-source.ts";
+import { configPathProblem } from "./git/repo-url.ts";
+import { ManagerTools } from "./node/manager-tools.ts";
+import { NodeInstaller } from "./node/node-installer.ts";
 import { buildRefused, type ProjectCheck, readProject, requireFiles, requireSize } from "./project-files.ts";
-import { configPathProblem } from "./repo-url.ts";
 import { type ReadSource, SourceReader } from "./source-reader.ts";
 import { KeyedTurns, Turns } from "./turns.ts";
 

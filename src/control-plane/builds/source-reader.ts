@@ -1,7 +1,7 @@
 import { artifactKey } from "./artifact-key.ts";
 import type { ArtifactShelf } from "./artifact-shelf.ts";
 import type { BuildRequest, Built, PlaceOf } from "./build-request.ts";
-import type { GitSource } from "./git-source.ts";
+import type { GitSource } from "./git/git-source.ts";
 import { refuseForeignLinks } from "./source-tree.ts";
 import { unpackTarball } from "./tarball.ts";
 

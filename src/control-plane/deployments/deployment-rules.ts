@@ -1,6 +1,6 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { commandProblem } from "../builds/command-guard.ts";
-import { configPathProblem, parseRepoUrl, refProblem } from "../builds/repo-url.ts";
+import { configPathProblem, parseRepoUrl, refProblem } from "../builds/git/repo-url.ts";
 import type { SourceConfig } from "../desired-state/deployment.ts";
 import type { Source, SourceRevisionConfig } from "../desired-state/revision.ts";
 import { type Secret, secretProblems } from "../desired-state/secret-rules.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NetworkGuard } from "../../platform/network/network-guard.ts";
-import { parseRepoUrl, type RepoUrl } from "../builds/repo-url.ts";
+import { parseRepoUrl, type RepoUrl } from "../builds/git/repo-url.ts";
 import { GithubApi } from "./github-api.ts";
 import { apiUrlOf, hostProblem, readPush, repositoryKey } from "./integration.ts";
 

@@ -1,4 +1,4 @@
-import { commitPattern, type RepoUrl, refProblem } from "../builds/repo-url.ts";
+import { commitPattern, type RepoUrl, refProblem } from "../builds/git/repo-url.ts";
 
 /** How a git host is entered. An app's key is exchanged for a short-lived token each time. */
 export type IntegrationCredentials =

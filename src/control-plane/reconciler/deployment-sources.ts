@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Database } from "../../platform/db/database.ts";
 import type { BuildSource } from "../builds/build-request.ts";
-import type { GitSource } from "../builds/git-source.ts";
+import type { GitSource } from "../builds/git/git-source.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import type { Revision } from "../desired-state/revision.ts";
 import type { IntegrationService } from "../integrations/integration-service.ts";

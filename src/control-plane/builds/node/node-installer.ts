@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import type { BuildPlace } from "./build-request.ts";
-import type { Installer, InstallSite } from "./installer.ts";
+import type { BuildPlace } from "../build-request.ts";
+import type { Installer, InstallSite } from "../installer.ts";
 import type { ManagerTools } from "./manager-tools.ts";
 import { readPackageFolders } from "./package-folders.ts";
 import { managers, planInstall } from "./package-manager.ts";

@@ -1,5 +1,5 @@
-import type { NetworkGuard } from "../../platform/network/network-guard.ts";
-import { StepFailed } from "./build-step.ts";
+import type { NetworkGuard } from "../../../platform/network/network-guard.ts";
+import { StepFailed } from "../build-step.ts";
 import type { GitCredentials } from "./git-environment.ts";
 import { sourceRefused } from "./git-problem.ts";
 import { parseRepoUrl, type RepoUrl } from "./repo-url.ts";

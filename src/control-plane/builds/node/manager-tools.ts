@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError } from "../../platform/errors.ts";
-import { KeyedLock } from "../../platform/keyed-lock.ts";
-import { findProgram, isProgram } from "../sandbox/find-program.ts";
-import { openToReaders } from "../sandbox/open-to-readers.ts";
-import type { BuildPlace } from "./build-request.ts";
-import { runStep, StepFailed } from "./build-step.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { KeyedLock } from "../../../platform/keyed-lock.ts";
+import { findProgram, isProgram } from "../../sandbox/find-program.ts";
+import { openToReaders } from "../../sandbox/open-to-readers.ts";
+import type { BuildPlace } from "../build-request.ts";
+import { runStep, StepFailed } from "../build-step.ts";
 import { type Manager, managerPackage } from "./package-manager.ts";
 
 export type ManagerToolsOptions = { folder: string; environment: Record<string, string> };

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { CheckedUrl } from "../../platform/network/network-guard.ts";
+import type { CheckedUrl } from "../../../platform/network/network-guard.ts";
 import type { RepoUrl } from "./repo-url.ts";
 
 export type GitCredentials = { token: string } | { privateKey: string } | null;

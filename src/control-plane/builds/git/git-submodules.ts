@@ -27,7 +27,7 @@ export function readGitmodules(text: string): Map<string, { url: string; skipped
   return found;
 }
 
-/** `./` and `../` start from the address of the repository that names the submodule. */
+/** `../` and `../../` start from the address of the repository that names the submodule. */
 export function submoduleUrl(parent: RepoUrl, given: string): RepoUrl | { problem: string } {
   if (!/^\.\.?\//.test(given)) return parseRepoUrl(given);
   const path = parent.kind === "http" ? parent.url.pathname : parent.path;

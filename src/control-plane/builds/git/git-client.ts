@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CheckedUrl, NetworkGuard } from "../../platform/network/network-guard.ts";
-import type { BuildPlace } from "./build-request.ts";
-import { runStep } from "./build-step.ts";
+import type { CheckedUrl, NetworkGuard } from "../../../platform/network/network-guard.ts";
+import type { BuildPlace } from "../build-request.ts";
+import { runStep } from "../build-step.ts";
 import { type GitCredentials, gitEnvironment } from "./git-environment.ts";
 import { explained, sourceRefused } from "./git-problem.ts";
 import { redirectTarget, wasRedirected } from "./git-redirect.ts";

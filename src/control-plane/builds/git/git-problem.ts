@@ -1,5 +1,5 @@
-import { AppError } from "../../platform/errors.ts";
-import { StepFailed } from "./build-step.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { StepFailed } from "../build-step.ts";
 import type { GitCredentials } from "./git-environment.ts";
 
 type Asked = { url: string; ref: string | null; credentials: GitCredentials };

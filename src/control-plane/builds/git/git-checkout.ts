@@ -1,8 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError } from "../../platform/errors.ts";
-import type { BuildPlace } from "./build-request.ts";
-import { StepFailed } from "./build-step.ts";
+import { AppError } from "../../../platform/errors.ts";
+import type { BuildPlace } from "../build-request.ts";
+import { StepFailed } from "../build-step.ts";
 import type { GitClient, RepositoryAt, RunGit } from "./git-client.ts";
 import { sourceRefused } from "./git-problem.ts";
 import { wasRedirected } from "./git-redirect.ts";
