@@ -29,6 +29,7 @@ GRAPHS = {
         "large",
         "calling",
         "plain_builder",
+        "using_tools",
     )
 }
 

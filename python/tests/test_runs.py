@@ -180,7 +180,8 @@ async def test_cancelling_stops_asynchronous_code(shared: Server, thread: str) -
 
 async def test_cancelling_stops_synchronous_code(shared: Server, thread: str) -> None:
     call = shared.start_run("spinning", thread, input={"messages": []})
-    await anext(shared.items_of(call))
+    while f"(call {call})" not in (await shared.control({"dump": 1}))["stack"]:
+        await asyncio.sleep(0.01)
     shared.send(Kind.CANCEL, call)
     while not (await shared.control({"interrupt": call}))["found"]:
         await asyncio.sleep(0.01)
@@ -277,3 +278,43 @@ async def test_protocol_runs_carry_every_chunk(shared: Server, thread: str) -> N
         modes.add(item.meta["mode"])
         json.loads(item.segments[item.meta["chunk"] - 1])
     assert {"values", "tasks", "updates"} <= modes
+
+
+async def test_protocol_runs_speak_in_content_blocks(shared: Server, thread: str) -> None:
+    call = shared.start_run("talking", thread, {"protocol": True}, input=human("x"))
+    spoken = []
+    async for item in shared.items_of(call):
+        if item.meta["mode"] == "messages":
+            assert item.meta["message"] == "event"
+            spoken.append(json.loads(item.segments[item.meta["chunk"] - 1]))
+    kinds = [event["event"] for event, _ in spoken]
+    assert kinds[0] == "message-start" and kinds[-1] == "message-finish"
+    text = "".join(event["delta"]["text"] for event, _ in spoken if event["event"] == "content-block-delta")
+    assert text == "one two three"
+    assert spoken[0][1]["langgraph_node"] == "talk"
+
+
+async def test_protocol_runs_of_older_modes_speak_in_pieces(shared: Server, thread: str) -> None:
+    call = shared.start_run("talking", thread, {"protocol": True}, input=human("x"), stream_mode=["messages-tuple"])
+    forms = []
+    async for item in shared.items_of(call):
+        if item.meta["mode"] == "messages":
+            forms.append(item.meta["message"])
+            assert json.loads(item.segments[item.meta["chunk"] - 1])[0]["type"] == "ai"
+    assert forms[0] == "piece"
+
+
+async def test_protocol_runs_tell_of_questions(shared: Server, thread: str) -> None:
+    call = shared.start_run("approval", thread, {"protocol": True}, input={"seen": []}, stream_mode=[])
+    invited = []
+    async for item in shared.items_of(call):
+        if item.meta["invites"]:
+            invited.append(json.loads(item.segments[item.meta["chunk"] - 1]))
+    assert invited[0]["__interrupt__"][0]["value"] == {"question": "go on?"}
+
+
+async def test_tools_are_told_in_the_words_of_the_wire(shared: Server, thread: str) -> None:
+    events = await shared.run("using_tools", thread, input=human("x"), stream_mode=["tools"])
+    told = [(data["event"], data["toolCallId"], data["name"]) for _, data in events]
+    assert told == [("on_tool_start", "c1", "add"), ("on_tool_end", "c1", "add")]
+    assert events[0][1]["input"] == {"a": 1}

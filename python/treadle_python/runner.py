@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,8 +14,9 @@ from .contexts import coerce_context, known_context
 from .faults import CallError, RemoteError
 from .graph_call import to_command
 from .graph_factory import GraphEntry, Opening
+from .graph_stream import Chunk, GraphStream, message_form
 from .json_text import Json, loads
-from .run_events import HIDDEN_TAG, Event, RunEvents, invites, told
+from .run_events import Event, RunEvents, invites, told
 from .saver import ProxySaver
 from .snapshots import pending_interrupts
 from .threads import CallThreads
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     Graph = Pregel[Any, Any, Any, Any]
 
 CHECKPOINTER = "__pregel_checkpointer"
-_protocol_modes = ("values", "updates", "messages", "tools", "custom", "tasks")
-
-Chunk = tuple[Sequence[str], str, Any]
-"""Namespace, mode, payload; the mode `events` has a callback event."""
 
 
 class Run:
@@ -113,6 +110,8 @@ class Run:
                 chunk = same if same is not None else self._codec.wire.dumps(told(mode, payload))
             if is_root:
                 meta["root"] = True
+            if self._protocol and mode == "messages":
+                meta["message"] = message_form(payload[0])
             await self._send(events, meta, chunk)
 
     async def _send(self, events: list[Event], meta: Json, chunk: bytes | None = None) -> None:
@@ -133,38 +132,16 @@ class Run:
 
     async def _chunks(self, graph: Graph, graph_id: str) -> AsyncIterator[Chunk]:
         asked = self._asked
-        subgraphs = bool(asked.get("subgraphs")) or self._protocol
-        options: Json = {
-            "stream_mode": self._modes(),
-            "subgraphs": subgraphs,
-            "durability": asked.get("durability") or "async",
-        }
+        options: Json = {"durability": asked.get("durability") or "async"}
         for name in ("interrupt_before", "interrupt_after"):
             if asked.get(name):
                 options[name] = asked[name]
         context = run_context(graph, asked.get("context"))
         if context is not None:
             options["context"] = context
-        config = self._config(graph_id)
-        given = await self._input(graph)
-        if "events" in asked["stream_mode"]:
-            async for event in graph.astream_events(given, config, version="v2", **options):
-                if event["event"] == "on_chain_stream" and event["run_id"] == self._run_id:
-                    yield _chunk(event["data"]["chunk"], subgraphs)
-                elif HIDDEN_TAG not in (event.get("tags") or ()):
-                    yield (), "events", event
-            return
-        async for part in graph.astream(given, config, **options):
-            yield _chunk(part, subgraphs)
-
-    def _modes(self) -> list[str]:
-        modes = dict.fromkeys(_protocol_modes if self._protocol else ("values",))
-        for mode in self._asked["stream_mode"]:
-            if mode == "messages-tuple":
-                modes["messages"] = None
-            elif mode != "events":
-                modes[mode] = None
-        return [mode for mode in modes if mode != "tools" or _streams_tools()]
+        stream = GraphStream(self._run_id, asked["stream_mode"], bool(asked.get("subgraphs")), self._protocol)
+        async for chunk in stream.chunks(graph, await self._input(graph), self._config(graph_id), options):
+            yield chunk
 
     def _config(self, graph_id: str) -> Any:
         given = with_user(self._asked.get("config") or {}, self._beside.get("user"))
@@ -229,22 +206,6 @@ def prefetched(call: Served, first: int) -> Answer | None:
     if meta is None:
         return Answer({"found": False})
     return Answer({**meta, "found": True}, call.segments[first - 1 :])
-
-
-def _chunk(part: Any, subgraphs: bool) -> Chunk:
-    if subgraphs:
-        namespace, mode, payload = part
-        return namespace or (), mode, payload
-    mode, payload = part
-    return (), mode, payload
-
-
-def _streams_tools() -> bool:
-    try:
-        import langgraph.pregel._tools  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def _as_error(error: Exception) -> Exception:

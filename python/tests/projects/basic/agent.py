@@ -12,9 +12,11 @@ from typing import Annotated, Any
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Send, interrupt
@@ -182,3 +184,23 @@ async def call_server(state: State) -> dict[str, Any]:
 
 
 calling = StateGraph(State).add_node(call_server).add_edge(START, "call_server").compile()
+
+
+@tool
+def add(a: int) -> int:
+    """Adds one."""
+    return a + 1
+
+
+def decide(state: State) -> dict[str, Any]:
+    return {"messages": [AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1}, "id": "c1"}])]}
+
+
+using_tools = (
+    StateGraph(State)
+    .add_node(decide)
+    .add_node("tools", ToolNode([add]))
+    .add_edge(START, "decide")
+    .add_edge("decide", "tools")
+    .compile()
+)

@@ -12,11 +12,13 @@ type PartMeta = {
   ns?: string[];
   /** The segment of the chunk itself. */
   chunk?: number;
+  /** Of the mode `messages`, for the protocol: an event of content blocks, a piece of a message, or all of one. */
+  message?: "event" | "piece" | "whole";
 };
 
 /** What Python streams has its wire form already: it goes out as it came. Only the streaming protocol looks inside. */
 export function toPart({ meta, segments }: Incoming, protocol: boolean): GraphPart {
-  const { events = [], at, invites = false, mode, ns = [], chunk } = meta as PartMeta;
+  const { events = [], at, invites = false, mode, ns = [], chunk, message } = meta as PartMeta;
   const texts = new Map<number, string>();
   const textAt = (index: number): string => {
     const known = texts.get(index);
@@ -29,7 +31,7 @@ export function toPart({ meta, segments }: Incoming, protocol: boolean): GraphPa
     chunk === undefined
       ? undefined
       : protocol
-        ? JSON.parse(textAt(chunk))
+        ? spoken(JSON.parse(textAt(chunk)), message)
         : new WireText([segments[chunk - 1]!]);
   return {
     events: events.map(([name, namespace], index) => ({
@@ -44,4 +46,14 @@ export function toPart({ meta, segments }: Incoming, protocol: boolean): GraphPa
 
 function chunkOf(mode: PartMeta["mode"], namespace: readonly string[], payload: unknown): GraphChunk {
   return mode === "events" ? { kind: "event", event: payload } : { kind: "chunk", namespace, mode, payload };
+}
+
+type Spoken = [message: Record<string, unknown>, metadata: unknown];
+
+/** Messages have the shape by which those of JavaScript's library are known. */
+function spoken(payload: unknown, form: PartMeta["message"]): unknown {
+  if (form !== "piece" && form !== "whole") return payload;
+  const [message, metadata] = payload as Spoken;
+  const shape = { ...message, _getType: () => String(message.type) };
+  return [form === "piece" ? { ...shape, concat: () => shape } : shape, metadata];
 }

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { toPart } from "../../graphs/python/graph-part.ts";
+import { MessageEvents } from "./message-events.ts";
+
+const incoming = (meta: Record<string, unknown>, ...texts: unknown[]) => ({
+  meta,
+  segments: texts.map((text) => Buffer.from(JSON.stringify(text))),
+});
+
+const chunkOf = (form: string, message: unknown) => {
+  const meta = { events: [], at: [], mode: "messages", ns: [], chunk: 1, message: form };
+  const { chunk } = toPart(incoming(meta, [message, { langgraph_node: "talk" }]), true);
+  return chunk.kind === "chunk" ? chunk.payload : undefined;
+};
+
+it("gives the same text for two events once", () => {
+  const meta = { events: [["values", ""]], at: [1], mode: "values", ns: [], chunk: 1, invites: true };
+  const part = toPart(incoming(meta, { a: 1 }), true);
+  expect(part).toEqual({
+    events: [{ name: "values", namespace: "", data: '{"a":1}' }],
+    invites: true,
+    chunk: { kind: "chunk", namespace: [], mode: "values", payload: { a: 1 } },
+  });
+});
+
+it("lets the protocol make content blocks of messages in pieces", () => {
+  const events = new MessageEvents(() => 0);
+  const piece = (content: string) => chunkOf("piece", { type: "ai", id: "m", content });
+  const kinds = [
+    ...events.map([], piece("one ")),
+    ...events.map([], piece("two")),
+    ...events.finishUnder(""),
+  ].map(({ params }) => params.data.event);
+  expect(kinds).toEqual([
+    "message-start",
+    "content-block-start",
+    "content-block-delta",
+    "content-block-delta",
+    "content-block-finish",
+    "message-finish",
+  ]);
+});
+
+it("lets the protocol finish a message that comes whole", () => {
+  const whole = { type: "ai", id: "m", content: "", tool_calls: [{ id: "c", name: "add", args: { a: 1 } }] };
+  const events = new MessageEvents(() => 0).map([], chunkOf("whole", whole));
+  expect(events.at(-1)?.params.data).toEqual({ event: "message-finish" });
+  expect(events.map(({ params }) => params.data)).toContainEqual({
+    event: "content-block-finish",
+    index: 0,
+    content: { type: "tool_call", id: "c", name: "add", args: { a: 1 } },
+  });
+});
+
+it("passes events of content blocks on", () => {
+  const event = { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "x" } };
+  const [made] = new MessageEvents(() => 0).map([], chunkOf("event", event));
+  expect(made?.params).toMatchObject({ node: "talk", data: event });
+});
