@@ -21,7 +21,7 @@ def graph_schemas(graph: Graph) -> Json:
     """JSON Schemas; null where the graph declares none."""
     context = _read("context", lambda: _context_schema(graph), lambda: None)
     return {
-        "input_schema": _read("input", graph.get_input_jsonschema, lambda: _of_channels(graph, graph.input_channels)),
+        "input_schema": _read("input", graph.get_input_jsonschema, lambda: _of_channels(graph, _inputs(graph))),
         "output_schema": _read(
             "output", graph.get_output_jsonschema, lambda: _of_channels(graph, graph.output_channels)
         ),
@@ -29,6 +29,12 @@ def graph_schemas(graph: Graph) -> Json:
         "config_schema": context,
         "context_schema": context,
     }
+
+
+def _inputs(graph: Graph) -> str | Sequence[str]:
+    """The input of a graph of nodes and edges is any of its state, put through one channel."""
+    channels = graph.input_channels
+    return graph.stream_channels_asis if channels == "__start__" else channels
 
 
 def _read(part: str, reader: Reader, otherwise: Reader) -> Json | None:

@@ -39,7 +39,7 @@ function bind(
     isFactory,
     schemas: async () => jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId }))),
     draw: async (config, xray) =>
-      jsonOf<DrawnGraph>(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray }))),
+      withTypes(jsonOf(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray })))),
     subgraphs: async (config, { namespace, recurse = false }) =>
       jsonOf(
         await asking(source, () => call(pool, "graph.subgraphs", { graphId, config, namespace, recurse })),
@@ -124,6 +124,14 @@ async function asking(source: GraphSource, work: () => Promise<Incoming>): Promi
     if (error instanceof AppError || !(error instanceof RemoteError)) throw error;
     throw graphError("graph.factory_failed", source, `${error.name}: ${error.message}`, error);
   }
+}
+
+/** The library leaves out what kind of node the ends are. */
+function withTypes({ nodes, edges }: DrawnGraph): DrawnGraph {
+  return {
+    nodes: nodes.map((node) => ({ ...node, type: node.type ?? "schema", data: node.data ?? node.id })),
+    edges,
+  };
 }
 
 function jsonOf<Value>({ segments }: Incoming): Value {
