@@ -7,7 +7,13 @@ import { join } from "node:path";
  * `npm run test:python`: what needs Python packages of PyPI beside npm and Debian.
  * `--if-possible` prints when this machine cannot have them, and exits with 0.
  */
-const packages = ["langsmith==0.14.17"];
+const packages = [
+  "langsmith==0.14.17",
+  "langgraph==1.2.20",
+  "langgraph-sdk==0.4.14",
+  "fastapi==0.162.4",
+  ...["ruff==0.17.4", "mypy==2.4.1", "pytest==9.2.0", "pytest-asyncio==1.4.1.post1", "hypothesis==6.170.15"],
+];
 
 type Ended = { code: number; output: string };
 
@@ -38,13 +44,31 @@ async function prepare(folder: string): Promise<string | undefined> {
     : `pip install ${packages.join(" ")} failed: ${installed.output.trim()}`;
 }
 
+/** The checks of the Python side, its own tests, then those over the whole server. All of them, whatever one finds. */
+async function runAll(python: string): Promise<number> {
+  const checks = [
+    ["ruff", "check", "python"],
+    ["ruff", "format", "--check", "python"],
+    ["mypy", "--config-file", "python/pyproject.toml", "python/treadle_python"],
+    ["pytest", "-q", "-c", "python/pyproject.toml", "--rootdir", "python", "python/tests"],
+  ];
+  const failed: string[] = [];
+  for (const [module, ...args] of checks) {
+    const { code } = await run(python, ["-m", module!, ...args]);
+    if (code !== 0) failed.push(module!);
+  }
+  const { code } = await run("vitest", ["run", "tests/python"], { TREADLE_TEST_PYTHON: python });
+  if (code !== 0) failed.push("vitest");
+  if (failed.length > 0) console.error(`Failed: ${failed.join(", ")}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
 const ifPossible = process.argv.includes("--if-possible");
 const folder = await mkdtemp(join(tmpdir(), "treadle-python-"));
 try {
   const trouble = await prepare(folder);
   if (trouble === undefined) {
-    const environment = { TREADLE_TEST_PYTHON: join(folder, "bin", "python") };
-    process.exitCode = (await run("vitest", ["run", "tests/python"], environment)).code;
+    process.exitCode = await runAll(join(folder, "bin", "python"));
   } else {
     console.error(`The Python tests are NOT run: ${trouble}`);
     process.exitCode = ifPossible ? 0 : 1;

@@ -45,7 +45,10 @@ async function startSteps(wait = "second") {
     streamMode: ["updates"],
     streamResumable: true,
   });
-  await waitUntil(() => began(wait), { what: "the graph to get there", timeoutMs: 20_000 });
+  await waitUntil(() => began(wait), { what: "the step to begin", timeoutMs: 20_000 });
+  // Its checkpoint is written beside the step that follows it.
+  const isKept = async () => (await agent.client.threads.getState(thread_id)).next[0] === wait;
+  await waitUntil(isKept, { what: "the checkpoint before the step", timeoutMs: 20_000 });
   return { threadId: thread_id, runId: run.run_id };
 }
 

@@ -12,7 +12,7 @@ export function register(program: Command): void {
     .addHelpText(
       "after",
       `
-Reads the project file, loads its graphs (JavaScript or TypeScript, as they are) and serves assistants,
+Reads the project file, loads its graphs (Python, TypeScript or JavaScript) and serves assistants,
 threads, runs, streams, store and crons for them. Without a database it runs its own PostgreSQL in
 .treadle-agent beside the project file (--data-dir or TREADLE_DATA_DIR). A graph that does not load is
 named with its reason, and the others are served.
