@@ -2,6 +2,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "../agent-server/graphs/check-project.ts";
 import { type Config, childEnvironments, isLoopbackHost } from "../config/index.ts";
+import { pythonMounts } from "../control-plane/builds/python/built-environment.ts";
+import { machinePythons } from "../control-plane/builds/python/python-builder.ts";
 import { type ControlPlane, createControlPlane } from "../control-plane/control-plane.ts";
 import type { ControlPlaneOptions } from "../control-plane/control-plane-options.ts";
 import type { Reach } from "../control-plane/runtimes/docker-environment.ts";
@@ -46,7 +48,7 @@ export type ControlPlaneGround = Pick<
 export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   const { config, internalUrl, keys, projects, ...ground } = options;
   const { build, server } = childEnvironments();
-  const folder = join(config.dataDir, "deployments");
+  const folder = deploymentFolderOf(config);
   const walls = new Walls({
     setting: config.deployments.isolation,
     mustPass: [process.execPath, treadle, folder],
@@ -112,15 +114,28 @@ export function tracingPort(
   };
 }
 
-function chooseRuntime({ deployments }: Config, walls: Walls, logger: Logger, reach: Reach): Runtime {
+function chooseRuntime(config: Config, walls: Walls, logger: Logger, reach: Reach): Runtime {
+  const { deployments } = config;
+  const projectMounts = pythonMountsOf(config);
   if (deployments.runtime === "docker") {
     const { dockerSocket: socketPath, dockerImage: baseImage } = deployments;
     const { dockerSubnets: subnets, dockerAllowRoot: allowRoot } = deployments;
     const command = ["treadle"];
-    return new DockerRuntime({ socketPath, baseImage, command, subnets, allowRoot, reach, logger });
+    const engine = { socketPath, baseImage, command, subnets, allowRoot };
+    return new DockerRuntime({ ...engine, reach, logger, projectMounts });
   }
   // Half of what Node takes by default: many servers share one machine.
   const command = [process.execPath, "--max-semi-space-size=16", treadle] as const;
   const { compileCache } = deployments;
-  return new ProcessRuntime({ command, packageRoot, walls, logger, compileCache });
+  return new ProcessRuntime({ command, packageRoot, walls, logger, compileCache, projectMounts });
 }
+
+/** A Python outside of the machine's own folders has to be brought to the servers of projects built with it. */
+function pythonMountsOf(config: Config) {
+  const folder = deploymentFolderOf(config);
+  const { build: environment } = childEnvironments();
+  const pythons = machinePythons({ folder, environment, named: config.deployments.pythons });
+  return (built: string, configPath: string) => pythonMounts(pythons, built, configPath);
+}
+
+const deploymentFolderOf = ({ dataDir }: Config) => join(dataDir, "deployments");

@@ -61,6 +61,11 @@ export const deploymentSettings = {
   TREADLE_BUILD_MAX_MB: whole(1, 1_000_000)
     .default(2_048)
     .describe("Largest a built deployment may be, its packages included."),
+  TREADLE_PYTHONS: text
+    .optional()
+    .describe(
+      "Pythons for builds beside those on PATH, separated by `:`: programs, or folders that one was installed into.",
+    ),
   TREADLE_BUILD_CONCURRENCY: whole(1, 64).default(2).describe("Builds at once."),
   TREADLE_DEPLOY_HEALTH_SECONDS: amount(1, 3600)
     .default(300)
@@ -106,6 +111,8 @@ export function deploymentConfigOf(
     allowLocalRepositories: edition === "cloud" ? false : (env.TREADLE_ALLOW_LOCAL_REPOSITORIES ?? loopback),
     buildTimeoutMs: env.TREADLE_BUILD_TIMEOUT_SECONDS * 1000,
     buildMaxBytes: env.TREADLE_BUILD_MAX_MB * 1024 * 1024,
+    /** Programs, or folders with one. */
+    pythons: env.TREADLE_PYTHONS?.split(delimiter).filter((path) => path !== "") ?? [],
     buildConcurrency: env.TREADLE_BUILD_CONCURRENCY,
     healthMs: env.TREADLE_DEPLOY_HEALTH_SECONDS * 1000,
     drainMs: env.TREADLE_DEPLOY_DRAIN_SECONDS * 1000,
@@ -122,6 +129,9 @@ export function deploymentConfigOf(
 }
 
 const serverNames = /^(PATH|LANG|LC_ALL|TZ|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+/** Where packages of Python come from. */
+const pythonNames =
+  /^(PIP_((EXTRA_)?INDEX_URL|FIND_LINKS|TRUSTED_HOST|CERT|NO_INDEX|DEFAULT_TIMEOUT|RETRIES)|UV_(DEFAULT_INDEX|INDEX|(EXTRA_)?INDEX_URL|INDEX_\w+_(USERNAME|PASSWORD)|FIND_LINKS|INSECURE_HOST|NO_INDEX|NATIVE_TLS|SYSTEM_CERTS|HTTP_TIMEOUT|PYTHON_INSTALL_MIRROR|PYTHON_DOWNLOADS))$/;
 const npmNames = /^npm_config_(registry|cafile|proxy|https_proxy|noproxy)$/i;
 
 /** A few harmless names; nothing of the platform's own settings and keys. This process's Node comes first in PATH. */
@@ -132,7 +142,7 @@ export function pickChildEnvironments(environment: NodeJS.ProcessEnv) {
     return { ...(Object.fromEntries(kept) as Record<string, string>), PATH: path };
   };
   return {
-    build: pick((name) => serverNames.test(name) || npmNames.test(name)),
+    build: pick((name) => serverNames.test(name) || npmNames.test(name) || pythonNames.test(name)),
     server: pick((name) => serverNames.test(name)),
   };
 }

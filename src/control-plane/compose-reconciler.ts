@@ -31,6 +31,7 @@ export function composeReconciler(
     ...{ database, clock, git, folder, walls },
     checkProject: options.checkProject,
     environment: options.buildEnvironment,
+    pythons: settings.pythons,
     timeoutMs: settings.buildTimeoutMs,
     maxBytes: settings.buildMaxBytes,
     maxAtOnce: settings.buildConcurrency,

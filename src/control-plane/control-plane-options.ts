@@ -19,6 +19,8 @@ export type ControlPlaneSettings = Limits & {
   buildTimeoutMs: number;
   buildMaxBytes: number;
   buildConcurrency: number;
+  /** Pythons for builds beside those on PATH. */
+  pythons: readonly string[];
   defaultMemoryBytes: number | null;
   gitPollMs: number;
   purgeAfterMs: number;

@@ -16,7 +16,7 @@ let server: RunningTreadle;
 async function unpackPackage(): Promise<string> {
   const stage = join(parent.path, "stage");
   await mkdir(stage);
-  for (const part of ["package.json", "bin", "migrations", "web", "docs", "openapi"]) {
+  for (const part of ["package.json", "bin", "migrations", "web", "docs", "openapi", "python"]) {
     await cp(join(project, part), join(stage, part), { recursive: true });
   }
   await runCommand("tsc", ["-p", "tsconfig.build.json", "--outDir", join(stage, "dist")], { cwd: project });

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments, type DeploymentConfig, readConfig } from "../../src/config/index.ts";
+import { pythonMounts } from "../../src/control-plane/builds/python/built-environment.ts";
+import { machinePythons } from "../../src/control-plane/builds/python/python-builder.ts";
 import { createControlPlane } from "../../src/control-plane/control-plane.ts";
 import { ProcessRuntime } from "../../src/control-plane/runtimes/process-runtime.ts";
 import type { Runtime } from "../../src/control-plane/runtimes/runtime.ts";
@@ -78,6 +80,11 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       })
     : undefined;
   const walls = options.walls ?? machineWalls(options.settings?.isolation);
+  const pythons = machinePythons({
+    folder: options.folder,
+    environment: environments.build,
+    named: options.settings?.pythons ?? [],
+  });
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
@@ -88,6 +95,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
       new ProcessRuntime({
         ...{ command: treadleCommand, packageRoot, walls, logger },
         compileCache: options.settings?.compileCache,
+        projectMounts: (folder, configPath) => pythonMounts(pythons, folder, configPath),
       }),
     settings: { ...readConfig({}).deployments, edition, ...options.settings },
     folder: options.folder,

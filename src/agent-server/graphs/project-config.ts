@@ -109,6 +109,12 @@ export const projectConfigSchema = z.looseObject({
   ui_config: z.looseObject({ shared: z.array(text).optional() }).nullish(),
   node_version: z.union([z.string(), z.number()], { error: 'must be a version such as "24"' }).nullish(),
   dependencies: z.array(text).nullish(),
+  python_version: z.string('must be a version in quotes, such as "3.12"').nullish(),
+  pip_config_file: text.nullish(),
+  pip_installer: z.enum(["auto", "pip", "uv"], 'must be "auto", "pip" or "uv"').nullish(),
+  dockerfile_lines: z.array(z.string("must be text")).nullish(),
+  base_image: text.nullish(),
+  encryption: z.looseObject({ path: text.optional() }).nullish(),
 });
 
 export type ProjectFile = z.infer<typeof projectConfigSchema>;

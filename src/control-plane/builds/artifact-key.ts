@@ -8,6 +8,8 @@ export type ArtifactFacts = {
   configPath: string;
   buildConfig: Pick<BuildConfig, "install_command" | "build_command">;
   nodeModulesVersion: string;
+  /** For projects with Python: by what, on what and with which Pythons to choose from. */
+  python?: readonly string[] | undefined;
 };
 
 /** The same source built by the same commands for the same Node in the same workspace is the same artifact. */
@@ -20,6 +22,7 @@ export function artifactKey(facts: ArtifactFacts): string {
     buildConfig.install_command,
     buildConfig.build_command,
     facts.nodeModulesVersion,
+    ...(facts.python === undefined ? [] : [facts.python]),
   ];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

@@ -25,6 +25,12 @@ export class ArtifactShelf {
     return undefined;
   }
 
+  /** One that cannot be used any more. */
+  async remove({ key, path }: Artifact): Promise<void> {
+    await deleteArtifact(this.#database.sql, key);
+    await rm(path, { recursive: true, force: true });
+  }
+
   /** Moves the built tree here; returns where it is now. */
   async keep(
     tree: string,

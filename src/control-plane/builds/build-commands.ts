@@ -1,18 +1,20 @@
-import { randomUUID } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
-import { AppError } from "../../platform/errors.ts";
 import { exists } from "../../platform/exists.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
 import { findProgram } from "../sandbox/find-program.ts";
 import type { Enclosing } from "../sandbox/walls.ts";
 import { stepEnvironment } from "./build-environment.ts";
 import type { BuildPlace, BuildRequest, PlaceOf } from "./build-request.ts";
-import { notStarted, runStep, StepFailed } from "./build-step.ts";
+import { notStarted } from "./build-step.ts";
 import type { BuildLease } from "./build-user.ts";
 import { splitCommand } from "./command-guard.ts";
-import { diskFull } from "./disk-full.ts";
 import type { Installer, InstallSite } from "./installer.ts";
-import { endMarked, endUser, stepMark } from "./left-processes.ts";
+import { buildRefused } from "./project-files.ts";
+import { withoutOlderNames } from "./python/package-index.ts";
+import type { PythonBuild, PythonPlace } from "./python/python-build.ts";
+import type { PythonBuilder } from "./python/python-builder.ts";
+import type { PythonProject } from "./python/python-project.ts";
+import { runWalled } from "./walled-step.ts";
 
 /** Where and as whom a project's commands run. */
 type CommandPlace = BuildLease & {
@@ -21,10 +23,13 @@ type CommandPlace = BuildLease & {
   place: PlaceOf;
   /** Folders of programs that were fetched for it. */
   bins: string[];
+  /** The part of the build that is Python. */
+  python: PythonBuild | null;
 };
 
 export type BuildCommandsOptions = {
   installers: readonly Installer[];
+  python: PythonBuilder;
   environment: Record<string, string>;
   walls: Enclosing;
 };
@@ -32,22 +37,40 @@ export type BuildCommandsOptions = {
 /** Install, then build, with nothing of either left running. */
 export class BuildCommands {
   readonly #installers: readonly Installer[];
+  readonly #python: PythonBuilder;
   readonly #environment: Record<string, string>;
   readonly #walls: Enclosing;
 
-  constructor({ installers, environment, walls }: BuildCommandsOptions) {
+  constructor({ installers, python, environment, walls }: BuildCommandsOptions) {
     this.#installers = installers;
+    this.#python = python;
     this.#environment = environment;
     this.#walls = walls;
   }
 
+  /** Tells by what Python packages were installed, where the project has some. */
   async run(
     lease: BuildLease,
-    facts: { tree: string; configPath: string; request: BuildRequest; place: PlaceOf },
-  ): Promise<void> {
-    const at: CommandPlace = { ...lease, ...facts, bins: [] };
-    await this.#install(at, facts.configPath);
-    await this.#build(at, facts.configPath);
+    facts: {
+      tree: string;
+      configPath: string;
+      request: BuildRequest;
+      place: PlaceOf;
+      project: PythonProject | null;
+    },
+  ): Promise<{ pythonInstaller: PythonBuild["installer"] | null }> {
+    const { configPath, project, request } = facts;
+    const at: CommandPlace = { ...lease, ...facts, bins: [], python: null };
+    if (project !== null) {
+      // Before any code of the project runs: what is read here is what was fetched.
+      const python = await this.#python.begin(project, this.#pythonPlace(at, configPath), at.place());
+      await python.makeEnvironment({ withPip: Boolean(request.buildConfig.install_command) });
+      at.python = python;
+    }
+    await this.#install(at, configPath);
+    await this.#build(at, configPath);
+    await at.python?.finish();
+    return { pythonInstaller: at.python?.installer ?? null };
   }
 
   async #install(at: CommandPlace, configPath: string): Promise<void> {
@@ -66,7 +89,8 @@ export class BuildCommands {
     };
     let found = false;
     for (const installer of this.#installers) found = (await installer.install(site)) || found;
-    if (!found) request.onLine("No package.json: nothing to install.");
+    if (at.python !== null) await at.python.install();
+    else if (!found) request.onLine("No package.json: nothing to install.");
   }
 
   async #build(at: CommandPlace, configPath: string): Promise<void> {
@@ -94,39 +118,42 @@ export class BuildCommands {
 
   async #step(name: string, command: string, args: string[], cwd: string, at: CommandPlace): Promise<void> {
     at.request.onLine(`$ ${[command, ...args].join(" ")}`);
-    const mark = randomUUID();
-    const env: Record<string, string> = {
-      ...stepEnvironment(this.#environment, at, command),
-      [stepMark]: mark,
+    const environment = this.#environmentOf(at, command);
+    const program = await programOf(command, cwd, environment.PATH!);
+    const mounts = [
+      ...(await programMounts(program)),
+      // Each bin of a manager lies in the folder with the manager itself.
+      ...at.bins.map((bin) => ({ from: dirname(bin) })),
+      ...(at.python?.mounts ?? []),
+    ];
+    const outcome = await runWalled(this.#walls, { program, args, cwd, command, environment, mounts }, at);
+    if (!outcome.failed) return;
+    throw buildRefused(
+      `${name} failed (${[command, ...args].join(" ")}: ${outcome.ending}). Its last lines:\n${outcome.tail()}`,
+    );
+  }
+
+  /** A project with Python finds its environment first. */
+  #environmentOf(at: CommandPlace, command: string): Record<string, string> {
+    if (at.python === null) return stepEnvironment(this.#environment, at, command);
+    const bins = [join(at.python.environment, "bin"), ...at.bins];
+    const machine = withoutOlderNames(this.#environment);
+    return { ...stepEnvironment(machine, { ...at, bins }, command), ...at.python.variables };
+  }
+
+  #pythonPlace(at: CommandPlace, configPath: string): PythonPlace {
+    const { tree, scratch, cache, request } = at;
+    return {
+      ...{ tree, configPath, scratch, cache },
+      note: request.note,
+      onLine: request.onLine,
+      run: ({ shown, environment, ...step }) => {
+        if (shown !== null) request.onLine(`$ ${shown}`);
+        const command = basename(step.program);
+        const own = { ...this.#environmentOf(at, command), ...environment };
+        return runWalled(this.#walls, { ...step, command, environment: own }, at);
+      },
     };
-    const { user } = at;
-    const endLeft = () => (user ? endUser(user.uid) : endMarked(mark));
-    const program = await programOf(command, cwd, env.PATH!);
-    const launch = await this.#walls.enclose({
-      command: [program, ...args],
-      cwd,
-      environment: env,
-      user: user ?? { uid: process.getuid!(), gid: process.getgid!() },
-      home: at.home,
-      mounts: [
-        ...(await programMounts(program)),
-        // Each bin of a manager lies in the folder with the manager itself.
-        ...at.bins.map((bin) => ({ from: dirname(bin) })),
-        ...[at.tree, at.home, at.scratch, at.cache].map((from) => ({ from, writable: true })),
-      ],
-      privateFiles: false,
-    });
-    try {
-      await runStep({ ...at.place(), command, args, cwd, env, launch, endLeft });
-    } catch (error) {
-      if (!(error instanceof StepFailed)) throw error;
-      if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
-      throw new AppError({
-        code: "build.failed",
-        kind: "invalid",
-        message: `${name} failed (${[command, ...args].join(" ")}: ${error.ending}). Its last lines:\n${error.tail()}`,
-      });
-    }
   }
 }
 

@@ -40,7 +40,13 @@ afterAll(async () => {
 function open(more: Partial<BuilderOptions> = {}): Builder {
   return new Builder({
     ...{ database: test.database, clock: systemClock, git, checkProject, folder: folder.path },
-    ...{ environment: { PATH: process.env.PATH! }, timeoutMs: 60_000, maxBytes: 1_000_000, maxAtOnce: 2 },
+    ...{
+      environment: { PATH: process.env.PATH! },
+      pythons: [],
+      timeoutMs: 60_000,
+      maxBytes: 1_000_000,
+      maxAtOnce: 2,
+    },
     walls: new Walls({ setting: "off", mustPass: [] }),
     ...more,
   });

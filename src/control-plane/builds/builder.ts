@@ -15,6 +15,8 @@ import { configPathProblem } from "./git/repo-url.ts";
 import { ManagerTools } from "./node/manager-tools.ts";
 import { NodeInstaller } from "./node/node-installer.ts";
 import { buildRefused, type ProjectCheck, readProject, requireFiles, requireSize } from "./project-files.ts";
+import { machinePythons, PythonBuilder } from "./python/python-builder.ts";
+import { PythonTools } from "./python/python-tools.ts";
 import { type ReadSource, SourceReader } from "./source-reader.ts";
 import { KeyedTurns, Turns } from "./turns.ts";
 
@@ -27,6 +29,8 @@ export type BuilderOptions = {
   folder: string;
   /** What build commands may see of the machine's environment. */
   environment: Record<string, string>;
+  /** Pythons beside those on PATH, as an operator names them. */
+  pythons: readonly string[];
   timeoutMs: number;
   maxBytes: number;
   /** What the commands of a project run behind. */
@@ -55,11 +59,18 @@ export class Builder {
     const { folder, database, clock, git, maxBytes, environment, walls } = options;
     this.#options = options;
     this.#shelf = new ArtifactShelf({ folder: join(folder, "artifacts"), database, clock });
-    this.#sources = new SourceReader({ git, shelf: this.#shelf, maxBytes });
-    this.#users = new BuildUsers(join(folder, "cache"), async () => (await walls.isolation()).kind);
+    const tools = join(folder, "tools");
+    const isolation = async () => (await walls.isolation()).kind;
+    const python = new PythonBuilder({
+      interpreters: machinePythons({ folder, environment, named: options.pythons }),
+      tools: new PythonTools({ folder: tools, environment }),
+      ...{ environment, isolation },
+    });
+    this.#sources = new SourceReader({ git, shelf: this.#shelf, maxBytes, python });
+    this.#users = new BuildUsers(join(folder, "cache"), isolation);
     // One for each kind of project; a source may be of several.
-    const installers = [new NodeInstaller(new ManagerTools({ folder: join(folder, "tools"), environment }))];
-    this.#commands = new BuildCommands({ installers, environment, walls });
+    const installers = [new NodeInstaller(new ManagerTools({ folder: tools, environment }))];
+    this.#commands = new BuildCommands({ installers, python, environment, walls });
     this.#turns = new Turns(options.maxAtOnce);
   }
 
@@ -106,7 +117,7 @@ export class Builder {
     }
   }
 
-  async #buildTree(work: Work, { commitSha, key }: ReadSource): Promise<Built> {
+  async #buildTree(work: Work, { commitSha, keyOf }: ReadSource): Promise<Built> {
     const { request, configPath, tree } = work;
     const { onLine, workspaceId } = request;
     await request.note(`Checking ${configPath}`, 25);
@@ -115,7 +126,9 @@ export class Builder {
     if (nodeVersion) {
       onLine(`node_version ${nodeVersion} asked for; this runtime uses ${process.versions.node}.`);
     }
-    await this.#runCommands(work);
+    for (const warning of project.warnings) await request.note(`Warning: ${warning}`, 26);
+    const { pythonInstaller } = await this.#runCommands(work, project);
+    const key = await keyOf(pythonInstaller);
     await requireFiles(tree, configPath, project);
     const bytes = await requireSize(tree, this.#options.maxBytes);
     await request.note("Storing the result", 60);
@@ -125,12 +138,13 @@ export class Builder {
   }
 
   /** Install and build, as somebody with no rights of the platform's where that is possible. */
-  async #runCommands({ request, configPath, tree, place }: Work): Promise<void> {
-    await this.#users.withUser(request.workspaceId, tree, place(), async (lease) => {
+  async #runCommands({ request, configPath, tree, place }: Work, { python: project }: ProjectCheck) {
+    return this.#users.withUser(request.workspaceId, tree, place(), async (lease) => {
       if (lease.reason !== null) request.onLine(`Commands run as the platform's own user: ${lease.reason}.`);
-      await this.#commands.run(lease, { tree, configPath, request, place });
+      const done = await this.#commands.run(lease, { tree, configPath, request, place, project });
       if (lease.user) await this.#users.takeBack(lease.user, tree, place());
       else if (process.getuid?.() === 0) await openToReaders(tree);
+      return done;
     });
   }
 }

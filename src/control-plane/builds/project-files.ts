@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import { exists } from "../../platform/exists.ts";
+import type { PythonProject } from "./python/python-project.ts";
 import { isInside, sizeOf } from "./source-tree.ts";
 
 export type ProjectCheck = {
@@ -11,6 +12,10 @@ export type ProjectCheck = {
   files: string[];
   usesOwnAuth: boolean;
   nodeVersion: string | null;
+  /** Null where no part of the project is Python. */
+  python: PythonProject | null;
+  /** What the file asks for and does not get here; it stops nothing. */
+  warnings: string[];
 };
 
 /** Reads the project file of a source; refuses one that cannot be used. */

@@ -1,12 +1,20 @@
-import { artifactKey } from "./artifact-key.ts";
+import { type ArtifactFacts, artifactKey } from "./artifact-key.ts";
 import type { ArtifactShelf } from "./artifact-shelf.ts";
 import type { BuildRequest, Built, PlaceOf } from "./build-request.ts";
 import type { GitSource } from "./git/git-source.ts";
+import { hasItsPython } from "./python/built-environment.ts";
+import { type Installer as PythonInstaller, pythonInstallers } from "./python/plan-python-install.ts";
+import type { PythonBuilder } from "./python/python-builder.ts";
 import { refuseForeignLinks } from "./source-tree.ts";
 import { unpackTarball } from "./tarball.ts";
 
 /** A source that has been read, or what was built from it before. */
-export type ReadSource = { commitSha: string | null; key: string; known: Built | null };
+export type ReadSource = {
+  commitSha: string | null;
+  /** What the result is kept by, once it is known whether and by what Python packages were installed. */
+  keyOf(pythonInstaller: PythonInstaller | null): Promise<string>;
+  known: Built | null;
+};
 
 const maxFiles = 200_000;
 const shownPointers = 10;
@@ -16,8 +24,10 @@ export class SourceReader {
   readonly #git: GitSource;
   readonly #shelf: ArtifactShelf;
   readonly #maxBytes: number;
+  readonly #python: PythonBuilder;
 
-  constructor(options: { git: GitSource; shelf: ArtifactShelf; maxBytes: number }) {
+  constructor(options: { git: GitSource; shelf: ArtifactShelf; maxBytes: number; python: PythonBuilder }) {
+    this.#python = options.python;
     this.#git = options.git;
     this.#shelf = options.shelf;
     this.#maxBytes = options.maxBytes;
@@ -34,7 +44,7 @@ export class SourceReader {
       onLine(`Commit ${commitSha}`);
       await request.onCommit(commitSha);
     }
-    const key = artifactKey({
+    const facts: ArtifactFacts = {
       workspaceId,
       origin:
         source.kind === "git"
@@ -43,12 +53,17 @@ export class SourceReader {
       configPath,
       buildConfig,
       nodeModulesVersion: process.versions.modules,
-    });
-    const known = await this.#shelf.find(workspaceId, key);
+    };
+    const keyOf = async (installer: PythonInstaller | null) =>
+      artifactKey({
+        ...facts,
+        python: installer ? await this.#python.describeMachine(installer) : undefined,
+      });
+    const known = await this.#findKnown(workspaceId, configPath, keyOf);
     if (known) {
-      onLine(`Already built as ${key.slice(0, 12)}: nothing to do.`);
-      const { path, uses_own_auth: usesOwnAuth } = known;
-      return { commitSha, key, known: { artifactKey: key, path, commitSha, usesOwnAuth, cached: true } };
+      onLine(`Already built as ${known.key.slice(0, 12)}: nothing to do.`);
+      const { key: artifactKey, path, uses_own_auth: usesOwnAuth } = known;
+      return { commitSha, keyOf, known: { artifactKey, path, commitSha, usesOwnAuth, cached: true } };
     }
     const limits = { maxBytes: this.#maxBytes, maxFiles };
     if (asked.kind === "git") {
@@ -58,7 +73,18 @@ export class SourceReader {
       if (lfsPointers.length > 0) await request.note(lfsText(lfsPointers), 20);
     } else await unpackTarball(asked.file, tree, { ...limits, signal: place().signal });
     await refuseForeignLinks(tree);
-    return { commitSha, key, known: null };
+    return { commitSha, keyOf, known: null };
+  }
+
+  /** One whose Python is gone from this machine cannot be started again. */
+  async #findKnown(workspaceId: string, configPath: string, keyOf: ReadSource["keyOf"]) {
+    for (const installer of [null, ...pythonInstallers]) {
+      const found = await this.#shelf.find(workspaceId, await keyOf(installer));
+      if (!found) continue;
+      if (installer === null || (await hasItsPython(found.path, configPath))) return found;
+      await this.#shelf.remove(found);
+    }
+    return null;
   }
 }
 

@@ -30,17 +30,27 @@ export async function refuseForeignLinks(root: string): Promise<void> {
   });
 }
 
-/** Bytes below a folder; stops counting beyond `limit`. */
+/** Where Python keeps its compiled code, beside the source. */
+const compiledFolder = /\/__pycache__$/;
+
+/**
+ * Bytes below a folder; stops counting beyond `limit`. What was compiled from a source is not counted a second time: only
+ * what is more than everything else.
+ */
 export async function sizeOf(folder: string, limit: number): Promise<number> {
-  let total = 0;
+  let plain = 0;
+  let compiled = 0;
+  const total = () => plain + Math.max(0, compiled - plain);
   const pending = [folder];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const isCompiled = compiledFolder.test(next);
     for (const entry of await readdir(next, { withFileTypes: true })) {
       const path = join(next, entry.name);
       if (entry.isDirectory()) pending.push(path);
-      else total += (await lstat(path)).size;
-      if (total > limit) return total;
+      else if (isCompiled) compiled += (await lstat(path)).size;
+      else plain += (await lstat(path)).size;
+      if (plain > limit) return plain;
     }
   }
-  return total;
+  return total();
 }

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { Mount } from "../sandbox/bubblewrap.ts";
 import { makeFolder } from "../sandbox/data-folders.ts";
 import type { Isolation } from "../sandbox/isolation.ts";
 import { deploymentUser, type SystemUser } from "../sandbox/system-user.ts";
@@ -32,6 +33,8 @@ export type DockerRuntimeOptions = {
   command: readonly string[];
   /** Further folders of this machine the base image needs, as `from:to:ro`. */
   binds?: readonly string[];
+  /** What of this machine a built project needs that the base image has not: a Python that lies elsewhere. */
+  projectMounts?(folder: string, configPath: string): Promise<Mount[]>;
   /** Networks of deployments are taken from this range, for example `10.231.0.0/16`. */
   subnets: string;
   /** Whether an image may run as the user it names, also as root. */
@@ -177,8 +180,13 @@ export class DockerRuntime implements Runtime {
     return { ...readiness, container: found.Id, log_path, network };
   }
 
+  async #projectBinds({ folder, configPath }: StartSpec): Promise<string[]> {
+    const mounts = folder === null ? undefined : await this.#options.projectMounts?.(folder, configPath);
+    return (mounts ?? []).map(({ from }) => `${from}:${from}:ro`);
+  }
+
   async #create(spec: StartSpec, network: DeploymentNetwork): Promise<{ id: string; image: PinnedImage }> {
-    const { baseImage, command, binds = [], allowRoot, reach } = this.#options;
+    const { baseImage, command, allowRoot, reach } = this.#options;
     const isImage = spec.folder === null;
     const reference = isImage ? spec.image! : baseImage;
     const { user: imageUser, pinned } = await findImage(this.#engine, reference, spec.pinned);
@@ -191,6 +199,7 @@ export class DockerRuntime implements Runtime {
       isImage,
       allowRoot,
     });
+    const binds = [...(this.#options.binds ?? []), ...(await this.#projectBinds(spec))];
     if (user !== "of the image" && !isImage) await makeInstanceFolder(spec.instanceFolder, user);
     const body = describeContainer({
       ...{ spec, image, user },

@@ -42,6 +42,8 @@ export type ProcessRuntimeOptions = {
   packageRoot: string;
   walls: Enclosing;
   logger: Logger;
+  /** What of the machine a built project needs beside its programs: a Python that lies elsewhere. */
+  projectMounts?(folder: string, configPath: string): Promise<Mount[]>;
   /** What was compiled before, for homes that are made; see `seedCompileCache`. */
   compileCache?: string | undefined;
 };
@@ -162,6 +164,7 @@ export class ProcessRuntime implements Runtime {
       mounts: sandboxed
         ? [
             ...(await this.#packageMounts()),
+            ...((await this.#options.projectMounts?.(folder, spec.configPath)) ?? []),
             { from: folder, to: projectInside },
             { from: spec.home, to: homeInside, writable: true },
             { from: spec.instanceFolder, to: instanceInside, writable: true },

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { errorMessage } from "../../../platform/errors.ts";
 import { findClosedFolder } from "../../sandbox/system-user.ts";
 import type { FoundInterpreters, Interpreter, UnusableInterpreter } from "./interpreter.ts";
-import { compareVersions, minorOf } from "./python-version.ts";
+import { compareVersions } from "./python-version.ts";
 
 export type InterpretersOptions = {
   /** What a Python is asked with; its PATH is searched. */
@@ -19,6 +19,7 @@ type Candidate = { path: string; from: string };
 type Answer = Omit<Interpreter, "from"> | { reason: string };
 
 const probeMs = 20_000;
+const fetchedOnes = "fetched by uv";
 const programName = /^python3(\.\d+)?$/;
 
 /** A shim answers with the program it stands for, an environment with the one it was made from. */
@@ -50,15 +51,22 @@ export class Interpreters {
     return { usable: [...usable.values()], unusable: [...unusable.values()] };
   }
 
+  /**
+   * What the key of an artifact records of them: with others to choose from a build may come out differently. Nothing is
+   * started for it, and fetched ones do not count, which a build brings about itself.
+   */
+  async describe(): Promise<string[]> {
+    const known = (await this.#candidates()).filter(({ from }) => from !== fetchedOnes);
+    return Promise.all(known.map(async ({ path }) => `${path} ${await realpath(path).catch(() => "")}`));
+  }
+
   async #candidates(): Promise<Candidate[]> {
     const { environment, named, fetched } = this.#options;
     const onPath = (environment.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
     const lists = [
       ...onPath.map((folder) => programsIn(folder, "PATH")),
       ...named.map((path) => programsAt(path, "TREADLE_PYTHONS")),
-      ...(await foldersIn(fetched)).map((folder) =>
-        programsIn(join(fetched, folder, "bin"), "fetched by uv"),
-      ),
+      ...(await foldersIn(fetched)).map((folder) => programsIn(join(fetched, folder, "bin"), fetchedOnes)),
     ];
     return (await Promise.all(lists)).flat();
   }
@@ -73,13 +81,6 @@ export class Interpreters {
     this.#answers.set(path, { stamp, answer });
     return answer;
   }
-}
-
-/** What the key of an artifact records of them: a build may come out differently with others. */
-export function describeInterpreters({ usable }: FoundInterpreters): string[] {
-  return usable
-    .filter(({ from }) => from !== "fetched by uv")
-    .map(({ version, executable }) => `${minorOf(version)} ${executable}`);
 }
 
 async function programsAt(path: string, from: string): Promise<Candidate[]> {

@@ -1,3 +1,4 @@
+import type { Mount } from "../../sandbox/bubblewrap.ts";
 import {
   compareVersions,
   isInRange,
@@ -99,4 +100,13 @@ export function noInterpreter(
     ...(fetching === null ? [] : [`It could not be fetched either: ${fetching}`]),
     "Install that version and its venv module, name one in TREADLE_PYTHONS, or ask for another in python_version.",
   ].join("\n");
+}
+
+/** One installed outside of the machine's own folders has to be brought behind walls. */
+export function interpreterMounts({ prefix }: Interpreter): Mount[] {
+  return isOfMachine(prefix) ? [] : [{ from: prefix }];
+}
+
+export function isOfMachine(path: string): boolean {
+  return /^\/(usr|bin|sbin|lib|lib64)(\/|$)/.test(path);
 }

@@ -69,6 +69,13 @@ export function indexEnvironment(index: PackageIndex): Record<string, string> {
   return index.withoutIndex ? { ...named, PIP_NO_INDEX: "1", UV_NO_INDEX: "1" } : named;
 }
 
+/** Older names of uv's, which would speak against those above. */
+const olderNames = new Set(["UV_INDEX_URL", "UV_EXTRA_INDEX_URL"]);
+
+export function withoutOlderNames(environment: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !olderNames.has(name)));
+}
+
 /** Its address for people, without a password that may be in it. */
 export function describeIndex({ url, extraUrls, withoutIndex, findLinks }: PackageIndex): string {
   const all = withoutIndex ? findLinks : [url ?? usualIndex, ...extraUrls];

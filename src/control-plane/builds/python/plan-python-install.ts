@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import type { PoetryLock } from "./poetry-lock.ts";
 import type { Pyproject } from "./pyproject.ts";
 
-export type Installer = "uv" | "pip";
+export const pythonInstallers = ["uv", "pip"] as const;
+export type Installer = (typeof pythonInstallers)[number];
 
 /** A folder that a project names under `dependencies`, with what decides about installing it. */
 export type DependencyFolder = {

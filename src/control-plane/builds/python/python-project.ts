@@ -8,6 +8,8 @@ export type PythonImport = {
   /** A file from the folder of the project file, or the name of a module. */
   place: { file: string } | { module: string };
   exportName: string;
+  /** Of a graph. */
+  graphId?: string;
 };
 
 /** What a project file asks of Python; null where no part of the project is Python. */

@@ -102,8 +102,8 @@ function NoDeployments({ search, action }: { search: string; action: React.React
   }
   return (
     <EmptyState icon={Rocket} title="Nothing is deployed yet" action={action}>
-      Point Treadle at a git repository with a <code>langgraph.json</code>. It builds the agent, starts it,
-      and keeps it running; each push or change becomes a revision you can go back to.
+      Point Treadle at a git repository with a <code>langgraph.json</code>, in TypeScript or Python. It builds
+      the agent, starts it, and keeps it running; each push or change becomes a revision you can go back to.
     </EmptyState>
   );
 }

@@ -25,7 +25,7 @@ export function FirstSteps() {
         <li>
           <h3>Deploy an agent of your own</h3>
           <p className="muted">
-            In the folder of a project with a <code>langgraph.json</code>, or{" "}
+            In the folder of a TypeScript or Python project with a <code>langgraph.json</code>, or{" "}
             <Link href="/deployments/new">from a git repository</Link>.
           </p>
           <CopyBlock label="deploy the project in this folder" text="treadle deploy" />

@@ -1,0 +1,265 @@
+import { execFile } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { create } from "tar";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
+import { childEnvironments } from "../../src/config/index.ts";
+import type { BuildRequest, Built } from "../../src/control-plane/builds/build-request.ts";
+import { Builder, type BuilderOptions } from "../../src/control-plane/builds/builder.ts";
+import type { GitSource } from "../../src/control-plane/builds/git/git-source.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { raw } from "../../src/platform/db/raw.ts";
+import type { GitFiles } from "../support/components/git-repository.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { machineWalls } from "../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { readExample } from "../support/deployments.ts";
+
+const run = promisify(execFile);
+const timeout = 240_000;
+
+let test: TestDatabase;
+let folder: TempFolder;
+const workspace = randomUUID();
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 3 });
+  folder = await createTempFolder("python-builds");
+  const { sql } = test.database;
+  await raw`insert into organizations (id, name) values (${workspace}, 'o')`.execute(sql);
+  await raw`insert into workspaces (id, organization_id, name) values (${workspace}, ${workspace}, 'w')`.execute(
+    sql,
+  );
+});
+afterAll(async () => {
+  await test?.drop();
+  await folder?.remove();
+});
+
+/** Behind the walls that are in force on this machine. */
+function open(more: Partial<BuilderOptions> = {}): Builder {
+  return new Builder({
+    ...{ database: test.database, clock: systemClock, git: {} as GitSource, checkProject },
+    ...{ folder: folder.path, environment: childEnvironments().build, pythons: [] },
+    ...{ timeoutMs: timeout, maxBytes: 500_000_000, maxAtOnce: 1, walls: machineWalls() },
+    ...more,
+  });
+}
+
+async function build(files: GitFiles, { builder = open() }: { builder?: Builder } = {}) {
+  const source = join(folder.path, "sources", randomUUID());
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(source, name)), { recursive: true });
+    await writeFile(join(source, name), text ?? "");
+  }
+  const file = `${source}.tar.gz`;
+  await create({ file, gzip: true, cwd: source, portable: true, mtime: new Date(0) }, Object.keys(files));
+  const sha256 = createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const request: BuildRequest = {
+    ...{ revisionId: randomUUID(), workspaceId: workspace, revisionConfig: {}, buildConfig: {} },
+    source: async () => ({ kind: "tarball", file, sha256 }),
+    signal: new AbortController().signal,
+    onLine: (line: string) => void lines.push(line),
+    onCommit: async () => {},
+    note: async (message: string) => void notes.push(message),
+  } as unknown as BuildRequest;
+  const again = () => builder.build({ ...request, revisionId: randomUUID() });
+  const built = await builder.build(request).catch((error: Error) => error);
+  return { built, lines, notes, again, workFolder: builder.workFolderOf(request.revisionId) };
+}
+
+function pathOf(built: Built | Error): string {
+  if (built instanceof Error) throw built;
+  return built.path;
+}
+
+/** As a server would find it, in a place that nobody knew when it was built. */
+async function moved(built: Built | Error): Promise<string> {
+  const place = join(folder.path, `moved-${randomUUID()}`);
+  await rename(pathOf(built), place);
+  return place;
+}
+
+async function python(place: string, code: string): Promise<string> {
+  const { stdout } = await run(join(place, ".venv", "bin", "python"), ["-I", "-c", code], { cwd: "/" });
+  return stdout.trim();
+}
+
+/** Files that name the folder they were built in. */
+async function filesNaming(place: string, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && (await readFile(path)).includes(text)) found.push(path.slice(place.length + 1));
+  }
+  return found;
+}
+
+const graph = `from langgraph.graph import END, START, MessagesState, StateGraph
+
+graph = StateGraph(MessagesState).add_node("n", lambda state: {}).add_edge(START, "n").add_edge("n", END).compile()
+`;
+const project = (more: object = {}) =>
+  JSON.stringify({ graphs: { agent: "./agent.py:graph" }, dependencies: ["."], ...more });
+
+describe("a Python project is built", () => {
+  it("by its uv.lock, and works wherever it is moved", { timeout }, async () => {
+    const { built, lines, workFolder } = await build(await readExample("react-agent-python"));
+    const place = await moved(built);
+    expect(lines).toContain("$ uv sync --frozen --no-dev --no-editable");
+    expect(await filesNaming(place, workFolder)).toEqual([]);
+    const code =
+      "import react_agent.graph, langgraph; print(react_agent.graph.graph.name, langgraph.__path__[0])";
+    expect(await python(place, code)).toBe(
+      `LangGraph ${join(place, ".venv/lib")}/python${await python(place, "import sys; print('%d.%d' % sys.version_info[:2])")}/site-packages/langgraph`,
+    );
+    // Programs of packages find the Python beside them.
+    const { stdout } = await run(join(place, ".venv", "bin", "jsonpointer"), ["--help"]);
+    expect(stdout).toContain("usage: jsonpointer");
+    // A server cannot write there: everything is compiled already.
+    expect((await stat(join(place, "src/react_agent/__pycache__"))).isDirectory()).toBe(true);
+  });
+
+  it("by its requirements.txt alone, once", { timeout }, async () => {
+    const { built, again } = await build(await readExample("multi-graph-python"));
+    const path = pathOf(built);
+    expect(await again()).toMatchObject({ cached: true, path });
+    const place = await moved(built);
+    expect(await python(place, "import state, writer; print(state.__file__)")).toBe(join(place, "state.py"));
+  });
+
+  it("by the metadata of a package with a src layout", { timeout }, async () => {
+    const { built } = await build({
+      "langgraph.json": project({ graphs: { agent: "my_agent.graph:graph" } }),
+      "pyproject.toml": `[project]
+name = "my-agent"
+version = "1.0"
+dependencies = ["langgraph"]
+[build-system]
+requires = ["setuptools>=61"]
+build-backend = "setuptools.build_meta"
+[tool.setuptools.packages.find]
+where = ["src"]
+`,
+      "src/my_agent/__init__.py": "",
+      "src/my_agent/graph.py": graph,
+    });
+    const place = await moved(built);
+    expect(await python(place, "import my_agent.graph as g; print(g.__file__)")).toContain("site-packages");
+  });
+
+  it("by pip, where it asks for pip, and by its Poetry lock file", { timeout }, async () => {
+    const { built, lines, workFolder } = await build({
+      "langgraph.json": project({ pip_installer: "pip" }),
+      "pyproject.toml": `[tool.poetry]
+name = "agent"
+version = "1.0"
+description = ""
+package-mode = false
+[tool.poetry.dependencies]
+python = "^3.10"
+six = "*"
+[build-system]
+requires = ["poetry-core"]
+build-backend = "poetry.core.masonry.api"
+`,
+      "poetry.lock": `[[package]]
+name = "six"
+version = "1.16.0"
+optional = false
+groups = ["main"]
+`,
+      "agent.py": `import six\n${graph}`,
+    });
+    const place = await moved(built);
+    expect(lines.some((line) => /^\$ python -m pip install -r \S+poetry-0\.txt/.test(line))).toBe(true);
+    expect(await python(place, "import six; print(six.__version__)")).toBe("1.16.0");
+    expect(await filesNaming(place, workFolder)).toEqual([]);
+    await run(join(place, ".venv", "bin", "pip"), ["--version"]);
+  });
+
+  it("although an import needs what only the server has", { timeout }, async () => {
+    const { built, notes } = await build({
+      "langgraph.json": project(),
+      "requirements.txt": "langgraph\n",
+      "agent.py": `import os\nprint("an import that prints")\nkey = os.environ["MODEL_KEY"]\n${graph}`,
+    });
+    expect(pathOf(built)).toContain("artifacts");
+    expect(notes.filter((note) => note.startsWith("Warning"))).toEqual([
+      "Warning: graph agent (agent.py, line 3): KeyError: 'MODEL_KEY'. The server may have what this needs, such as a key.",
+    ]);
+  });
+});
+
+describe("a Python project is not built", () => {
+  const messageOf = (built: Built | Error) => (built instanceof Error ? built.message : "was built");
+
+  it("without a Python that fits, and lists those there are", { timeout }, async () => {
+    const environment = {
+      ...childEnvironments().build,
+      UV_PYTHON_INSTALL_MIRROR: "http://127.0.0.1:9/pythons",
+    };
+    const { built } = await build(
+      { "langgraph.json": project({ python_version: "3.9" }), "agent.py": graph },
+      { builder: open({ environment }) },
+    );
+    expect(messageOf(built)).toMatch(
+      /^python_version asks for Python 3\.9, and none of this machine's fits\. The oldest that is served is 3\.10\.\nFound:\n {2}3\.\d+\.\d+ at \//,
+    );
+  });
+
+  it("with a package that does not exist", { timeout }, async () => {
+    const name = "no-such-package-of-treadle";
+    const { built } = await build({
+      "langgraph.json": project(),
+      "requirements.txt": `${name}\n`,
+      "agent.py": graph,
+    });
+    expect(messageOf(built)).toMatch(
+      new RegExp(`^uv could not install the packages: the package ${name} does not exist at https?://`),
+    );
+    expect(messageOf(built)).toContain("(uv pip install");
+  });
+
+  it("with imports that cannot work, each named with its place", { timeout }, async () => {
+    const { built } = await build({
+      "langgraph.json": project({
+        graphs: {
+          one: "./one.py:graph",
+          two: "./two.py:graph",
+          three: "./three.py:graf",
+          four: "./four.py:graph",
+        },
+      }),
+      "requirements.txt": "langgraph\n",
+      "one.py": `import os\nimport no_such_module\n${graph}`,
+      "two.py": "def graph(:\n  pass\n",
+      "three.py": graph,
+      "four.py": graph,
+    });
+    const text = messageOf(built);
+    expect(text).toContain("What langgraph.json names cannot be imported:");
+    expect(text).toContain(
+      "graph one (one.py, line 2): ModuleNotFoundError: No module named 'no_such_module'",
+    );
+    expect(text).toMatch(/graph two \(two\.py, line 1\): SyntaxError/);
+    expect(text).toMatch(/graph three.*has no attribute 'graf'/);
+    expect(text).not.toContain("graph four");
+  });
+
+  it("larger than a build may be", { timeout }, async () => {
+    const files = { "langgraph.json": project(), "requirements.txt": "langgraph\n", "agent.py": graph };
+    const { built } = await build(
+      { ...files, "note.txt": "large" },
+      { builder: open({ maxBytes: 20_000_000 }) },
+    );
+    expect(messageOf(built)).toMatch(/^The built project is larger than 19 MB/);
+  });
+});

@@ -1,0 +1,101 @@
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
+import {
+  type DeploymentBody,
+  deploy,
+  gitDeployment,
+  readExample,
+  revisionDone,
+} from "../support/deployments.ts";
+
+const timeout = 300_000;
+
+let site: DeploymentSite;
+let plane: DeploymentSite["plane"];
+let git: DeploymentSite["git"];
+
+beforeAll(async () => {
+  site = await startDeploymentSite("python-deployments", { settings: { bakeMs: 500 } });
+  ({ plane, git } = site);
+});
+afterAll(async () => {
+  await site?.stop();
+});
+
+type Messages = { messages: { content: string }[] };
+const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const deployed = { status: "DEPLOYED", status_message: expect.any(String) };
+
+/** The last message of a run on a thread of its own. */
+async function ask(client: Client, assistant: string, text: string): Promise<string> {
+  const { thread_id } = await client.threads.create();
+  const result = await client.runs.wait(thread_id, assistant, { input: said(text) });
+  return (result as Messages).messages.at(-1)!.content;
+}
+
+it("is deployed from git, answers, streams, and goes back to what it was", { timeout }, async () => {
+  const files = await readExample("react-agent-python");
+  const repository = await git.createRepository("react-agent-python", files);
+  const secrets = [{ name: "GREETING", value: "Ahoy there" }];
+  const body = gitDeployment("react-agent-python", repository.url, { secrets });
+  const { deployment, revision: first } = await deploy(plane, body);
+  expect(first).toMatchObject(deployed);
+  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  expect(await ask(client, "agent", "What is 6 * 7?")).toBe("The answer is 42.");
+
+  const { thread_id } = await client.threads.create();
+  const chunks = [];
+  const options = { input: said("hi"), streamMode: ["updates" as const, "messages-tuple" as const] };
+  for await (const chunk of client.runs.stream(thread_id, "agent", options)) chunks.push(chunk);
+  expect(JSON.stringify(chunks)).toContain("Ahoy there! You said: hi");
+
+  const model = "src/react_agent/offline_model.py";
+  await repository.commit({ [model]: files[model]!.replace("You said", "I heard") }, "Other words");
+  const change = { source_revision_config: { repo_ref: "main" } };
+  const changed = await plane.call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, change);
+  const second = await revisionDone(plane, deployment.id, changed.body.latest_revision_id!);
+  expect(second).toMatchObject(deployed);
+  expect(await ask(client, "agent", "hi")).toBe("Ahoy there! I heard: hi");
+  // What the first revision left on a thread is still there.
+  const state = await client.threads.getState<Messages>(thread_id);
+  expect(state.values.messages).toHaveLength(2);
+
+  const path = `/v2/deployments/${deployment.id}/revisions/${first.id}/redeploy`;
+  const back = await plane.call<DeploymentBody>("POST", path);
+  const third = await revisionDone(plane, deployment.id, back.body.latest_revision_id!);
+  expect(third).toMatchObject(deployed);
+  expect(third.events.map(({ message }) => message)).toContain("Built before; nothing to build.");
+  expect(await ask(client, "agent", "hi")).toBe("Ahoy there! You said: hi");
+});
+
+it("serves an application of its own beside its graphs", { timeout }, async () => {
+  const repository = await git.createRepository(
+    "custom-route-python",
+    await readExample("custom-route-python"),
+  );
+  const { deployment, revision } = await deploy(plane, gitDeployment("custom-route-python", repository.url));
+  expect(revision).toMatchObject(deployed);
+  const hello = await fetch(`${deployment.url}/hello/world`);
+  expect(await hello.json()).toEqual({ hello: "world", deployment: "custom-route-python" });
+  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  expect(await ask(client, "counter", "go")).toBe("Turn 1.");
+});
+
+it("may be of both languages, each with its packages", { timeout }, async () => {
+  const repository = await git.createRepository(
+    "generative-ui-python",
+    await readExample("generative-ui-python"),
+  );
+  const { deployment, revision } = await deploy(plane, gitDeployment("generative-ui-python", repository.url));
+  expect(revision).toMatchObject(deployed);
+  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  expect(await ask(client, "weather", "Oslo")).toBe("This is the weather in Oslo.");
+  const headers = { "content-type": "application/json", "x-api-key": plane.apiKey };
+  const page = await fetch(`${deployment.url}/ui/weather`, {
+    method: "POST",
+    headers,
+    body: '{"name":"weather"}',
+  });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<script")]);
+});
