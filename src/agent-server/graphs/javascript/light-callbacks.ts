@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type * as Callbacks from "@langchain/core/callbacks/manager";
 
 type Manager = Callbacks.CallbackManager;
-const lightened = Symbol("treadle.lightened");
+/** Of the whole process: a second copy of this module must see what the first has done. */
+const lightened = Symbol.for("treadle.lightened");
 
 /**
  * The graph library copies its callback manager several times a step, and in each copy adds the metadata of the run

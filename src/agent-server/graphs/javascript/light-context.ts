@@ -7,7 +7,8 @@ type Context = { tracingEnabled?: boolean; extra?: Record<symbol, unknown>; [var
 
 const configKey = Symbol.for("lc:child_config");
 const variablesKey = Symbol.for("lc:context_variables");
-const lightened = Symbol("treadle.lightened");
+/** Of the whole process: a second copy of this module must see what the first has done. */
+const lightened = Symbol.for("treadle.lightened");
 const tracerName = "langchain_tracer";
 const askAgainAfterMs = 100;
 
