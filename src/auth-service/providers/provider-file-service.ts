@@ -5,8 +5,8 @@ import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { completeRequest } from "./provider-request.ts";
 import { providerCreateRequest } from "./provider-schemas.ts";
-import { completeRequest } from "./provider-service.ts";
 import * as store from "./provider-store.ts";
 import { clientSecretContext } from "./sealed-columns.ts";
 

@@ -140,3 +140,17 @@ function guardRefusal(error: unknown): AppError | undefined {
 export function isBlobFailure(error: unknown): error is AppError {
   return error instanceof AppError && (error.code.startsWith("blob.") || error.code.startsWith("network."));
 }
+
+/** What the storage refuses becomes an error of ours; what the caller called off stays theirs. */
+export async function withS3Failure<T>(
+  work: Promise<T>,
+  place: FailurePlace,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw s3Failure(error, place);
+  }
+}

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
-import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
 import { takeSocketKey } from "../access/socket-key.ts";
 import type { ServerEnv } from "../pipeline.ts";
 import { json } from "../route.ts";
+import { bind } from "./bind.ts";
 
 /** Takes over a connection that asks for another protocol. It must end it when `shutdown` aborts. */
 export type OnUpgrade = (
@@ -196,44 +195,6 @@ class HttpServer implements RunningServer {
     for (const socket of this.#upgraded.keys()) socket.destroy();
     await closed;
     return { interrupted };
-  }
-}
-
-function bind(server: Server, { host, port }: ListenOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(bindError(error, host, port));
-    server.once("error", onError);
-    server.listen({ host: host.replace(/^\[|\]$/g, ""), port }, () => {
-      server.off("error", onError);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-function bindError(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const base = { kind: "unavailable", retryable: false, cause: error } as const;
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new AppError({
-        ...base,
-        code: "server.port_taken",
-        message: `Port ${port} on ${host} is in use by another process. Stop that process, or choose another port with TREADLE_PORT.`,
-      });
-    case "EACCES":
-      return new AppError({
-        ...base,
-        code: "server.port_not_permitted",
-        message: `This user may not listen on port ${port}. Choose a port above 1023 with TREADLE_PORT.`,
-      });
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new AppError({
-        ...base,
-        code: "server.address_unavailable",
-        message: `${host} is no address of this machine. Set TREADLE_HOST to one that is, for example 127.0.0.1 or 0.0.0.0.`,
-      });
-    default:
-      return error;
   }
 }
 
