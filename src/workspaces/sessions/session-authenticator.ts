@@ -34,7 +34,7 @@ export class SessionAuthenticator {
     this.#options = options;
   }
 
-  /** The person of a live session in that workspace. */
+  /** The person of a live session in that workspace; null: in the one they chose last. */
   async bySession(session: ConsoleSession, tenant: string | null, keys: KeyCallers): Promise<Caller> {
     const asked = tenant?.trim() ? tenant : null;
     const { api_key_id: keyId } = session;
