@@ -58,9 +58,10 @@ export function buildKwargs(target: Target, request: RunRequest, ids: RunIds): R
     ...(caller?.principal ? principalConfigurable(caller.principal) : {}),
   };
   return {
+    // First, so that it can be read without the input, which may be megabytes: see `leadingConfig`.
+    config,
     input: request.input,
     command: request.command,
-    config,
     context: { ...target.assistant_context, ...request.context },
     stream_mode: request.stream_mode,
     interrupt_before: request.interrupt_before,

@@ -1,6 +1,7 @@
 import type { Database, Sql, Statement } from "../../platform/db/database.ts";
 import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { deleteThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-store.ts";
+import { type LastConfig, leadingConfig } from "./leading-config.ts";
 import type { ThreadRow, ThreadTtl } from "./thread.ts";
 import type { ThreadSearch } from "./thread-schemas.ts";
 
@@ -162,25 +163,24 @@ export async function hasActiveRun(sql: Sql, threadId: string): Promise<boolean>
   return rows.length > 0;
 }
 
+/** Of the kwargs of a run: the config of nearly all is shorter, and what follows it may be megabytes. */
+const beginningChars = 16_384;
+
 /** What the last run of a graph on a thread was configured with; empty when its run is gone. */
-export async function findLastConfig(
-  sql: Sql,
-  threadId: string,
-  graphId: string,
-): Promise<{ configurable?: Record<string, unknown> }> {
-  // The input may be megabytes, which stay where they are. PostgreSQL refuses some escapes of
-  // characters, such as \u0000, which are rare.
-  const { rows } = await raw<{ config: string | null; kwargs: string | null }>`select
-      case when not escaped then kwargs_json::json ->> 'config' end as config,
-      case when escaped then kwargs_json end as kwargs
-    from (select kwargs_json, position('\\u' in kwargs_json) > 0 as escaped from runs
-      where thread_id = ${threadId} and graph_id = ${graphId}
-      order by created_at desc, run_id desc limit 1) last`.execute(sql);
+export async function findLastConfig(sql: Sql, threadId: string, graphId: string): Promise<LastConfig> {
+  const { rows } = await raw<{ run_id: string; beginning: string }>`select run_id,
+      substr(kwargs_json, 1, ${beginningChars}::int) as beginning from runs
+    where thread_id = ${threadId} and graph_id = ${graphId}
+    order by created_at desc, run_id desc limit 1`.execute(sql);
   const [last] = rows;
   if (!last) return {};
-  if (last.kwargs === null)
-    return JSON.parse(last.config ?? "{}") as { configurable?: Record<string, unknown> };
-  const { config } = JSON.parse(last.kwargs) as { config?: { configurable?: Record<string, unknown> } };
+  return leadingConfig(last.beginning) ?? (await readConfig(sql, last.run_id));
+}
+
+async function readConfig(sql: Sql, runId: string): Promise<LastConfig> {
+  const { rows } = await raw<{ kwargs_json: string }>`select kwargs_json from runs
+    where run_id = ${runId}`.execute(sql);
+  const { config } = JSON.parse(rows[0]?.kwargs_json ?? "{}") as { config?: LastConfig };
   return config ?? {};
 }
 
