@@ -21,8 +21,12 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Send, interrupt
 from langgraph_sdk import get_client
-from langgraph_sdk.runtime import ServerRuntime
 from typing_extensions import TypedDict
+
+try:
+    from langgraph_sdk.runtime import ServerRuntime
+except ImportError:  # Older versions; the parameter is known by its name.
+    ServerRuntime = Any
 
 events: list[str] = []
 """What factories did."""
