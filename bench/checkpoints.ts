@@ -13,7 +13,7 @@ import {
 } from "../src/agent-server/graphs/javascript/checkpoint-saver.ts";
 import { type GraphKit, loadServerKit } from "../src/agent-server/graphs/javascript/graph-kit.ts";
 import { checkpointerKey } from "../src/agent-server/graphs/javascript/graph-state.ts";
-import { createMessageCodec } from "../src/agent-server/graphs/javascript/message-codec.ts";
+import { MessageCodec } from "../src/agent-server/graphs/javascript/message-codec.ts";
 import { createEchoGraph } from "../src/builtin-graphs/echo-graph.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
@@ -140,7 +140,7 @@ async function measureHistory(store: CheckpointStore, saver: CheckpointSaver): P
 }
 
 async function measureCodec(kit: GraphKit): Promise<CheckpointResult[]> {
-  const codec = createMessageCodec(kit);
+  const codec = new MessageCodec(kit);
   const messages: BaseMessage[] = Array.from({ length: 200 }, (_, index) =>
     index % 2 === 0
       ? new HumanMessage({ content: "word ".repeat(60), id: randomUUID() })

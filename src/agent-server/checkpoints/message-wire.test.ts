@@ -8,12 +8,12 @@ import {
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { beforeAll, describe, expect, it } from "vitest";
 import { loadServerKit } from "../graphs/javascript/graph-kit.ts";
-import { type Codec, createMessageCodec } from "../graphs/javascript/message-codec.ts";
+import { type Codec, MessageCodec } from "../graphs/javascript/message-codec.ts";
 import { toWire } from "./message-wire.ts";
 
 let codec: Codec;
 beforeAll(async () => {
-  codec = createMessageCodec(await loadServerKit());
+  codec = new MessageCodec(await loadServerKit());
 });
 
 const cases: [string, unknown, unknown][] = [

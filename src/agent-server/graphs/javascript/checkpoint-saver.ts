@@ -4,7 +4,6 @@ import type {
   CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
 import {
-  type CheckpointInput,
   type CheckpointRequest,
   type Fence,
   nextVersion,
@@ -26,7 +25,7 @@ import {
   settleAll,
 } from "./checkpoint-tuple.ts";
 import type { GraphKit } from "./graph-kit.ts";
-import { createMessageCodec, createWireCodec } from "./message-codec.ts";
+import { MessageCodec, WireCodec } from "./message-codec.ts";
 
 export type SaverKit = Pick<GraphKit, "BaseCheckpointSaver" | "serde" | "messages">;
 
@@ -63,8 +62,8 @@ export function createCheckpointSaver(
   store: CheckpointStore,
   options: SaverOptions = {},
 ): CheckpointSaver {
-  const messages = createMessageCodec(kit);
-  const codec = options.wire ? createWireCodec(messages) : messages;
+  const messages = new MessageCodec(kit);
+  const codec = options.wire ? new WireCodec(messages) : messages;
 
   class TreadleCheckpointSaver extends kit.BaseCheckpointSaver {
     readonly #options: SaverOptions;
@@ -125,17 +124,8 @@ export function createCheckpointSaver(
       const threadId = requirePart(place.threadId, "thread_id");
       const checkpointNs = place.checkpointNs ?? "";
       const fullMetadata = { ...this.#options.metadata, ...metadata };
-      const parts = encodeCheckpoint(codec, checkpoint, fullMetadata, newVersions, place.checkpointId);
-      const input: CheckpointInput = {
-        threadId,
-        checkpointNs,
-        checkpointId: checkpoint.id,
-        parentCheckpointId: place.checkpointId ?? null,
-        structure: (await parts.structure).text,
-        metadata: (await parts.metadata).text,
-        blobRefs: parts.blobRefs,
-        blobs: await settleAll(parts.blobs),
-      };
+      const encoded = encodeCheckpoint(codec, checkpoint, fullMetadata, newVersions, place.checkpointId);
+      const input = { threadId, checkpointNs, checkpointId: checkpoint.id, ...(await encoded) };
       await store.put(input, this.#options.fence);
       return configOf(threadId, checkpointNs, checkpoint.id);
     }

@@ -57,13 +57,14 @@ export async function settleAll<T extends { payload: Payload }>(items: Pending<T
   return items as unknown as T[];
 }
 
-export function encodeCheckpoint(
+/** What of a checkpoint is stored beside its place. Everything is encoded before this waits for the first of it. */
+export async function encodeCheckpoint(
   codec: Codec,
   checkpoint: Checkpoint,
   metadata: CheckpointMetadata,
   newVersions: PutArguments[3],
   parentId: string | undefined,
-) {
+): Promise<Omit<CheckpointInput, "threadId" | "checkpointNs" | "checkpointId">> {
   // A first checkpoint has nothing to inherit, so what is not new in it is not part of it.
   const inherits = parentId !== undefined || metadata.source === "fork";
   const { channel_values, id: _id, ...structure } = checkpoint;
@@ -82,11 +83,14 @@ export function encodeCheckpoint(
     blobRefs.push(ref);
     if (isNew) blobs.push({ ...ref, payload: codec.encode(value) });
   }
+  const structureText = codec.encode({ ...structure, inline });
+  const metadataText = codec.encode(metadata);
   return {
-    structure: codec.encode({ ...structure, inline }),
-    metadata: codec.encode(metadata),
+    parentCheckpointId: parentId ?? null,
+    structure: (await structureText).text,
+    metadata: (await metadataText).text,
     blobRefs,
-    blobs,
+    blobs: await settleAll(blobs),
   };
 }
 

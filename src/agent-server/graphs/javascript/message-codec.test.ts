@@ -10,13 +10,13 @@ import {
 import { Send } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type GraphKit, loadServerKit } from "./graph-kit.ts";
-import { type Codec, createMessageCodec, createWireCodec } from "./message-codec.ts";
+import { type Codec, MessageCodec, WireCodec } from "./message-codec.ts";
 
 let kit: GraphKit;
 let codec: Codec;
 beforeAll(async () => {
   kit = await loadServerKit();
-  codec = createMessageCodec(kit);
+  codec = new MessageCodec(kit);
 });
 
 const stock = async (value: unknown) => {
@@ -181,7 +181,7 @@ describe("other values", () => {
     const value = (await codec.decode(payload)) as { at: string; said: HumanMessage };
     expect(value.at).toBe("2026-01-01T00:00:00");
     expect(value.said).toBeInstanceOf(HumanMessage);
-    const wire = (await createWireCodec(codec).decode(payload)) as { said: object };
+    const wire = (await new WireCodec(codec).decode(payload)) as { said: object };
     expect(wire.said).toMatchObject({ type: "human", content: "hi" });
     const odd = { type: "python", text: '{"view":{"lc":2,"type":"x"},"data":""}' };
     expect(await codec.decode(odd)).toEqual({ lc: 2, type: "x" });
