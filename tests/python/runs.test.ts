@@ -271,6 +271,11 @@ describe("a graph", () => {
     expect(found.items.map(({ key }) => key).sort()).toEqual(["a", "b"]);
   });
 
+  it("streams a run of its own server with a client without an address", async () => {
+    const { events } = (await client.runs.wait(null, "caller", { input: {} })) as { events: string[] };
+    expect(events).toEqual(["metadata", "values", "values"]);
+  });
+
   it("that fails says so under the exception's own name", async () => {
     await expect(client.runs.wait(null, "trouble", { input: { kind: "raise" } })).rejects.toThrow(
       "ValueError: the node's own words",

@@ -55,13 +55,15 @@ export class Upstream {
   }
 }
 
-function requestOf({ httpMethod: method, path, rawPath, query, headers }: UpstreamMeta, stream: CallStream) {
+function requestOf(asked: UpstreamMeta, stream: CallStream): Request {
+  const { httpMethod: method, path, rawPath, query, headers, passThrough } = asked;
   const url = new URL(`${base}${rawPath ?? encodeURI(path)}`);
   if (query) url.search = query;
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(url, {
     method,
-    headers,
+    // A client of the project's own code names no host that means anything.
+    headers: passThrough ? headers : headers.filter(([name]) => name.toLowerCase() !== "host"),
     signal: stream.signal,
     ...(hasBody ? { body: receivedBody(stream.items(), () => undefined), duplex: "half" } : {}),
   } as RequestInit);
