@@ -10,7 +10,7 @@ import type { BuildLease } from "./build-user.ts";
 import { splitCommand } from "./command-guard.ts";
 import type { Installer, InstallSite } from "./installer.ts";
 import { buildRefused } from "./project-files.ts";
-import { withoutOlderNames } from "./python/package-index.ts";
+import { withoutCredentials, withoutOlderNames } from "./python/package-index.ts";
 import type { PythonBuild, PythonPlace } from "./python/python-build.ts";
 import type { PythonBuilder } from "./python/python-builder.ts";
 import type { PythonProject } from "./python/python-project.ts";
@@ -151,7 +151,10 @@ export class BuildCommands {
         if (shown !== null) request.onLine(`$ ${shown}`);
         const command = basename(step.program);
         const own = { ...this.#environmentOf(at, command), ...environment };
-        return runWalled(this.#walls, { ...step, command, environment: own }, at);
+        // Installers print the address of an index, and a password may be in it.
+        const onLine = (line: string) => request.onLine(withoutCredentials(line));
+        const place = () => ({ ...at.place(), onLine });
+        return runWalled(this.#walls, { ...step, command, environment: own }, { ...at, place });
       },
     };
   }

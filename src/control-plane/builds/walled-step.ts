@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { AppError } from "../../platform/errors.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
 import type { Enclosing } from "../sandbox/walls.ts";
 import type { PlaceOf } from "./build-request.ts";
@@ -69,6 +70,11 @@ export async function runWalled(walls: Enclosing, step: WalledStep, at: StepPlac
     });
     return { failed: false };
   } catch (error) {
+    // The time of a step alone is up, not that of the build.
+    if (timeoutMs < place.timeoutMs && error instanceof AppError && error.code === "build.timeout") {
+      const ending = `it did not end within ${timeoutMs / 1000} s`;
+      return { failed: true, ending, lines: [], tail: () => "" };
+    }
     if (!(error instanceof StepFailed)) throw error;
     if (/ENOSPC|No space left/i.test(error.tail(40))) throw diskFull();
     return { failed: true, ending: error.ending, lines: error.lines, tail: () => error.tail() };

@@ -168,7 +168,9 @@ describe("a Poetry project", () => {
   });
 
   it("without a lock file is installed by its metadata", () => {
-    expect(commands(plan([folder(".", { pyproject: poetry })]))).toEqual([`.: pip install . ${server}`]);
+    const made = plan([folder(".", { pyproject: poetry })]);
+    expect(commands(made)).toEqual([`.: pip install . ${server}`]);
+    expect(made.notes).toEqual(["There is no poetry.lock in .: versions come from pyproject.toml."]);
   });
 
   it("names packages that are locked in several versions without a condition", () => {

@@ -150,6 +150,9 @@ function unread({ entry, files, pyproject, hasUvLock }: DependencyFolder, instal
     ...(files.has("requirements.txt") && decides
       ? [`requirements.txt of ${entry} is not read: ${metadata} is there.`]
       : []),
+    ...(pyproject?.usesPoetry && !files.has("poetry.lock") && !(hasUvLock && installer === "uv")
+      ? [`There is no poetry.lock in ${entry}: versions come from pyproject.toml.`]
+      : []),
     ...(files.has("Pipfile") ? [`Pipfile of ${entry} is not read.`] : []),
   ];
 }

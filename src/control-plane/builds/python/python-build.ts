@@ -8,7 +8,7 @@ import type { Dependencies } from "./dependency-folders.ts";
 import { describeFault, readCheck } from "./import-check.ts";
 import { explainInstall } from "./install-problem.ts";
 import { type Interpreter, interpreterMounts, isOfMachine } from "./interpreter.ts";
-import { describeIndex, indexEnvironment, type PackageIndex } from "./package-index.ts";
+import { describeIndex, indexEnvironment, type PackageIndex, withoutCredentials } from "./package-index.ts";
 import { type Installer, planPythonInstall } from "./plan-python-install.ts";
 import { environmentFolder, type PythonProject } from "./python-project.ts";
 
@@ -224,7 +224,7 @@ export class PythonBuild {
     const facts = { installer, index: describeIndex(index), python: interpreter.version.join(".") };
     const why = explainInstall(lines, facts);
     return buildRefused(
-      `${installer} could not install the packages${why === null ? "" : `: ${why}`}\n(${[installer, ...args].join(" ")}: ${ending}.) Its last lines:\n${tail(lines)}`,
+      `${installer} could not install the packages${why === null ? "" : `: ${why}`}\n(${[installer, ...args].join(" ")}: ${ending}.) Its last lines:\n${withoutCredentials(tail(lines))}`,
     );
   }
 
