@@ -37,7 +37,7 @@ async function stepsOf(): Promise<string[]> {
 
 const began = async (name: string) => (await stepsOf()).includes(name);
 
-/** A run that stands in its second step until a file says that it may go on. */
+/** A run that stands in its second step until a file lets it go on. */
 async function startSteps(wait = "second") {
   const { thread_id } = await agent.client.threads.create();
   const run = await agent.client.runs.create(thread_id, "steps", {

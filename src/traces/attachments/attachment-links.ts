@@ -17,6 +17,7 @@ export type AttachmentPlace = {
 const context = "trace-attachment-link";
 const validMs = 24 * 3_600_000;
 
+/** Links by which attachments are read without a key. */
 export class AttachmentLinks {
   readonly #seal: LinkSeal;
 

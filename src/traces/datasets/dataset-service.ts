@@ -53,6 +53,7 @@ export type ChangedExample = {
 /** A statement has a limited number of parameters. */
 const insertAtOnce = 1_000;
 
+/** Datasets and their examples; every change of examples begins a version. */
 export class DatasetService {
   readonly #database: Database;
   readonly #sql: Sql;

@@ -17,6 +17,7 @@ import {
   moveTag,
 } from "./dataset-version-store.ts";
 
+/** Versions of datasets, by time and by tag. */
 export class DatasetVersionService {
   readonly #datasets: DatasetService;
   readonly #sql: Sql;

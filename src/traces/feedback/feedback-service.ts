@@ -15,6 +15,7 @@ import {
 } from "./feedback-store.ts";
 import { readFeedback } from "./read-feedback.ts";
 
+/** Feedback on runs and projects, also on runs that have not arrived yet. */
 export class FeedbackService {
   readonly #clock: Clock;
   readonly #oneProject: OneProjectRules;

@@ -41,6 +41,7 @@ export type IngestOptions = {
 
 const maxAttachmentBytes = 20 * 1024 * 1024;
 
+/** Takes what clients send: runs, attachments and feedback, each part kept or refused for itself. */
 export class IngestService {
   readonly #database: Database;
   readonly #clock: Clock;

@@ -14,6 +14,7 @@ export type OtlpServiceOptions = {
   writer: Pick<RunWriter, "settle">;
 };
 
+/** Spans of OpenTelemetry, written as runs. */
 export class OtlpService {
   readonly #database: Database;
   readonly #ingest: IngestService;

@@ -32,6 +32,7 @@ const removalAtOnce = 20_000;
 /** Longer than a write may wait, and than a name is remembered. */
 const settleMs = 5 * 60_000;
 
+/** Projects: what runs are traced into, looked up by name thousands of times a second. */
 export class ProjectService {
   readonly #clock: Clock;
   readonly #sql: Sql;

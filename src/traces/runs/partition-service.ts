@@ -4,6 +4,7 @@ import type { Logger } from "../../platform/logger.ts";
 import { type Month, monthOf, monthsToPrepare } from "./partition.ts";
 import { createPartition, listPartitions } from "./partition-store.ts";
 
+/** The monthly partitions of the table of runs. */
 export class Partitions {
   readonly #database: Database;
   readonly #clock: Clock;

@@ -10,6 +10,7 @@ import {
   type ShareKind,
 } from "./share-store.ts";
 
+/** What is open to whoever has a token. */
 export class ShareService {
   readonly #sql: Sql;
 
