@@ -20,7 +20,6 @@ LARGEST_TABLE = (LARGEST_FRAME - LARGEST_PART - 8) // 4
 
 _length = struct.Struct("!I")
 _head = struct.Struct("!BBHI")
-_first = struct.Struct("!IBBHI")
 
 
 class Kind(IntEnum):
@@ -143,21 +142,27 @@ class FrameWriter:
     __slots__ = ("_lines", "unsent")
 
     def __init__(self) -> None:
-        self._lines: dict[int, deque[_Outgoing]] = {}
+        self._lines: dict[int, deque[bytes | _LongMessage]] = {}
         self.unsent = 0
-        """Bytes of segments that were not taken yet."""
+        """Bytes that were not taken yet."""
 
     def push(self, kind: Kind, call: int, segments: Sequence[bytes]) -> None:
         """Puts a message at the end of its call's line."""
         if len(segments) > LARGEST_TABLE:
             raise ProtocolError(f"a message of {len(segments)} segments; {LARGEST_TABLE} is the most")
-        outgoing = _Outgoing(kind, call, segments)
-        self.unsent += outgoing.size
+        lengths = tuple(map(len, segments))
+        size = sum(lengths)
+        waiting: bytes | _LongMessage
+        if size > LARGEST_PART:
+            waiting = _LongMessage(kind, call, lengths, b"".join(segments))
+        else:
+            waiting = b"".join((_head_of(size, kind, 0, call, lengths), *segments))
+        self.unsent += len(waiting)
         line = self._lines.get(call)
         if line is None:
-            self._lines[call] = deque((outgoing,))
+            self._lines[call] = deque((waiting,))
         else:
-            line.append(outgoing)
+            line.append(waiting)
 
     def take(self, most: int) -> list[bytes]:
         """Pieces to write, about `most` bytes of them and at least one frame; empty when nothing waits."""
@@ -166,55 +171,67 @@ class FrameWriter:
         lines = self._lines
         while lines and taken < most:
             for call in list(lines):
-                line = lines[call]
-                size = line[0].next_frame(pieces)
-                self.unsent -= size
-                taken += size + 12
-                if line[0].done:
-                    line.popleft()
-                    if not line:
-                        del lines[call]
+                taken += self._take_from(call, pieces)
                 if taken >= most:
                     # Whoever was served goes behind those who were not.
                     if call in lines:
                         lines[call] = lines.pop(call)
                     break
+        self.unsent -= taken
         return pieces
 
+    def _take_from(self, call: int, pieces: list[bytes]) -> int:
+        """One turn: short messages up to a frame's worth, or the next frame of a long one."""
+        line = self._lines[call]
+        taken = 0
+        while line and taken < LARGEST_PART:
+            first = line[0]
+            if isinstance(first, bytes):
+                pieces.append(first)
+                taken += len(first)
+                line.popleft()
+                continue
+            if taken > 0:
+                break
+            before = len(first)
+            pieces.append(first.next_frame())
+            taken = before - len(first)
+            if len(first) == 0:
+                line.popleft()
+            break
+        if not line:
+            del self._lines[call]
+        return taken
 
-class _Outgoing:
-    __slots__ = ("_at", "_call", "_data", "_kind", "_segments", "_table", "done", "size")
 
-    def __init__(self, kind: Kind, call: int, segments: Sequence[bytes]) -> None:
-        self._kind = int(kind)
+class _LongMessage:
+    """Cut into frames as it goes out."""
+
+    __slots__ = ("_at", "_call", "_data", "_kind", "_lengths")
+
+    def __init__(self, kind: Kind, call: int, lengths: tuple[int, ...], data: bytes) -> None:
+        self._kind = kind
         self._call = call
-        self._table: tuple[int, ...] = tuple(map(len, segments))
-        self.size = sum(self._table)
-        self._segments = segments if self.size <= LARGEST_PART else ()
-        self._data = memoryview(b"".join(segments) if self.size > LARGEST_PART else b"")
+        self._lengths = lengths
+        self._data = memoryview(data)
         self._at = 0
-        self.done = False
 
-    def next_frame(self, pieces: list[bytes]) -> int:
-        """Appends the next frame; answers how many bytes of segments it has."""
-        table = self._table
-        count = len(table)
-        if self.size <= LARGEST_PART:
-            self.done = True
-            head = _first.pack(8 + 4 * count + self.size, self._kind, 0, count, self._call)
-            pieces.append(head + struct.pack(f"!{count}I", *table))
-            pieces.extend(self._segments)
-            return self.size
-        part = min(LARGEST_PART, self.size - self._at)
-        is_first = self._at == 0
-        start, self._at = self._at, self._at + part
-        self.done = self._at == self.size
-        flags = 0 if self.done else MORE
-        shown = count if is_first else 0
-        head = _first.pack(8 + 4 * shown + part, self._kind, flags, shown, self._call)
-        pieces.append(head + struct.pack(f"!{count}I", *table) if is_first else head)
-        pieces.append(bytes(self._data[start : self._at]))
-        return part
+    def __len__(self) -> int:
+        """Bytes that are left."""
+        return len(self._data) - self._at
+
+    def next_frame(self) -> bytes:
+        start = self._at
+        self._at = min(start + LARGEST_PART, len(self._data))
+        part = self._data[start : self._at]
+        flags = MORE if len(self) > 0 else 0
+        return _head_of(len(part), self._kind, flags, self._call, () if start else self._lengths) + part
+
+
+def _head_of(size: int, kind: Kind, flags: int, call: int, lengths: tuple[int, ...]) -> bytes:
+    """Of a frame with that many bytes of segments."""
+    count = len(lengths)
+    return struct.pack(f"!IBBHI{count}I", 8 + 4 * count + size, kind, flags, count, call, *lengths)
 
 
 def encode(messages: Iterable[Message]) -> bytes:
