@@ -98,10 +98,9 @@ test("a storage that answers 503 is asked again", async () => {
   const storage = await startUnsteadyStorage(rgw.endpoint);
   const begun = await begin({ endpoint: storage.url });
   await until(async () => (await filesOf(begun.id)) >= 1, "a file");
-  // More than one attempt of the client makes, so that the partition is begun again; each is waited for longer.
-  storage.refuseWrites(4);
+  storage.refuseWrites(7);
   expect(await app.waitFor(begun.id)).toMatchObject({ status: "COMPLETED" });
-  expect(storage.refused()).toBe(4);
+  expect(storage.refused()).toBe(7);
   expect((await partitionsOf(begun.id))[0]!.retry_number).toBeGreaterThanOrEqual(1);
   await expectAllOnce(begun);
   await storage.stop();
