@@ -100,6 +100,8 @@ test(".dockerignore starts at the root and may bring files back", async () => {
 test.each([
   ["node_modules", true, true],
   [".git", true, true],
+  [".venv", true, true],
+  ["__pycache__", true, true],
   [".treadle", true, true],
   [".env", false, true],
   [".env.local", false, true],

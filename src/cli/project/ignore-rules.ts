@@ -75,10 +75,15 @@ export function matchRules(
   return rule === undefined ? undefined : rule.keeps ? "kept" : "ignored";
 }
 
+const neverPacked = [
+  ...["node_modules", ".git", ".treadle", ".treadle-agent", ".langgraph_api"],
+  ...[".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"],
+];
+
 /** Never part of an upload, whatever the ignore files hold: what is installed anew, and what holds secrets. */
 export function isNeverPacked(name: string, isFolder: boolean): boolean {
   if (isFolder) {
-    return ["node_modules", ".git", ".treadle", ".treadle-agent", ".langgraph_api"].includes(name);
+    return neverPacked.includes(name);
   }
   return /^\.env(\..+)?$/.test(name) && !/\.(example|sample|template|dist)$/.test(name);
 }

@@ -26,8 +26,8 @@ export function register(program: Command): void {
       "after",
       `
 Creates the deployment of that name, or adds a revision to it. The folder is packed without what
-.gitignore and .dockerignore name, and never with node_modules, .git or .env files. Secrets that a
-deployment has stay; those given are added or replaced.
+.gitignore and .dockerignore name, and never with node_modules, .venv, .git or .env files. Secrets
+that a deployment has stay; those given are added or replaced.
 
 Ends with 0 and the address once the revision serves, with 15 and the reason when it does not; the
 revision before then goes on serving. Ctrl-C stops the waiting, not the deployment.
