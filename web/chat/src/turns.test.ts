@@ -1,3 +1,4 @@
+import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { textOf, toTurns } from "./turns.ts";
 
@@ -44,4 +45,51 @@ it("a call is there once, also while it is still written", () => {
 it("what is neither text nor blocks has no words", () => {
   expect(textOf(undefined)).toBe("");
   expect(textOf([{ type: "image" }, { type: "text", text: "a" }])).toBe("a");
+});
+
+const call = { id: "c1", name: "look", args: { at: "sky" } };
+
+it("messages as objects of the library make one answer too", () => {
+  const turns = toTurns([
+    new HumanMessage({ id: "h1", content: "What is there?" }),
+    new AIMessage({
+      id: "a1",
+      content: [{ type: "reasoning", reasoning: "I must look." }],
+      tool_calls: [call],
+    }),
+    new ToolMessage({ id: "t1", tool_call_id: "c1", content: "clouds" }),
+    new AIMessage({ id: "a2", content: "Clouds." }),
+    new HumanMessage({ id: "h2", content: [{ type: "text", text: "Thanks" }] }),
+  ]);
+  expect(turns).toEqual([
+    { kind: "human", id: "h1", text: "What is there?" },
+    {
+      kind: "assistant",
+      id: "a1",
+      parts: [
+        { kind: "reasoning", key: "a1-0", text: "I must look." },
+        { kind: "tool", key: "c1", call: { ...call, result: { text: "clouds", failed: false } } },
+        { kind: "text", key: "a2-0", text: "Clouds." },
+      ],
+    },
+    { kind: "human", id: "h2", text: "Thanks" },
+  ]);
+});
+
+it("a call of a chunk shows while its arguments are still being written", () => {
+  const message = new AIMessageChunk({
+    id: "a1",
+    content: "",
+    tool_call_chunks: [{ type: "tool_call_chunk", id: "c1", name: "look", args: '{"at":"s', index: 0 }],
+  });
+  expect(toTurns([message])).toMatchObject([{ parts: [{ kind: "tool", call: { id: "c1", name: "look" } }] }]);
+});
+
+it("what has no words is left out: results without a call, empty text, instructions", () => {
+  const turns = toTurns([
+    { type: "system", id: "s", content: "Be nice." },
+    { type: "tool", tool_call_id: "gone", content: "x" },
+    { type: "ai", id: "a", content: "" },
+  ]);
+  expect(turns).toEqual([{ kind: "assistant", id: "a", parts: [] }]);
 });
