@@ -12,7 +12,14 @@ const packages = [
   "langgraph==1.2.20",
   "langgraph-sdk==0.4.14",
   "fastapi==0.162.4",
-  ...["ruff==0.17.4", "mypy==2.4.1", "pytest==9.2.0", "pytest-asyncio==1.4.1.post1", "hypothesis==6.170.15"],
+  ...[
+    "ruff==0.17.4",
+    "mypy==2.4.1",
+    "pytest==9.2.0",
+    "pytest-asyncio==1.4.1.post1",
+    "hypothesis==6.170.15",
+    "numpy==2.4.6",
+  ],
 ];
 
 type Ended = { code: number; output: string };

@@ -179,7 +179,6 @@ class Server:
                     self._serve(message)
                 elif message.call in self._upstreams:
                     self._upstreams[message.call].put_nowait(message)
-        await self._writer.drain()
 
     def _serve(self, message: Message) -> None:
         item = _item(message)

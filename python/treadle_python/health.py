@@ -38,6 +38,8 @@ class Health:
         self._beat_at = time.monotonic()
         self._warned_at = 0.0
         self._is_armed = False
+        self._arming = threading.Lock()
+        self._woken, self._wake = os.pipe()
         self._dump_file = os.fdopen(os.dup(2), "w")
         self.stall_seconds = STALL_SECONDS
         self.calls: Callable[[], int] = lambda: 0
@@ -51,6 +53,10 @@ class Health:
         """On the event loop: begins or ends its beat."""
         if busy and self._timer is None:
             self._beat()
+            if not self._is_armed:
+                # Here and now: code that holds the interpreter would not let the other thread do it.
+                self._arm()
+                os.write(self._wake, b"x")
         elif not busy and self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -65,9 +71,12 @@ class Health:
     def _serve(self) -> None:
         buffer = b""
         while True:
-            ready = select.select([self._sock], [], [], LOOK_SECONDS if self._is_armed else None)[0]
+            watched: list[socket.socket | int] = [self._sock, self._woken]
+            ready = select.select(watched, [], [], LOOK_SECONDS if self._is_armed else None)[0]
             self._look()
-            if not ready:
+            if self._woken in ready:
+                os.read(self._woken, 64)
+            if self._sock not in ready:
                 continue
             data = self._sock.recv(65536)
             if not data:
@@ -82,8 +91,7 @@ class Health:
     def _look(self) -> None:
         """Lets the timer run out only when the whole interpreter is silent: who holds the GIL keeps us from here."""
         if self.calls() > 0:
-            faulthandler.dump_traceback_later(self.stall_seconds, exit=True, file=self._dump_file)
-            self._is_armed = True
+            self._arm()
             if self._lag() > LAG_SECONDS and self._warned_at != self._beat_at:
                 self._warned_at = self._beat_at
                 where = _place(sys._current_frames().get(self._loop_thread))
@@ -92,8 +100,15 @@ class Health:
                     "worker wait meanwhile: make the node synchronous, or call it with asyncio.to_thread."
                 )
         elif self._is_armed:
-            faulthandler.cancel_dump_traceback_later()
-            self._is_armed = False
+            with self._arming:
+                if self.calls() == 0:
+                    faulthandler.cancel_dump_traceback_later()
+                    self._is_armed = False
+
+    def _arm(self) -> None:
+        with self._arming:
+            faulthandler.dump_traceback_later(self.stall_seconds, exit=True, file=self._dump_file)
+            self._is_armed = True
 
     def _answer(self, asked: Json) -> Json | None:
         if "ping" in asked:

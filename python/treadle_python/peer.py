@@ -223,9 +223,9 @@ class Peer(asyncio.Protocol):
         served = Served(self, message.call, answer_of(message))
         if message.call % 2 == 0 or message.call in self._served:
             raise ProtocolError(f"a call with the number {message.call}")
-        if not self._served:
-            self.on_busy(True)
         self._served[message.call] = served
+        if len(self._served) == 1:
+            self.on_busy(True)
         served.task = self._loop.create_task(self._run(served))
 
     async def _run(self, served: Served) -> None:
