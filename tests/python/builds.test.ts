@@ -49,7 +49,10 @@ function open(more: Partial<BuilderOptions> = {}): Builder {
   });
 }
 
-async function build(files: GitFiles, { builder = open() }: { builder?: Builder } = {}) {
+async function build(
+  files: GitFiles,
+  { builder = open(), install }: { builder?: Builder; install?: string } = {},
+) {
   const source = join(folder.path, "sources", randomUUID());
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(source, name)), { recursive: true });
@@ -63,7 +66,8 @@ async function build(files: GitFiles, { builder = open() }: { builder?: Builder 
   const lines: string[] = [];
   const notes: string[] = [];
   const request: BuildRequest = {
-    ...{ revisionId: randomUUID(), workspaceId: workspace, revisionConfig: {}, buildConfig: {} },
+    ...{ revisionId: randomUUID(), workspaceId: workspace, revisionConfig: {} },
+    buildConfig: install === undefined ? {} : { install_command: install },
     source: async () => ({ kind: "tarball", file, sha256 }),
     signal: new AbortController().signal,
     onLine: (line: string) => void lines.push(line),
@@ -183,6 +187,12 @@ groups = ["main"]
     expect(await python(place, "import six; print(six.__version__)")).toBe("1.16.0");
     expect(await filesNaming(place, workFolder)).toEqual([]);
     await run(join(place, ".venv", "bin", "pip"), ["--version"]);
+  });
+
+  it("by its own command, in the environment that is made for it", { timeout }, async () => {
+    const files = { "langgraph.json": project(), "agent.py": graph };
+    const { built } = await build(files, { install: "uv pip install langgraph" });
+    expect(await python(await moved(built), "import langgraph; print('there')")).toBe("there");
   });
 
   it("although an import needs what only the server has", { timeout }, async () => {

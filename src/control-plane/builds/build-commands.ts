@@ -136,7 +136,7 @@ export class BuildCommands {
   /** A project with Python finds its environment first. */
   #environmentOf(at: CommandPlace, command: string): Record<string, string> {
     if (at.python === null) return stepEnvironment(this.#environment, at, command);
-    const bins = [join(at.python.environment, "bin"), ...at.bins];
+    const bins = [...at.python.bins, ...at.bins];
     const machine = withoutOlderNames(this.#environment);
     return { ...stepEnvironment(machine, { ...at, bins }, command), ...at.python.variables };
   }

@@ -68,13 +68,14 @@ export class PythonBuild {
 
   /** What a project's own commands need to use the environment. */
   get variables(): Record<string, string> {
-    const { index, interpreter } = this.#facts;
+    const { index } = this.#facts;
     const { cache } = this.#at;
     return {
       ...indexEnvironment(index),
       VIRTUAL_ENV: this.environment,
       UV_PROJECT_ENVIRONMENT: this.environment,
-      UV_PYTHON: interpreter.executable,
+      // Whatever a .python-version asks for: the environment is made.
+      UV_PYTHON: join(this.environment, "bin", "python"),
       UV_PYTHON_DOWNLOADS: "never",
       UV_CACHE_DIR: join(cache, "uv"),
       // A link into the cache would change with it, and belong to whoever the cache belongs to.
@@ -88,6 +89,12 @@ export class PythonBuild {
       PIP_NO_INPUT: "1",
       PIP_PROGRESS_BAR: "off",
     };
+  }
+
+  /** Folders of programs for the project's own commands: those of the environment, and uv. */
+  get bins(): string[] {
+    const { uv } = this.#facts;
+    return [join(this.environment, "bin"), ...(uv === null ? [] : [dirname(uv)])];
   }
 
   get mounts(): Mount[] {
