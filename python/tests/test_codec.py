@@ -11,7 +11,6 @@ import json
 import re
 import sqlite3
 import uuid
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -37,7 +36,6 @@ from treadle_python.checkpoint_texts import is_inline, number_text
 from treadle_python.codec import Codec, Unserializable
 
 codec = Codec(JsonPlusSerializer())
-GOLDENS = Path(__file__).parent / "goldens"
 
 
 def back(value: Any, channel: str = "") -> Any:
@@ -278,21 +276,3 @@ def test_small_values_are_inline() -> None:
 
 def test_versions_are_printed_as_javascript_does() -> None:
     assert [number_text(version) for version in (1, 2.0, 1.871040961, "3.a")] == ["1", "2", "1.871040961", "3.a"]
-
-
-def golden_cases() -> list[Any]:
-    cases = []
-    for file in sorted(GOLDENS.glob("*.json")):
-        for case in json.loads(file.read_text()):
-            cases.append(pytest.param(case, id=f"{file.stem}: {case['name']}"))
-    return cases
-
-
-@pytest.mark.parametrize("case", golden_cases())
-def test_goldens_are_read_and_written_with_the_same_bytes(case: dict[str, Any]) -> None:
-    kind, text = case.get("type", "json"), case["text"].encode()
-    value = codec.decode(kind, text, case.get("channel", ""))
-    if case.get("sameBytes", True):
-        assert codec.encode(value, case.get("channel", "")).text.decode() == case["text"]
-    if "wire" in case:
-        assert json.loads(codec.wire.dumps(value)) == case["wire"]

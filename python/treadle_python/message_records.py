@@ -84,7 +84,7 @@ class MessageKind:
         for field, is_always in self.fields:
             value = values.get(field)
             if value.__class__ is str:
-                if field != "status" or value != "success":
+                if value != "success" or field != "status" or field in message.__pydantic_fields_set__:
                     kwargs[field] = value
             elif value is None:
                 continue
@@ -98,12 +98,13 @@ class MessageKind:
             for field, value in extra.items():
                 if value is not None:
                     kwargs[field] = convert(value)
+        if self.wire_type == "remove":
+            # JavaScript gives one the content it never has.
+            return {"id": kwargs.pop("id", None), **kwargs, "content": kwargs["content"] or []}
         return kwargs
 
     def record(self, message: BaseMessage, convert: Convert) -> Json:
         kwargs = self.kwargs(message, convert)
-        if self.wire_type == "remove":
-            kwargs = {"id": kwargs.pop("id", None), **kwargs, "content": kwargs["content"] or []}
         return {"lc": 1, "type": "constructor", "id": self.id, "kwargs": kwargs}
 
     def wire(self, message: BaseMessage, convert: Convert) -> Json:
