@@ -18,7 +18,7 @@ const allowed: Readonly<Record<string, string>> = {
   "user-module.ts": "TypeScript names a missing file in its message alone",
   "state-commands.ts": "the graph library has no code for a subgraph it does not know",
   "tailwind.ts": "Tailwind names what it does not know in its message alone",
-  "build-commands.ts": "package managers tell a full disk in their output alone",
+  "walled-step.ts": "package managers tell a full disk in their output alone",
   "git-redirect.ts": "git tells a redirect in its output alone",
   "docker-network.ts": "Docker has no code for networks that overlap",
 };
