@@ -52,7 +52,7 @@ async function startSteps(wait = "second") {
   return { threadId: thread_id, runId: run.run_id };
 }
 
-describe("a process that is killed", { timeout: 60_000 }, () => {
+describe("a process that is killed", { timeout: 120_000 }, () => {
   it.each(["second", "third"])(
     "is followed by another, where the run goes on with its %s step: nothing is lost or told twice",
     async (wait) => {
@@ -101,7 +101,7 @@ describe("a process that is killed", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a node that does not stop", { timeout: 60_000 }, () => {
+describe("a node that does not stop", { timeout: 120_000 }, () => {
   it.each(["loop", "sleep"])("is cancelled within two seconds: %s", async (kind) => {
     const { thread_id } = await agent.client.threads.create();
     const run = await agent.client.runs.create(thread_id, "trouble", { input: { kind } });

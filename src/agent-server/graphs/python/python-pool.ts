@@ -66,7 +66,9 @@ export class PythonPool {
     }
     await this.#quarantine.turn(runId, signal);
     try {
-      return await this.#alone(runId);
+      const worker = await this.#alone(runId);
+      this.#quarantine.begin(runId);
+      return worker;
     } catch (error) {
       this.#quarantine.giveUp(runId);
       throw error;
@@ -139,7 +141,9 @@ export class PythonPool {
       const wasServing = this.#workers.delete(worker);
       this.#retiring.delete(worker);
       if (this.#isStopped || !wasServing) return;
-      this.#failures = performance.now() - bornAt >= steadyMs ? 0 : this.#failures + 1;
+      // What ends while it runs something is the fault of a run, which has three attempts and no more.
+      const isSteady = Boolean(worker.runsWhenLost) || performance.now() - bornAt >= steadyMs;
+      this.#failures = isSteady ? 0 : this.#failures + 1;
       this.#options.logger.error(
         { pid: worker.pid, runs: worker.runsWhenLost, reason: errorMessage(error) },
         "a Python process ended; another one takes its place",

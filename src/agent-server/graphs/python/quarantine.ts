@@ -26,10 +26,10 @@ export class Quarantine {
     return this.#held.has(runId);
   }
 
-  /** Resolves when the run may begin. */
+  /** Resolves when the run may look for a process of its own. */
   turn(runId: string, signal: AbortSignal): Promise<void> {
     if (this.#current === undefined) {
-      this.#begin(runId);
+      this.#current = runId;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
@@ -49,6 +49,16 @@ export class Quarantine {
     });
   }
 
+  /** It has its process: from now on it may show that it is not the cause. */
+  begin(runId: string): void {
+    this.#timer = setTimeout(() => {
+      this.#held.delete(runId);
+      this.#onCleared(runId);
+      this.#next();
+    }, clearMs);
+    this.#timer.unref();
+  }
+
   /** The run is over in its process, which is still there. */
   release(runId: string): void {
     this.#held.delete(runId);
@@ -60,22 +70,12 @@ export class Quarantine {
     if (this.#current === runId) this.#next();
   }
 
-  #begin(runId: string): void {
-    this.#current = runId;
-    this.#timer = setTimeout(() => {
-      this.#held.delete(runId);
-      this.#onCleared(runId);
-      this.#next();
-    }, clearMs);
-    this.#timer.unref();
-  }
-
   #next(): void {
     clearTimeout(this.#timer);
     this.#current = undefined;
     const next = this.#queue.shift();
     if (!next) return;
-    this.#begin(next.runId);
+    this.#current = next.runId;
     next.admit();
   }
 }
