@@ -1,6 +1,7 @@
 import { AppError } from "../../platform/errors.ts";
 import { type ModuleReference, type ProjectConfig, parseProjectConfig } from "./project-config.ts";
 import { languageOf, pythonEmbedding } from "./project-language.ts";
+import { refusedKeys } from "./refused-keys.ts";
 
 /** Something of a project that its server imports from Python. */
 export type PythonImport = {
@@ -42,7 +43,9 @@ export function checkProject(text: string, path: string): ProjectCheck {
     const parts = [...config.graphs, config.auth, config.httpApp].filter((part) => part !== undefined);
     const components = [...config.ui.values()].map((file) => `./${file}`);
     return {
-      problems: refusedKeys(config),
+      problems: refusedKeys(config).map(
+        ({ key, instead }) => `${key} is not supported: ${instead}. Remove it to deploy all the same`,
+      ),
       files: [...parts.map(({ file }) => file), ...components].filter((file) => namesFile.test(file)),
       usesOwnAuth: config.auth !== undefined,
       nodeVersion: config.file.node_version ? String(config.file.node_version) : null,
@@ -55,22 +58,6 @@ export function checkProject(text: string, path: string): ProjectCheck {
     const list = Array.isArray(problems) ? problems.map(String) : [error.message];
     return { problems: list, files: [], usesOwnAuth: false, nodeVersion: null, python: null, warnings: [] };
   }
-}
-
-/** Data that a project wants kept in its own way is not kept in another. */
-function refusedKeys({ file }: ProjectConfig): string[] {
-  return [
-    ...(file.encryption?.path
-      ? [
-          "encryption.path is not supported: data would be stored unencrypted. Remove it to deploy all the same",
-        ]
-      : []),
-    ...(file.checkpointer?.path
-      ? [
-          "checkpointer.path is not supported: checkpoints are kept in this server's own database. Remove it to deploy all the same",
-        ]
-      : []),
-  ];
 }
 
 function ignoredKeys({ file }: ProjectConfig): string[] {

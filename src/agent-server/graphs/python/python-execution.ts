@@ -3,7 +3,7 @@ import { publicConfigurable } from "../../checkpoints/checkpoint-view.ts";
 import type { GraphAttempt, GraphExecution, GraphPart, RuntimeGround } from "../graph-runtime.ts";
 import type { StateSnapshot } from "../state-snapshot.ts";
 import { WorkerLost } from "../worker-lost.ts";
-import type { CallStream } from "./call-stream.ts";
+import type { CallStream, Meta } from "./call-stream.ts";
 import { toPart } from "./graph-part.ts";
 import type { PythonPool } from "./python-pool.ts";
 import type { PythonWorker } from "./python-worker.ts";
@@ -25,79 +25,52 @@ export type PythonExecutionOptions = {
   readState(): Promise<StateSnapshot>;
 };
 
-/** One attempt of a run in a Python process. */
+/** What the latest checkpoint is for Python, so that it need not ask. */
+type Beginning = { meta: Meta; segments: readonly string[] };
+
+/** One attempt of a run in a Python process, which it has while its parts are taken and no longer. */
 export class PythonExecution implements GraphExecution {
   readonly #options: PythonExecutionOptions;
-  readonly #worker: PythonWorker;
+  readonly #beginning: Beginning;
   readonly #writes: RunWrites;
-  readonly #stream: CallStream;
   readonly transformers = [];
 
   static async start(options: PythonExecutionOptions): Promise<PythonExecution> {
-    const { pool, attempt, ground } = options;
-    const { run, call, signal } = attempt;
-    const { checkpoints } = ground;
+    const { run, call } = options.attempt;
+    const { checkpoints } = options.ground;
     const resume = run.attempt > 1 && (await checkpoints.hasCheckpointOf(run.thread_id, run.run_id));
     const fromLatest = resume || !call.checkpoint?.checkpoint_id;
     const latest = { threadId: run.thread_id, checkpointNs: "" };
     const stored = run.newThread || !fromLatest ? undefined : await checkpoints.get(latest);
     const prefetched = fromLatest ? { prefetched: stored ? storedMeta(stored) : null } : {};
-    const worker = await pool.forRun(run.run_id, signal);
-    return new PythonExecution(options, worker, { resume, ...prefetched }, storedSegments(stored));
+    return new PythonExecution(options, {
+      meta: { resume, ...prefetched },
+      segments: storedSegments(stored),
+    });
   }
 
-  private constructor(
-    options: PythonExecutionOptions,
-    worker: PythonWorker,
-    meta: Record<string, unknown>,
-    stored: readonly string[],
-  ) {
+  private constructor(options: PythonExecutionOptions, beginning: Beginning) {
     this.#options = options;
-    this.#worker = worker;
-    const { attempt, ground, graphId } = options;
-    const { run, call, tracing, requireHeld } = attempt;
-    this.#writes = new RunWrites(attempt.onWriteFailed);
-    const more = {
-      metadata: run.metadata,
-      checkpointMetadata: publicConfigurable({ ...call.config.configurable, ...attempt.metadata }),
-      tracing: { project: tracing.project, example: tracing.example },
-    };
-    this.#stream = worker.open(
-      "run",
-      {
-        graphId,
-        runId: run.run_id,
-        threadId: run.thread_id,
-        attempt: run.attempt,
-        protocol: attempt.protocol,
-        newThread: run.newThread ?? false,
-        ...meta,
-      },
-      [JSON.stringify(callOf(call)), JSON.stringify(more), ...stored],
-      {
-        checkpoints: ground.checkpoints,
-        store: { items: ground.items, workspaceId: run.workspace_id },
-        fence: { runId: run.run_id, attempt: run.attempt },
-        requireHeld,
-        noteWrite: (write) => this.#writes.note(write),
-      },
-    );
+    this.#beginning = beginning;
+    this.#writes = new RunWrites(options.attempt.onWriteFailed);
   }
 
   async *parts(): AsyncGenerator<GraphPart> {
     const { pool, attempt } = this.#options;
     const { signal, protocol, run } = attempt;
-    const stop = () => this.#stop();
+    const worker = await pool.forRun(run.run_id, signal);
+    const stream = this.#open(worker);
+    const stop = () => this.#stop(worker, stream);
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
     try {
-      for await (const item of this.#stream.items()) yield toPart(item, protocol);
+      for await (const item of stream.items()) yield toPart(item, protocol);
     } catch (error) {
-      throw this.#worker.runsWhenLost === undefined ? error : this.#lost(error);
+      throw worker.runsWhenLost === undefined ? error : lost(worker.runsWhenLost, error);
     } finally {
       signal.removeEventListener("abort", stop);
-      this.#worker.disown(this.#stream);
-      pool.release(this.#worker, run.run_id);
+      worker.disown(stream);
+      pool.release(worker, run.run_id);
     }
   }
 
@@ -116,23 +89,53 @@ export class PythonExecution implements GraphExecution {
   /** The library sends them by itself, from its process. */
   async tracesSent(): Promise<void> {}
 
-  #stop(): void {
-    const { pool } = this.#options;
-    this.#stream.cancel();
-    const later = (waitMs: number, work: () => void) =>
-      setTimeout(() => {
-        if (!this.#stream.isFinished) work();
-      }, waitMs).unref();
-    later(interruptMs, () => this.#worker.interrupt(this.#stream));
-    later(giveUpMs, () => this.#stream.failed(new Error("The graph did not stop when it was asked to.")));
-    later(giveUpMs + replaceMs, () => pool.replace(this.#worker));
+  #open(worker: PythonWorker): CallStream {
+    const { attempt, ground, graphId } = this.#options;
+    const { run, call, tracing, requireHeld } = attempt;
+    const { meta, segments } = this.#beginning;
+    const more = {
+      metadata: run.metadata,
+      checkpointMetadata: publicConfigurable({ ...call.config.configurable, ...attempt.metadata }),
+      tracing: { project: tracing.project, example: tracing.example },
+    };
+    return worker.open(
+      "run",
+      {
+        graphId,
+        runId: run.run_id,
+        threadId: run.thread_id,
+        attempt: run.attempt,
+        protocol: attempt.protocol,
+        newThread: run.newThread ?? false,
+        ...meta,
+      },
+      [JSON.stringify(callOf(call)), JSON.stringify(more), ...segments],
+      {
+        checkpoints: ground.checkpoints,
+        store: { items: ground.items, workspaceId: run.workspace_id },
+        fence: { runId: run.run_id, attempt: run.attempt },
+        requireHeld,
+        noteWrite: (write) => this.#writes.note(write),
+      },
+    );
   }
 
-  #lost(error: unknown): unknown {
-    if (!(error instanceof AppError) || error.code !== "graph.worker_lost") return error;
-    const isShared = (this.#worker.runsWhenLost ?? 0) > 1;
-    return new WorkerLost({ message: errorMessage(error), isShared, cause: error });
+  #stop(worker: PythonWorker, stream: CallStream): void {
+    const { pool } = this.#options;
+    stream.cancel();
+    const later = (waitMs: number, work: () => void) =>
+      setTimeout(() => {
+        if (!stream.isFinished) work();
+      }, waitMs).unref();
+    later(interruptMs, () => worker.interrupt(stream));
+    later(giveUpMs, () => stream.failed(new Error("The graph did not stop when it was asked to.")));
+    later(giveUpMs + replaceMs, () => pool.replace(worker));
   }
+}
+
+function lost(runs: number, error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== "graph.worker_lost") return error;
+  return new WorkerLost({ message: errorMessage(error), isShared: runs > 1, cause: error });
 }
 
 /** Without what of a run's settings is the server's business alone. */

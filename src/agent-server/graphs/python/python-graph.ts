@@ -23,21 +23,15 @@ export function pythonGraph(source: GraphSource, isFactory: boolean, pool: Pytho
   const { graphId } = source;
   const schemas = async (): Promise<GraphSchemas> =>
     jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
-  return { ...source, isFactory, schemas, bind: (ground) => bind(source, isFactory, pool, ground) };
+  const described = { ...source, isFactory, schemas };
+  return { ...described, bind: (ground) => bind(described, pool, ground) };
 }
 
-function bind(
-  source: GraphSource,
-  isFactory: boolean,
-  pool: PythonPool,
-  ground: RuntimeGround,
-): RunnableGraph {
+function bind(source: Omit<ServedGraph, "bind">, pool: PythonPool, ground: RuntimeGround): RunnableGraph {
   const { graphId } = source;
   const { checkpoints } = ground;
   return {
     ...source,
-    isFactory,
-    schemas: async () => jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId }))),
     draw: async (config, xray) =>
       withTypes(jsonOf(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray })))),
     subgraphs: async (config, { namespace, recurse = false }) =>

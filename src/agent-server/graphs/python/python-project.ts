@@ -9,6 +9,7 @@ import type { ProjectPart } from "../loaded-project.ts";
 import type { GraphReference, ModuleReference, ProjectConfig } from "../project-config.ts";
 import { graphError, partError } from "../project-faults.ts";
 import { languageOf, pythonEmbedding } from "../project-language.ts";
+import { refusedKeys } from "../refused-keys.ts";
 import { describeFailure, hasFailed, type LoadReport, type PartFailure } from "./load-report.ts";
 import { pythonAuth } from "./python-auth.ts";
 import { pythonGraph } from "./python-graph.ts";
@@ -38,7 +39,7 @@ export async function loadPythonPart(
   config: ProjectConfig,
   options: PythonProjectOptions,
 ): Promise<ProjectPart> {
-  refuseUnknown(config);
+  requireOwnStorage(config);
   const { environment, logger, watchdogMs } = options;
   const { path: interpreter } = await findInterpreter({ directory: config.directory, environment });
   const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
@@ -146,18 +147,14 @@ function isOurs(reference: ModuleReference): boolean {
   return languageOf(reference) === "python";
 }
 
-/** What would keep data in another place, or in another form, is not ignored. */
-function refuseUnknown({ path, file }: ProjectConfig): void {
-  const encryption = (file as { encryption?: { path?: unknown } }).encryption?.path;
-  const named = [
-    ...(encryption ? ["encryption.path"] : []),
-    ...(file.checkpointer?.path ? ["checkpointer.path"] : []),
-  ];
+/** A project that asks for what is refused must not start without it. */
+function requireOwnStorage(config: ProjectConfig): void {
+  const named = refusedKeys(config).map(({ key }) => key);
   if (named.length === 0) return;
   throw new AppError({
     code: "graph.part_unusable",
     kind: "unavailable",
     retryable: false,
-    message: `${path} has ${named.join(" and ")}, which this server does not have for Python graphs: state would be stored elsewhere or unencrypted. Take it out to go on with the server's own storage.`,
+    message: `${config.path} has ${named.join(" and ")}, which this server does not have for Python graphs: state would be stored elsewhere or unencrypted. Take it out to go on with the server's own storage.`,
   });
 }
