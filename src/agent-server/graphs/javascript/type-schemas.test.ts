@@ -17,19 +17,29 @@ import { createTypeSchemas } from "./type-schemas.ts";
 
 const fixtures = fileURLToPath(new URL("../../../../tests/fixtures/graphs/", import.meta.url));
 const opened: JavascriptProject[] = [];
+const added: string[] = [];
 
 afterEach(async () => {
   for (const project of opened.splice(0)) await project.close();
+  for (const name of added.splice(0)) delete process.env[name];
 });
 
-async function openCatalog(name: string) {
-  const configPath = `${fixtures}${name}/langgraph.json`;
+/** With its environment: a module is imported once in a process, and other tests read what it found then. */
+async function open(name: string): Promise<JavascriptProject> {
   const project = await loadJavascriptProject({
-    configPath,
+    configPath: `${fixtures}${name}/langgraph.json`,
     environment: {},
-    applyEnvironment: () => undefined,
+    applyEnvironment(values) {
+      Object.assign(process.env, values);
+      added.push(...Object.keys(values));
+    },
   });
   opened.push(project);
+  return project;
+}
+
+async function openCatalog(name: string) {
+  const project = await open(name);
   return createSchemaCatalog({
     graphs: project.graphs,
     typeSchemas: createTypeSchemas(project.config.directory),
@@ -119,13 +129,7 @@ test("a compiler that does not answer is killed", async () => {
 });
 
 test("a compiler that takes too long is ended; the reason is reported, and later it is tried again", async () => {
-  const configPath = `${fixtures}typescript/langgraph.json`;
-  const project = await loadJavascriptProject({
-    configPath,
-    environment: {},
-    applyEnvironment: () => undefined,
-  });
-  opened.push(project);
+  const project = await open("typescript");
   const problems: unknown[] = [];
   const hurried = createTypeSchemas(project.config.directory, { limitMs: 1 });
   const patient = createTypeSchemas(project.config.directory);
