@@ -15,9 +15,9 @@ import { type GraphKit, loadServerKit } from "../src/agent-server/graphs/javascr
 import { checkpointerKey } from "../src/agent-server/graphs/javascript/graph-state.ts";
 import { MessageCodec } from "../src/agent-server/graphs/javascript/message-codec.ts";
 import { createEchoGraph } from "../src/builtin-graphs/echo-graph.ts";
+import { openDatabase } from "../src/platform/db/connection/open-database.ts";
 import type { Database } from "../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded/embedded-postgres.ts";
-import { openDatabase } from "../src/platform/db/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 

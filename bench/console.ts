@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type Browser, chromium } from "playwright-core";
-import { build } from "vite";
-import { createApp } from "../src/app/platform.ts";
-import { readConfig } from "../src/config/index.ts";
-import { createLogger } from "../src/platform/logger.ts";
+import { cpus } from "node:os";
+import { apiKey, type ConsoleSubject, startConsoleSubject } from "./console-browser.ts";
 import { median } from "./load.ts";
 
 /**
@@ -16,17 +9,16 @@ import { median } from "./load.ts";
  *   node bench/console.ts        BENCH_LOADS=10 for more loads
  */
 const loads = Number(process.env.BENCH_LOADS ?? 7);
-const apiKey = "bench-key-of-sixteen-or-more";
-const limitBytes = 250_000;
+const limitBytes = 150_000;
 
 type Load = { scriptBytes: number; scripts: number; shellMs: number; fullMs: number };
 
 /** A load with nothing kept, as on a first visit. */
-async function firstLoad(browser: Browser, url: string): Promise<Load> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+async function firstLoad({ signedIn, url }: ConsoleSubject): Promise<Load> {
+  const context = await signedIn();
   try {
     const page = await context.newPage();
-    await page.goto(`${url}/#key=${apiKey}`);
+    await page.goto(`${url}/`);
     await page.waitForFunction(() => performance.getEntriesByName("treadle.overview").length > 0);
     return (await page.evaluate(`(() => {
       const scripts = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"));
@@ -67,11 +59,10 @@ async function sendRuns(url: string): Promise<void> {
 type Scrolled = { longestMs: number; longTasks: number; frameP99Ms: number };
 
 /** From the newest run to the last one, a screenful per frame, while more of them are loaded. */
-async function scrollThrough(browser: Browser, url: string): Promise<Scrolled> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+async function scrollThrough({ signedIn, url }: ConsoleSubject): Promise<Scrolled> {
+  const context = await signedIn();
   try {
     const page = await context.newPage();
-    await page.goto(`${url}/#key=${apiKey}`);
     await page.goto(`${url}/traces`);
     await page.getByRole("link", { name: "many" }).click();
     await page.getByText("run 0", { exact: true }).waitFor();
@@ -101,28 +92,13 @@ async function scrollThrough(browser: Browser, url: string): Promise<Scrolled> {
   }
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), "treadle-bench-console-"));
-const consoleFolder = join(dataDir, "page");
-await build({
-  configFile: fileURLToPath(new URL("../web/console/vite.config.ts", import.meta.url)),
-  logLevel: "error",
-  build: { outDir: consoleFolder },
-});
-const config = {
-  ...readConfig(process.env.DATABASE_URL ? { DATABASE_URL: process.env.DATABASE_URL } : {}),
-  ...{ host: "127.0.0.1", port: 0, dataDir, apiKey, secretKey: apiKey, logLevel: "error" as const },
-};
-const app = await createApp(config, { logger: createLogger({ level: "error" }), consoleFolder });
-const { url } = await app.start();
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  chromiumSandbox: process.getuid?.() !== 0,
-});
+const subject = await startConsoleSubject();
+const { browser, url } = subject;
 try {
   // The first one also packs the files, which the server then keeps.
-  await firstLoad(browser, url);
+  await firstLoad(subject);
   const measured: Load[] = [];
-  for (let i = 0; i < loads; i += 1) measured.push(await firstLoad(browser, url));
+  for (let i = 0; i < loads; i += 1) measured.push(await firstLoad(subject));
   const { scriptBytes, scripts } = measured[0]!;
   console.log(
     `machine: ${cpus().length} × ${cpus()[0]?.model}, Chromium ${browser.version()}, ${loads} loads`,
@@ -133,7 +109,7 @@ try {
     `full (overview with data): ${Math.round(median(measured.map(({ fullMs }) => fullMs)))} ms, median`,
   );
   await sendRuns(url);
-  const { longestMs, longTasks, frameP99Ms } = await scrollThrough(browser, url);
+  const { longestMs, longTasks, frameP99Ms } = await scrollThrough(subject);
   console.log(
     `scrolling ${manyRuns} runs: frame p99 ${Math.round(frameP99Ms)} ms, ${longTasks} tasks over 50 ms, longest ${Math.round(longestMs)} ms`,
   );
@@ -142,7 +118,5 @@ try {
     process.exitCode = 1;
   }
 } finally {
-  await browser.close();
-  await app.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  await subject.stop();
 }

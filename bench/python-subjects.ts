@@ -5,13 +5,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Subject } from "./subjects.ts";
 
-/** Servers of Python graphs, each with an environment of its own from the package index, kept between measurements. */
+/**
+ * Servers of Python graphs, each with an environment of its own from the package index, kept between measurements.
+ * BENCH_TREADLE_PYTHON, BENCH_LANGGRAPH_DEV and BENCH_AEGRA name environments that are there already.
+ */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const project = join(root, "bench/fixtures/python-agents");
 
 /** Ours, with that many Python processes. */
 export function oursWith(workers: number): Subject {
-  const python = join(environment("treadle", ["langgraph==1.2.20"]), "python");
+  const named = process.env.BENCH_TREADLE_PYTHON;
+  const python = join(environment("treadle", ["langgraph==1.2.20"], named), "python");
   return {
     name: `treadle, ${workers}`,
     start: (port) =>
@@ -38,7 +42,11 @@ export function oursWith(workers: number): Subject {
 
 /** The open server of the graph library's authors, which keeps everything in memory. */
 export function inMemory(): Subject {
-  const programs = environment("inmem", ["langgraph-cli[inmem]==0.4.40", "langgraph==1.2.20"]);
+  const programs = environment(
+    "inmem",
+    ["langgraph-cli[inmem]==0.4.40", "langgraph==1.2.20"],
+    process.env.BENCH_LANGGRAPH_DEV,
+  );
   return {
     name: "langgraph dev",
     start: (port) =>
@@ -58,7 +66,7 @@ export function inMemory(): Subject {
 /** Aegra, on a database of its own in the given PostgreSQL. */
 export function aegra(databaseUrl: string): Subject {
   const packages = ["aegra-cli==0.6.0", "aegra-api==0.6.0", "greenlet==3.2.4", "langgraph==1.2.20"];
-  const programs = environment("aegra", packages);
+  const programs = environment("aegra", packages, process.env.BENCH_AEGRA);
   return {
     name: "aegra",
     health: "/health",
@@ -75,8 +83,9 @@ export function aegra(databaseUrl: string): Subject {
   };
 }
 
-/** The folder of programs of an environment with these packages. */
-function environment(name: string, packages: readonly string[]): string {
+/** The folder of programs of an environment with these packages, or of one that is named. */
+function environment(name: string, packages: readonly string[], named?: string): string {
+  if (named) return join(named, "bin");
   const folder = join(tmpdir(), `treadle-bench-python-${name}`);
   const ready = join(folder, "ready");
   if (!existsSync(ready)) {

@@ -25,6 +25,7 @@ const parts = new Set([
   "streaming-client",
   "process-cost",
   "gateway-subject",
+  "console-browser",
 ]);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))

@@ -98,6 +98,8 @@ function installPeer(): string {
 
 /** Ends the subject and everything it started. */
 export async function stop(child: ChildProcess): Promise<void> {
+  // It ended by itself: why is in what it printed.
+  if (child.exitCode !== null || child.signalCode !== null) return;
   process.kill(-child.pid!, "SIGTERM");
   await Promise.race([new Promise((resolve) => child.once("exit", resolve)), delay(10_000)]);
 }
@@ -117,6 +119,14 @@ export async function untilHealthy(http: HttpClient, path = "/ok"): Promise<void
 
 /** Of the process and its children, without Postgres. */
 export function memoryOf(pid: number): number {
+  const rows = familyOf(pid).filter(({ name }) => name !== "postgres");
+  return rows.reduce((sum, { rss }) => sum + rss, 0) / 1024;
+}
+
+export type FamilyProcess = { id: number; parent: number; rss: number; name: string };
+
+/** The process and whatever it started. */
+export function familyOf(pid: number): FamilyProcess[] {
   const table = execFileSync("ps", ["-eo", "pid=,ppid=,rss=,comm="]).toString().trim().split("\n");
   const rows = table
     .map((line) => line.trim().split(/\s+/))
@@ -132,11 +142,7 @@ export function memoryOf(pid: number): number {
     for (const row of rows)
       if (family.has(row.parent) && !family.has(row.id)) grown = Boolean(family.add(row.id));
   }
-  return (
-    rows
-      .filter((row) => family.has(row.id) && row.name !== "postgres")
-      .reduce((sum, row) => sum + row.rss, 0) / 1024
-  );
+  return rows.filter((row) => family.has(row.id));
 }
 
 export function freePort(): Promise<number> {

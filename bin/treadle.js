@@ -38,7 +38,7 @@ const valueOptions = ["--data-dir", "--url", "--api-key", "--workspace", "--prof
 const command = process.argv
   .slice(2)
   .find((word, place, words) => !word.startsWith("-") && !valueOptions.includes(words[place - 1]));
-const isServer = command === "up" || command === "agent";
+const isServer = ["up", "agent", "dev"].includes(command);
 
 /** An agent's environment is its project's own. */
 function serverEnvironment() {

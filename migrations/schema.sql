@@ -49,6 +49,75 @@ AS $function$
   where node is not null and jsonb_typeof(node) not in ('object', 'array')
 $function$;
 
+create table alert_deliveries (
+  id uuid not null,
+  event_id uuid not null,
+  channel text not null,
+  target text not null,
+  status text default 'pending'::text not null,
+  attempts integer default 0 not null,
+  error text,
+  sent_at timestamp with time zone,
+  constraint alert_deliveries_pkey PRIMARY KEY (id),
+  constraint alert_deliveries_channel_check CHECK ((channel = ANY (ARRAY['webhook'::text, 'email'::text]))),
+  constraint alert_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text]))),
+  constraint alert_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES alert_events(id) ON DELETE CASCADE
+);
+CREATE INDEX alert_deliveries_of_event ON public.alert_deliveries USING btree (event_id);
+
+create table alert_events (
+  id uuid not null,
+  rule_id uuid not null,
+  workspace_id uuid not null,
+  kind text not null,
+  value double precision,
+  message text not null,
+  muted boolean default false not null,
+  at timestamp with time zone not null,
+  constraint alert_events_pkey PRIMARY KEY (id),
+  constraint alert_events_kind_check CHECK ((kind = ANY (ARRAY['firing'::text, 'resolved'::text, 'test'::text]))),
+  constraint alert_events_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES alert_rules(id) ON DELETE CASCADE
+);
+CREATE INDEX alert_events_age ON public.alert_events USING btree (at);
+CREATE INDEX alert_events_of_rule ON public.alert_events USING btree (rule_id, at DESC, id DESC);
+
+create table alert_rules (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  kind text not null,
+  scope text not null,
+  scope_id uuid,
+  window_minutes integer not null,
+  threshold double precision,
+  min_runs integer default 1 not null,
+  emails text[] default '{}'::text[] not null,
+  webhook_host text,
+  webhook_sealed text,
+  enabled boolean default true not null,
+  muted_until timestamp with time zone,
+  state text default 'ok'::text not null,
+  state_since timestamp with time zone not null,
+  last_value double precision,
+  problem text,
+  evaluated_at timestamp with time zone,
+  tested_at timestamp with time zone,
+  created_by text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint alert_rules_pkey PRIMARY KEY (id),
+  constraint alert_rules_check CHECK (((scope = 'workspace'::text) = (scope_id IS NULL))),
+  constraint alert_rules_check1 CHECK (((webhook_host IS NULL) = (webhook_sealed IS NULL))),
+  constraint alert_rules_kind_check CHECK ((kind = ANY (ARRAY['error_rate'::text, 'latency_p95'::text, 'no_traffic'::text, 'export_failed'::text]))),
+  constraint alert_rules_min_runs_check CHECK ((min_runs >= 1)),
+  constraint alert_rules_scope_check CHECK ((scope = ANY (ARRAY['deployment'::text, 'project'::text, 'workspace'::text]))),
+  constraint alert_rules_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'firing'::text, 'resolved'::text]))),
+  constraint alert_rules_window_minutes_check CHECK (((window_minutes >= 1) AND (window_minutes <= 1440))),
+  constraint alert_rules_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX alert_rules_due ON public.alert_rules USING btree (evaluated_at NULLS FIRST) WHERE enabled;
+CREATE INDEX alert_rules_of_workspace ON public.alert_rules USING btree (workspace_id, created_at DESC, id DESC);
+
 create table api_keys (
   id uuid not null,
   organization_id uuid not null,
@@ -415,6 +484,20 @@ CREATE INDEX bulk_exports_of_workspace ON public.bulk_exports USING btree (works
 CREATE UNIQUE INDEX bulk_exports_spawned ON public.bulk_exports USING btree (source_bulk_export_id, start_time) WHERE (source_bulk_export_id IS NOT NULL);
 CREATE INDEX bulk_exports_unfinished ON public.bulk_exports USING btree (workspace_id, status, created_at) WHERE (status = ANY (ARRAY['CREATED'::text, 'RUNNING'::text]));
 
+create table chat_shares (
+  token uuid not null,
+  workspace_id uuid not null,
+  user_id uuid not null,
+  server text not null,
+  thread text not null,
+  title text not null,
+  messages_json text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint chat_shares_pkey PRIMARY KEY (token),
+  constraint chat_shares_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX chat_shares_of_thread ON public.chat_shares USING btree (workspace_id, server, thread);
+
 create table checkpoint_blobs (
   thread_id text collate "C" not null,
   checkpoint_ns text collate "C" not null,
@@ -634,13 +717,24 @@ create table deployments (
   purge_after timestamp with time zone,
   tracer_session_id uuid,
   delete_tracing_project boolean default false not null,
+  desired_state text default 'running'::text not null,
+  stopped_at timestamp with time zone,
+  restart_requested_at timestamp with time zone,
+  previews boolean default false not null,
+  previews_share_secrets boolean default false not null,
+  preview_of uuid,
+  preview_number integer,
+  preview_seen_at timestamp with time zone,
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_slug_key UNIQUE (slug),
+  constraint deployments_desired_state_check CHECK ((desired_state = ANY (ARRAY['running'::text, 'stopped'::text]))),
   constraint deployments_source_check CHECK ((source = ANY (ARRAY['github'::text, 'external_docker'::text, 'internal_docker'::text, 'internal_source'::text, 'internal_template'::text]))),
+  constraint deployments_preview_of_fkey FOREIGN KEY (preview_of) REFERENCES deployments(id) ON DELETE SET NULL,
   constraint deployments_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX deployments_listed ON public.deployments USING btree (workspace_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX deployments_name ON public.deployments USING btree (workspace_id, name) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX deployments_one_preview ON public.deployments USING btree (preview_of, preview_number) WHERE ((deleted_at IS NULL) AND (preview_of IS NOT NULL));
 CREATE INDEX deployments_purge ON public.deployments USING btree (purge_after) WHERE (deleted_at IS NOT NULL);
 
 create table encryption_keys (
@@ -749,6 +843,18 @@ create table memberships (
 );
 CREATE INDEX memberships_user ON public.memberships USING btree (user_id);
 
+create table model_keys (
+  workspace_id uuid not null,
+  provider text not null,
+  key_sealed text not null,
+  hint text not null,
+  updated_by uuid,
+  updated_at timestamp with time zone not null,
+  constraint model_keys_pkey PRIMARY KEY (workspace_id, provider),
+  constraint model_keys_updated_by_fkey FOREIGN KEY (updated_by) REFERENCES users(id) ON DELETE SET NULL,
+  constraint model_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+
 create table organizations (
   id uuid not null,
   name text not null,
@@ -807,6 +913,7 @@ create table revisions (
   image_reference text,
   image_digest text,
   condition text,
+  failure jsonb,
   constraint revisions_pkey PRIMARY KEY (id),
   constraint revisions_deployment_id_number_key UNIQUE (deployment_id, number),
   constraint revisions_condition_check CHECK ((condition = ANY (ARRAY['restarting'::text, 'crash_loop'::text]))),
@@ -874,8 +981,10 @@ create table sign_in_codes (
   created_at timestamp with time zone default now() not null,
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
+  invited_to uuid,
   constraint sign_in_codes_pkey PRIMARY KEY (id),
   constraint sign_in_codes_hash_key UNIQUE (hash),
+  constraint sign_in_codes_invited_to_fkey FOREIGN KEY (invited_to) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint sign_in_codes_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint sign_in_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
@@ -965,13 +1074,15 @@ create table threads (
   state_updated_at timestamp with time zone default now() not null,
   protocol_seq bigint default 0 not null,
   pruned_protocol_seq bigint default 0 not null,
+  trigrams bit(1024) default (repeat('0'::text, 1024))::bit(1024),
   constraint threads_pkey PRIMARY KEY (thread_id),
   constraint threads_status_check CHECK ((status = ANY (ARRAY['idle'::text, 'busy'::text, 'interrupted'::text, 'error'::text]))),
   constraint threads_ttl_strategy_check CHECK ((ttl_strategy = ANY (ARRAY['delete'::text, 'keep_latest'::text])))
 );
+alter table threads alter column trigrams set storage plain;
 CREATE INDEX threads_by_creation ON public.threads USING btree (workspace_id, created_at DESC);
 CREATE INDEX threads_by_metadata ON public.threads USING gin (metadata jsonb_path_ops) WITH (gin_pending_list_limit='256');
-CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC);
+CREATE INDEX threads_by_update ON public.threads USING btree (workspace_id, updated_at DESC, thread_id DESC) INCLUDE (trigrams);
 CREATE INDEX threads_expiring ON public.threads USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 create table trace_annotation_items (
@@ -1291,6 +1402,25 @@ CREATE INDEX trace_runs_roots ON ONLY public.trace_runs USING btree (project_id,
 CREATE INDEX trace_runs_signatures ON ONLY public.trace_runs USING btree (project_id, start_time DESC, id DESC) INCLUDE (workspace_id, trigrams);
 CREATE INDEX trace_runs_terms ON ONLY public.trace_runs USING gin (terms);
 
+create table trace_saved_views (
+  id uuid not null,
+  workspace_id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  filter text not null,
+  columns text[] not null,
+  sort text,
+  options jsonb not null,
+  created_by uuid,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint trace_saved_views_pkey PRIMARY KEY (id),
+  constraint trace_saved_views_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id) ON DELETE SET NULL,
+  constraint trace_saved_views_project_id_fkey FOREIGN KEY (project_id) REFERENCES trace_projects(id) ON DELETE CASCADE,
+  constraint trace_saved_views_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX trace_saved_views_name ON public.trace_saved_views USING btree (project_id, name);
+
 create table trace_settings (
   workspace_id uuid not null,
   retention_days integer,
@@ -1333,6 +1463,7 @@ create table users (
   name text not null,
   is_bootstrap boolean default false not null,
   created_at timestamp with time zone default now() not null,
+  signed_in_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );

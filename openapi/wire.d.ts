@@ -12,6 +12,49 @@ export type AgentConnection = {
   created_at: string;
 };
 
+export type Alert = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  kind: "error_rate" | "latency_p95" | "no_traffic" | "export_failed";
+  scope: "deployment" | "project" | "workspace";
+  scope_id: string | null;
+  window_minutes: number;
+  threshold: number | null;
+  min_runs: number;
+  emails: string[];
+  /** Where the webhook goes; the rest of its URL is not shown. */
+  webhook_host: string | null;
+  enabled: boolean;
+  muted_until: string | null;
+  state: "ok" | "firing" | "resolved";
+  state_since: string;
+  /** What was measured last. */
+  last_value: number | null;
+  /** Why it could not be evaluated the last time. */
+  problem: string | null;
+  evaluated_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type AlertEvent = {
+  id: string;
+  alert_id: string;
+  kind: "firing" | "resolved" | "test";
+  value: number | null;
+  message: string;
+  muted: boolean;
+  at: string;
+  deliveries: {
+    channel: "webhook" | "email";
+    target: string;
+    status: "pending" | "sent" | "failed";
+    attempts: number;
+    error: string | null;
+  }[];
+};
+
 export type AnnotationItem = {
   id: string;
   queue_id: string;
@@ -154,7 +197,7 @@ export type AuditEvent = {
   /** Null: it belongs to no workspace, such as an unknown credential. */
   workspace_id: string | null;
   at: string;
-  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "request.refused";
+  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.invited" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "model_key.set" | "model_key.removed" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.stopped" | "deployment.started" | "deployment.restarted" | "deployment.previews_changed" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "alert.created" | "alert.changed" | "alert.deleted" | "alert.tested" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "chat.shared" | "chat.unshared" | "request.refused";
   outcome: "done" | "refused" | "failed";
   /** Of the HTTP answer. */
   status: number | null;
@@ -382,6 +425,20 @@ export type ChatCheckpoint = {
   checkpoint_ns: string;
   checkpoint_id: string;
   checkpoint_map: Record<string, unknown> | null;
+};
+
+export type ChatShare = {
+  share_token: string;
+  path: string;
+  created_at: string;
+};
+
+export type ChatShareRequest = {
+  server: string;
+  thread: string;
+  title: string;
+  /** Messages as threads hold them. */
+  messages: Record<string, unknown>[];
 };
 
 export type ChatThreadState = {
@@ -641,7 +698,9 @@ export type Deployment = {
   secret_references: unknown[] | null;
   shareable: boolean;
   route_through_gateway: boolean;
-  status: "AWAITING_DATABASE" | "READY" | "UNUSED" | "AWAITING_DELETE" | "AWAITING_FINAL_DELETE" | "UNKNOWN";
+  status: "AWAITING_DATABASE" | "READY" | "FAILED" | "UNUSED" | "AWAITING_DELETE" | "AWAITING_FINAL_DELETE" | "UNKNOWN";
+  /** Whether it is meant to run. POST …/stop and …/start set it. */
+  desired_state: "running" | "stopped";
   latest_revision_id: string | null;
   active_revision_id: string | null;
   /** Where it is served. */
@@ -649,7 +708,7 @@ export type Deployment = {
   /** The same server at an origin of its own, for pages that people open. Null where deployments have none. */
   page_url: string | null;
   health: {
-    state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop";
+    state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop" | "stopped";
     /** Why it is not serving, with the last lines of its log. */
     message: string | null;
     /** Which start this is; counts up while it keeps dying. */
@@ -667,7 +726,18 @@ export type Deployment = {
   slug: string;
   tracked_repo_ref: string | null;
   tracer_session_id: string | null;
+  /** Made for a pull request, and removed with it. */
   is_preview: boolean;
+  /** Of a preview: the deployment it is made of. */
+  preview_of: string | null;
+  /** Of a preview: the number of the pull request. */
+  preview_number: number | null;
+  /** Whether its pull requests get deployments of their own. */
+  previews: {
+    enabled: boolean;
+    /** Previews get the deployment's secrets: whoever may push a branch then reads them. */
+    share_secrets: boolean;
+  };
   image_version: string | null;
   deployment_tier: string | null;
   compute_tier: string | null;
@@ -808,6 +878,12 @@ export type HTTPValidationError = {
   detail?: ValidationError[];
 };
 
+export type Invitation = {
+  /** Signs the member in, once. Shown this once; only its hash is kept. */
+  url: string;
+  expires_at: string;
+};
+
 export type JsonRpcResponse = {
   jsonrpc: "2.0";
   id: string | number | null;
@@ -829,6 +905,34 @@ export type LogLine = {
   run_id: string | null;
 };
 
+export type MadeAlert = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  kind: "error_rate" | "latency_p95" | "no_traffic" | "export_failed";
+  scope: "deployment" | "project" | "workspace";
+  scope_id: string | null;
+  window_minutes: number;
+  threshold: number | null;
+  min_runs: number;
+  emails: string[];
+  /** Where the webhook goes; the rest of its URL is not shown. */
+  webhook_host: string | null;
+  enabled: boolean;
+  muted_until: string | null;
+  state: "ok" | "firing" | "resolved";
+  state_since: string;
+  /** What was measured last. */
+  last_value: number | null;
+  /** Why it could not be evaluated the last time. */
+  problem: string | null;
+  evaluated_at: string | null;
+  created_at: string;
+  updated_at: string;
+  /** Shown once: what requests to the webhook are signed with. */
+  webhook_secret: string | null;
+};
+
 export type McpDiscoverRequest = {
   /** Chosen by you; part of the redirect URI. */
   provider_id: string;
@@ -841,8 +945,25 @@ export type Member = {
   email: string;
   name: string;
   role: "viewer" | "editor" | "admin";
+  /** The first time the person signed in to the console; null: never. */
+  signed_in_at: string | null;
   created_at: string;
   updated_at: string;
+};
+
+export type ModelKey = {
+  /** Its bare name is a `model_name` too: it stands for the default model. */
+  provider: string;
+  name: string;
+  default_model: string;
+  /** Whether this workspace keeps a key of it. */
+  set: boolean;
+  /** The last characters of the key; the key itself is never returned. */
+  hint: string | null;
+  /** Whether the server has a key in its environment, for every workspace. */
+  on_server: boolean;
+  updated_by: string | null;
+  updated_at: string | null;
 };
 
 export type NewFeedbackToken = {
@@ -989,12 +1110,46 @@ export type Ok = {
   ok: true;
 };
 
+export type PlaygroundCall = {
+  /** `offline`, a provider, or `provider/model`, as `model_name` of the built-in agent. */
+  model: string;
+  messages: {
+    content: unknown;
+  }[];
+  temperature?: number | null;
+  max_tokens?: number | null;
+  /** As OpenAI's API writes them. */
+  tools?: Record<string, unknown>[] | null;
+  /** The run it was taken from. */
+  source_run_id?: string | null;
+};
+
+export type ProjectTemplate = {
+  name: "typescript" | "python";
+  title: string;
+  description: string;
+  files: {
+    path: string;
+    text: string;
+  }[];
+};
+
 export type Revision = {
   id: string;
   deployment_id: string;
   number: number;
   status: "CREATING" | "QUEUED" | "AWAITING_BUILD" | "BUILDING" | "AWAITING_DEPLOY" | "DEPLOYING" | "CREATE_FAILED" | "BUILD_FAILED" | "DEPLOY_FAILED" | "DEPLOYED" | "SKIPPED" | "INTERRUPTED" | "UNKNOWN";
   status_message: string | null;
+  /** Why it failed, in the words of the project's own tools; null where it has not. */
+  failure: {
+    /** In the project's folder. */
+    file: string | null;
+    line: number | null;
+    column: number | null;
+    reason: string;
+    /** What the project's own tool printed, at most 60 lines. */
+    output: string[];
+  } | null;
   /** What is wrong with the server of a revision that serves; null when nothing is. */
   condition: "restarting" | "crash_loop" | null;
   progress: number;
@@ -1145,6 +1300,10 @@ export type RunQueryV2 = {
   selects?: string[] | null;
   page_size?: number | null;
   cursor?: string | null;
+  /** By the start when left out. What has no value comes last. Tags and feedback have no order. */
+  sort?: "start_time" | "name" | "status" | "latency" | "total_tokens" | "total_cost" | null;
+  /** Descending when left out. */
+  order?: "asc" | "desc" | null;
 };
 
 export type RunQueryValidation = {
@@ -1186,6 +1345,55 @@ export type RunStatsQuery = {
   tree_filter?: string | null;
 };
 
+export type SavedView = {
+  id: string;
+  name: string;
+  filter: string;
+  columns: string[];
+  sort: string | null;
+  options: Record<string, string>;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type ScoreComparison = {
+  baseline_id: string;
+  keys: {
+    key: string;
+    lower_is_better: boolean;
+    experiments: {
+      experiment_id: string;
+      avg: number | null;
+      /** Examples with a score. */
+      n: number;
+      better: number;
+      worse: number;
+      same: number;
+    }[];
+  }[];
+  /** Some score is worse than the baseline's, or a run failed that did not before. Ids of 1000 at most. */
+  worse: {
+    count: number;
+    example_ids: string[];
+  };
+  /** Some score is better, and none is worse. */
+  better: {
+    count: number;
+    example_ids: string[];
+  };
+};
+
+export type SearchResult = {
+  kind: "deployment" | "assistant" | "thread" | "run" | "project" | "trace";
+  id: string;
+  title: string;
+  /** A word or two beside the title. */
+  detail: string;
+  /** The page of the console that shows it. */
+  path: string;
+};
+
 export type SeenFilterValues = {
   names: string[];
   run_types: string[];
@@ -1204,6 +1412,12 @@ export type ServerInfo = {
   context?: "js";
   flags: Record<string, boolean>;
   metadata: Record<string, unknown>;
+};
+
+export type SharedConversation = {
+  title: string;
+  messages: Record<string, unknown>[];
+  created_at: string;
 };
 
 export type SignInWays = {
@@ -1288,6 +1502,7 @@ export type ThreadCount = {
   metadata?: Record<string, unknown> | null;
   values?: Record<string, unknown> | null;
   status?: "idle" | "busy" | "interrupted" | "error" | null;
+  query?: string | null;
 };
 
 export type ThreadCreate = {
@@ -1344,6 +1559,7 @@ export type ThreadSearch = {
   ids?: string[] | null;
   status?: "idle" | "busy" | "interrupted" | "error" | null;
   values?: Record<string, unknown> | null;
+  query?: string | null;
   limit?: number;
   offset?: number;
   sort_by?: "thread_id" | "status" | "created_at" | "updated_at" | "state_updated_at" | null;
@@ -1568,6 +1784,11 @@ export type TraceRunV2 = {
   total_tokens?: number;
   total_cost?: number | null;
   tags?: string[];
+  thread_id?: string | null;
+  feedback_stats?: Record<string, {
+    n: number;
+    avg?: number | null;
+  }> | null;
   app_path?: string;
   inputs_preview?: string | null;
   outputs_preview?: string | null;
@@ -1648,6 +1869,7 @@ export type Answers = {
   batchStatelessRuns: Run[];
   cancelRun: unknown;
   cancel_bulk_export: BulkExport;
+  compare_experiments: ScoreComparison;
   copyThread: Thread;
   countAssistants: number;
   countCrons: number;
@@ -1674,6 +1896,7 @@ export type Answers = {
   createThread: Thread;
   createThreadCron: Cron;
   create_agent_connection: AgentConnection;
+  create_alert: MadeAlert;
   create_annotation_queue: AnnotationQueue;
   create_api_key: CreatedApiKey;
   create_bulk_export: BulkExport;
@@ -1794,6 +2017,7 @@ export type Answers = {
       error: string;
     }[];
   };
+  create_saved_view: SavedView;
   create_upload_url: {
     upload_url: string;
     object_path: string;
@@ -1881,11 +2105,13 @@ export type Answers = {
     url: string;
   };
   getTraceRunV2: TraceRunV2;
+  get_alert: Alert;
   get_annotation_queue: AnnotationQueue;
   get_authorization: AuthConsent;
   get_bulk_export: BulkExport;
   get_bulk_export_destination: BulkExportDestination;
   get_bulk_export_run: BulkExportRun;
+  get_conversation_share: ChatShare;
   get_current_session: CurrentSession;
   get_dataset: {
     id: string;
@@ -2043,6 +2269,7 @@ export type Answers = {
     }[];
   };
   interruption_revision: Revision;
+  invite_member: Invitation;
   joinRun: unknown;
   listAssistantSubgraphs: Record<string, SubgraphSchemas>;
   listAssistantVersions: AssistantVersion[];
@@ -2081,6 +2308,12 @@ export type Answers = {
   };
   list_agent_connections: {
     data: AgentConnection[];
+  };
+  list_alert_events: {
+    resources: AlertEvent[];
+  };
+  list_alerts: {
+    resources: Alert[];
   };
   list_annotation_items: {
     items: AnnotationItem[];
@@ -2127,6 +2360,9 @@ export type Answers = {
     resources: Deployment[];
     /** What to pass as `offset` for the next page. */
     offset: number;
+  };
+  list_events_of_alert: {
+    resources: AlertEvent[];
   };
   list_examples: {
     id: string;
@@ -2193,10 +2429,14 @@ export type Answers = {
     /** What to pass as `offset` for the next page. */
     offset: number;
   };
+  list_model_keys: {
+    resources: ModelKey[];
+  };
   list_oauth_providers: OAuthProvider[];
   list_oauth_tokens: OAuthTokenSummary[];
   list_open_authorizations: AuthOpenConsent[];
   list_platform_providers: OAuthProvider[];
+  list_project_templates: ProjectTemplate[];
   list_projects: TraceProject[];
   list_provider_templates: OAuthProviderTemplate[];
   list_revision_logs: {
@@ -2214,6 +2454,7 @@ export type Answers = {
     size: number;
   }[];
   list_runs_of_annotation_queue: TraceRun[];
+  list_saved_views: SavedView[];
   list_sessions: {
     resources: ConsoleSession[];
   };
@@ -2251,10 +2492,12 @@ export type Answers = {
   oauth_tokens_exist: {
     has_token: Record<string, boolean>;
   };
+  open_shared_conversation: SharedConversation;
   patchAssistant: Assistant;
   patchCron: Cron;
   patchThread: Thread;
   patchThreadState: Thread;
+  patch_alert: Alert;
   patch_deployment: Deployment;
   patch_deployment_tier: Deployment;
   patch_listener: {
@@ -2337,6 +2580,7 @@ export type Answers = {
     revision_ids: string[];
   };
   redeploy_revision: Deployment;
+  restart_deployment: Deployment;
   searchAssistants: {
     assistant_id?: string;
     graph_id?: string;
@@ -2384,6 +2628,9 @@ export type Answers = {
     ttl?: Record<string, unknown> | null;
     extracted?: Record<string, unknown>;
   }[];
+  search_workspace: {
+    resources: SearchResult[];
+  };
   select_forge_github_installation: {
     id: string;
     status: string;
@@ -2410,6 +2657,8 @@ export type Answers = {
     override_added_at: string | null;
     is_archived: boolean;
   };
+  set_deployment_previews: Deployment;
+  set_model_key: ModelKey;
   set_organization_plan: {
     organization_id: string;
     /** free, plus or enterprise. */
@@ -2427,6 +2676,7 @@ export type Answers = {
     /** Signs the requests (HMAC-SHA256, header x-treadle-signature). Shown this once. */
     secret: string;
   };
+  share_conversation: ChatShare;
   share_dataset: {
     dataset_id: string;
     share_token: string;
@@ -2446,6 +2696,7 @@ export type Answers = {
   soft_delete_examples: {
     message: string;
   };
+  start_deployment: Deployment;
   start_session: {
     /** Send it as `Authorization: Bearer`. */
     token: string;
@@ -2455,9 +2706,11 @@ export type Answers = {
     user_id: string;
     role: "viewer" | "editor" | "admin";
   };
+  stop_deployment: Deployment;
   sumTraceProject: TraceProjectStats;
   sumTraceRuns: TraceRunStats;
   sumTraceThread: Record<string, unknown>;
+  test_alert: AlertEvent;
   updateChatState: ChatThreadState;
   updateThreadState: ThreadStateUpdated;
   update_annotation_item: AnnotationItem;
@@ -2523,6 +2776,7 @@ export type Answers = {
       error: string;
     }[];
   };
+  update_saved_view: SavedView;
   update_tracing_settings: {
     /** The workspace. */
     id: string;
@@ -2623,6 +2877,27 @@ export type Bodies = {
   create_agent_connection: {
     oauth_token_id: string;
   };
+  create_alert: {
+    name: string;
+    kind: "error_rate" | "latency_p95" | "no_traffic" | "export_failed";
+    /** A deployment, a tracing project, or the whole workspace. */
+    scope: "deployment" | "project" | "workspace";
+    /** Of the deployment or the project. */
+    scope_id?: string | null;
+    /** How far back it looks: 1 minute to a day. */
+    window_minutes?: number;
+    /** error_rate: percent of the runs. latency_p95: seconds. export_failed: how many. no_traffic has none. */
+    threshold?: number | null;
+    /** error_rate and latency_p95: fewer runs in the window are too few to judge. */
+    min_runs?: number;
+    /** Who gets a mail at each change. The server's operator sets the mail server. */
+    emails?: string[];
+    /** Gets a signed POST at each change. Stored sealed; only its host is shown. Null takes it out. */
+    webhook_url?: string | null;
+    /** What requests are signed with (x-treadle-signature). Made for you when left out. */
+    webhook_secret?: string;
+    enabled?: boolean;
+  };
   create_annotation_queue: {
     name: string;
     description?: string | null;
@@ -2647,7 +2922,7 @@ export type Bodies = {
   };
   create_api_key: {
     name: string;
-    /** Default: the caller's own role. */
+    /** Default: editor, or what its scopes need; never more than the caller and the user have. */
     role?: "viewer" | "editor" | "admin";
     /** A member of the workspace; default: the caller. */
     user_id?: string;
@@ -2659,9 +2934,9 @@ export type Bodies = {
     scopes?: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
     /** The name of the one tracing project it may write to; only with the scope `traces:write` alone. */
     tracing_project?: string | null;
-    /** Default: never. */
+    /** Default: in 90 days. Null: never. */
     expires_at?: string | null;
-    /** Instead of `expires_at`. */
+    /** Instead of `expires_at`. Null: never. */
     expires_in_days?: number | null;
   };
   create_bulk_export: {
@@ -2893,6 +3168,17 @@ export type Bodies = {
       secret_key: string;
     }[] | null;
   };
+  create_saved_view: {
+    name: string;
+    /** In the filter language. */
+    filter?: string;
+    /** Empty: the usual ones. */
+    columns?: string[];
+    /** `latency` or `-latency`; null: the newest first. */
+    sort?: string | null;
+    /** What else the list is narrowed by, as its address has it. */
+    options?: Record<string, string>;
+  };
   create_workspace: {
     name: string;
   };
@@ -3000,6 +3286,24 @@ export type Bodies = {
   patchThread: ThreadPatch;
   patchThreadState: {
     metadata: Record<string, unknown>;
+  };
+  patch_alert: {
+    name?: string;
+    /** How far back it looks: 1 minute to a day. */
+    window_minutes?: number;
+    /** error_rate: percent of the runs. latency_p95: seconds. export_failed: how many. no_traffic has none. */
+    threshold?: number | null;
+    /** error_rate and latency_p95: fewer runs in the window are too few to judge. */
+    min_runs?: number;
+    /** Who gets a mail at each change. The server's operator sets the mail server. */
+    emails?: string[];
+    /** Gets a signed POST at each change. Stored sealed; only its host is shown. Null takes it out. */
+    webhook_url?: string | null;
+    /** What requests are signed with (x-treadle-signature). Made for you when left out. */
+    webhook_secret?: string;
+    enabled?: boolean;
+    /** No notifications until then; the history goes on. Null ends it. */
+    muted_until?: string | null;
   };
   patch_deployment: {
     /** Cannot be changed: only the name it has. See display_name. */
@@ -3160,6 +3464,15 @@ export type Bodies = {
     /** Puts it off for this reviewer. */
     override_added_at?: string | number | null;
   };
+  set_deployment_previews: {
+    enabled: boolean;
+    /** Previews get the deployment's secrets: whoever may push a branch then reads them. */
+    share_secrets?: boolean;
+  };
+  set_model_key: {
+    /** The provider's API key. Stored sealed. */
+    key: string;
+  };
   set_organization_plan: {
     /** free, plus or enterprise. */
     plan: "free" | "plus" | "enterprise";
@@ -3167,6 +3480,7 @@ export type Bodies = {
   set_token_event_webhook: {
     url: string;
   };
+  share_conversation: ChatShareRequest;
   share_dataset: Record<string, unknown> | null;
   share_run: {
     share_token?: string | null;
@@ -3189,14 +3503,15 @@ export type Bodies = {
   };
   streamChatThread: {
     channels: string[];
-    namespaces?: string[][];
-    depth?: number;
-    since?: number;
+    namespaces?: string[][] | null;
+    depth?: number | null;
+    since?: number | null;
   };
   streamRun: RunCreate;
   streamStatelessRun: RunCreate;
   streamThreadEvents: EventStreamRequest;
   streamThreadEventsShort: EventStreamRequest;
+  stream_playground: PlaygroundCall;
   sumTraceRuns: RunStatsQuery;
   unshare_run_v2: {
     session_id?: string | null;
@@ -3303,6 +3618,13 @@ export type Bodies = {
   update_run_of_annotation_queue: {
     added_at?: string | number | null;
     last_reviewed_time?: string | number | null;
+  };
+  update_saved_view: {
+    name?: string;
+    filter?: string;
+    columns?: string[];
+    sort?: string | null;
+    options?: Record<string, string>;
   };
   update_tracing_settings: {
     retention_days: number | null;

@@ -1,7 +1,9 @@
 import { agentServerErrors } from "../src/agent-server/error-catalogue.ts";
+import { alertErrors } from "../src/alerts/error-catalogue.ts";
 import { authServiceErrors } from "../src/auth-service/error-catalogue.ts";
 import { bulkExportErrors } from "../src/bulk-export/error-catalogue.ts";
 import { chatErrors } from "../src/chat-app/error-catalogue.ts";
+import { chatShareErrors } from "../src/chat-shares/error-catalogue.ts";
 import { commandLineErrors } from "../src/cli/error-catalogue.ts";
 import { consoleErrors } from "../src/console/error-catalogue.ts";
 import { controlPlaneErrors } from "../src/control-plane/error-catalogue.ts";
@@ -18,8 +20,10 @@ export const errorCatalogues = {
   "Auth service": authServiceErrors,
   Traces: traceErrors,
   "Bulk export": bulkExportErrors,
+  Alerts: alertErrors,
   "Agent server": agentServerErrors,
   "Example chat": chatErrors,
+  "Shared conversations": chatShareErrors,
   Console: consoleErrors,
   "Command line": commandLineErrors,
 } satisfies Record<string, ErrorCatalogue>;

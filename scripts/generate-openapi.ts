@@ -1,7 +1,7 @@
 import { composePlatform } from "../src/app/compose.ts";
 import { readConfig } from "../src/config/index.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { openDatabase } from "../src/platform/db/open-database.ts";
+import { openDatabase } from "../src/platform/db/connection/open-database.ts";
 import { SecretBox } from "../src/platform/encryption/secret-box.ts";
 import { buildOpenApi } from "../src/platform/http/openapi/openapi.ts";
 import { createLogger } from "../src/platform/logger.ts";

@@ -1,4 +1,4 @@
-import { openDatabase } from "../src/platform/db/open-database.ts";
+import { openDatabase } from "../src/platform/db/connection/open-database.ts";
 import { readCatalogue } from "../src/platform/db/schema/catalogue.ts";
 import { dumpSchema } from "../src/platform/db/schema/schema-dump.ts";
 import { writeTableTypes } from "../src/platform/db/schema/table-types.ts";

@@ -11,6 +11,7 @@ const packages = [
   "langsmith==0.14.17",
   "langgraph==1.2.20",
   "langgraph-sdk==0.4.14",
+  "langgraph-checkpoint-conformance==0.0.2",
   "fastapi==0.162.4",
   ...[
     "ruff==0.17.4",
@@ -64,7 +65,8 @@ async function runAll(python: string): Promise<number> {
     const { code } = await run(python, ["-m", module!, ...args]);
     if (code !== 0) failed.push(module!);
   }
-  const { code } = await run("vitest", ["run", "tests/python"], { TREADLE_TEST_PYTHON: python });
+  const files = ["tests/python", "tests/conformance/agents"];
+  const { code } = await run("vitest", ["run", ...files], { TREADLE_TEST_PYTHON: python });
   if (code !== 0) failed.push("vitest");
   if (failed.length > 0) console.error(`Failed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;

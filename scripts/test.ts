@@ -33,7 +33,7 @@ const first = await vitest(args);
 if (first !== 0 || args.length > 0) process.exit(first);
 
 console.log("\nOnce more on PostgreSQL 15\n");
-// As many as the embedded one has: three files are open at once.
+// As many as the embedded one has: four files are open at once.
 const postgres = await startDebianPostgres({ settings: { max_connections: "300" } });
 const second = await vitest(await listStatementTests(), { TREADLE_TEST_DATABASE_URL: postgres.url });
 await postgres.stop();

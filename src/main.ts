@@ -6,6 +6,7 @@ import { register as registerConfig } from "./cli/commands/config/command.ts";
 import { register as registerConnect } from "./cli/commands/connect/command.ts";
 import { register as registerDeploy } from "./cli/commands/deploy/command.ts";
 import { register as registerDeployments } from "./cli/commands/deployments/command.ts";
+import { register as registerDev } from "./cli/commands/dev/command.ts";
 import { register as registerDoctor } from "./cli/commands/doctor/command.ts";
 import { register as registerExport } from "./cli/commands/export/command.ts";
 import { register as registerKeys } from "./cli/commands/keys/command.ts";
@@ -13,6 +14,8 @@ import { register as registerLogin } from "./cli/commands/login/command.ts";
 import { register as registerLoginLink } from "./cli/commands/login-link/command.ts";
 import { register as registerLogs } from "./cli/commands/logs/command.ts";
 import { register as registerMigrate } from "./cli/commands/migrate/command.ts";
+import { register as registerNew } from "./cli/commands/new/command.ts";
+import { register as registerOpen } from "./cli/commands/open/command.ts";
 import { register as registerPlan } from "./cli/commands/plan/command.ts";
 import { register as registerRevisions } from "./cli/commands/revisions/command.ts";
 import { register as registerRuns } from "./cli/commands/runs/command.ts";
@@ -26,7 +29,9 @@ type Register = (program: Command) => void;
 /** One folder per command. A command imports what it needs when it runs, so that `--help` stays quick. */
 const commands: Record<string, Register[]> = {
   "Serve:": [registerUp, registerAgent],
+  "Write an agent:": [registerNew, registerDev],
   "Use a server:": [
+    registerOpen,
     registerDeploy,
     registerLogs,
     registerDeployments,

@@ -45,6 +45,8 @@ const areas = [
   "agent-server",
   "builtin-graphs",
   "chat-app",
+  "chat-shares",
+  "alerts",
   "console",
 ];
 /** What composes: the only place where areas meet. */
@@ -55,6 +57,12 @@ function folderOf(area: string, path: string): string | undefined {
   if (!path.startsWith(`${area}/`)) return undefined;
   const [folder, ...below] = path.slice(area.length + 1).split("/");
   return below.length === 0 ? "." : folder;
+}
+
+/** The places of a folder that code lies in: its folders, and `.` when it has files of its own. */
+function foldersIn(area: string): string[] {
+  const own = production.filter(({ path }) => path.startsWith(`${area}/`));
+  return [...new Set(own.map(({ path }) => folderOf(area, path)!))];
 }
 
 function areaOf(path: string): string | undefined {
@@ -123,12 +131,23 @@ describe("layers", () => {
     expect(crossings).toEqual([]);
   });
 
+  it("every folder with folders in it has an order of them", () => {
+    // Commands do not import one another at all: see above.
+    const apart = ["src", "src/cli/commands"];
+    const withFolders = new Set(
+      production.map(({ path }) => dirname(dirname(path))).filter((folder) => folder.startsWith("src")),
+    );
+    const unordered = [...withFolders].filter(
+      (folder) => !apart.includes(folder) && !(folder in folderOrder) && foldersIn(folder).length > 1,
+    );
+    expect(unordered).toEqual([]);
+  });
+
   for (const [area, order] of Object.entries(folderOrder)) {
     const own = production.filter(({ path }) => path.startsWith(`${area}/`));
 
     it(`${area}: every folder has its place in the order`, () => {
-      const folders = new Set(own.map(({ path }) => folderOf(area, path)!));
-      expect([...folders].sort()).toEqual([...order].sort());
+      expect(foldersIn(area).sort()).toEqual([...order].sort());
     });
 
     it(`${area}: folders import only what is below them`, () => {

@@ -28,6 +28,7 @@ const unrecorded: Record<string, string> = {
   read_deploy_logs: "reads",
   read_revision_deploy_logs: "reads",
   preview_bulk_export: "counts, and writes nothing",
+  stream_playground: "asks a model; the trace it leaves names who asked",
 };
 
 function specsOf({ spec }: Route): readonly AuditSpec[] {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openDatabase } from "../src/platform/db/open-database.ts";
+import { openDatabase } from "../src/platform/db/connection/open-database.ts";
 import { migrate } from "../src/platform/db/schema/migrate.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startDebianPostgres } from "./support/components/debian-postgres.ts";

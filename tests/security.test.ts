@@ -11,10 +11,11 @@ const openRoutes = [
   "GET /",
   "GET /sign-in",
   "GET /open/{slug}",
-  ...["deployments", "agents", "traces", "exports", "connections", "settings"].map(
+  ...["deployments", "agents", "traces", "datasets", "queues", "exports", "connections", "settings"].map(
     (page) => `GET /${page}/{rest*}`,
   ),
   "GET /o/{tenant_id}/projects/{rest*}",
+  "GET /o/{tenant_id}/datasets/{rest*}",
   "GET /console/assets/{file}",
   "GET /ok",
   "GET /info",
@@ -29,10 +30,12 @@ const openRoutes = [
   "POST /api/v1/public/{share_token}/runs/query",
   "POST /api/v2/public/{share_token}/runs/query",
   "GET /api/v2/public/{share_token}/run/{run_id}",
+  "GET /v2/chat/shared/{share_token}",
   "GET /public/{share_token}/r",
   "GET /public/{share_token}/d",
   "GET /chat",
   "GET /chat/assets/{file}",
+  "GET /chat/example",
   // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.
   ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => `${method} /d/{slug}/{rest*}`),
   "PUT /v2/uploads/{deployment_id}/{file}",

@@ -47,18 +47,25 @@ it("names are plain, without drawers", () => {
   expect(odd.map(({ path }) => path)).toEqual([]);
 });
 
-it("pages talk to the server over HTTP: of its code they know the generated types alone", () => {
+/** Rules that a page and the command line must decide alike, in one text: what a folder's upload leaves out. */
+const sharedRules = ["src/cli/project/ignore-rules.ts"];
+
+it("pages talk to the server over HTTP: of its code they know the generated types and a few pure rules", () => {
   const crossings = production.flatMap(({ path, imports }) => {
     const own = path.split("/").slice(0, 3).join("/");
     return imports
       .filter(({ target }) => /^(src|web|scripts|tests|openapi|bench)\//.test(target))
       .filter(
         ({ target, typeOnly }) =>
-          !target.startsWith(`${own}/`) && !(typeOnly && target === "openapi/wire.d.ts"),
+          !target.startsWith(`${own}/`) &&
+          !(typeOnly && target === "openapi/wire.d.ts") &&
+          !sharedRules.includes(target),
       )
       .map(({ target }) => `${path} -> ${target}`);
   });
   expect(crossings).toEqual([]);
+  const withImports = sharedRules.filter((path) => /^import\b/m.test(readFileSync(join(root, path), "utf8")));
+  expect(withImports).toEqual([]);
 });
 
 it("what pages are made of knows no page", () => {

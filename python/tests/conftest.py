@@ -16,6 +16,9 @@ GRAPHS = {
     for name in (
         "echo",
         "approval",
+        "asking_twice",
+        "calling_pausing",
+        "paused",
         "spinning",
         "waiting",
         "talking",
@@ -30,6 +33,8 @@ GRAPHS = {
         "calling",
         "plain_builder",
         "using_tools",
+        "checked",
+        "side",
     )
 }
 

@@ -52,6 +52,8 @@ class Server:
         self.received: list[tuple[str, dict[str, Any]]] = []
         self.refuse: dict[str, dict[str, Any]] = {}
         self.upstream: Any = None
+        self.numbered: list[bytes] | None = None
+        """Texts of values that are sent as numbers, where that is asked for."""
         self.report: dict[str, Any] = {}
         self.directory = "."
         self._next = 1
@@ -108,7 +110,7 @@ class Server:
         self.send(Kind.CALL, call, {"method": method, **meta}, *segments)
         return call
 
-    async def request(self, method: str, meta: dict[str, Any], *segments: bytes, timeout: float = 30) -> Item:
+    async def request(self, method: str, meta: dict[str, Any], *segments: bytes, timeout: float = 120) -> Item:
         call = self.open(method, meta, *segments)
         message = await asyncio.wait_for(self._queues[call].get(), timeout)
         item = _item(message)
@@ -117,7 +119,7 @@ class Server:
         assert message.kind is Kind.REPLY, message
         return item
 
-    async def items_of(self, call: int, timeout: float = 30, grant: bool = True) -> AsyncIterator[Item]:
+    async def items_of(self, call: int, timeout: float = 120, grant: bool = True) -> AsyncIterator[Item]:
         while True:
             message = await asyncio.wait_for(self._queues[call].get(), timeout)
             item = _item(message)
@@ -241,10 +243,18 @@ class Server:
             "ns": namespace,
             "id": wanted,
             "parentId": stored["parentId"],
-            "blobs": [[channel, kind] for (channel, _), (kind, _) in stored["blobs"].items()],
+            "blobs": [],
             "writes": [list(one[:4]) for one in writes],
         }
-        texts = [text for _, text in stored["blobs"].values()] + [one[4] for one in writes]
+        texts = []
+        for (channel, _), (kind, text) in stored["blobs"].items():
+            if self.numbered is None:
+                answer["blobs"].append([channel, kind])
+                texts.append(text)
+            else:
+                answer["blobs"].append([channel, kind, len(self.numbered)])
+                self.numbered.append(text)
+        texts += [one[4] for one in writes]
         return answer, stored["structure"], stored["metadata"], *texts
 
     def _saver_list(self, call: int, item: Item) -> None:
@@ -262,6 +272,10 @@ class Server:
         for one in found[: meta.get("limit")]:
             self.send(Kind.ITEM, call, *self.stored(*one))
         self.send(Kind.END, call)
+
+    def _saver_texts(self, call: int, item: Item) -> None:
+        assert self.numbered is not None
+        self.send(Kind.REPLY, call, {}, *[self.numbered[number] for number in item.meta["numbers"]])
 
     def _saver_delete(self, call: int, item: Item) -> None:
         for place in [place for place in self.checkpoints if place[0] == item.meta["threadId"]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 
 import pytest
 from conftest import PROJECTS
 from peer_server import Server
 
+from treadle_python.blocked_loop import Finding, advice
 from treadle_python.frames import Kind
 
 BROKEN = str(PROJECTS / "broken")
@@ -38,6 +40,26 @@ async def test_a_graph_that_fails_to_load_does_not_keep_the_others_from_serving(
         assert (await server.run(name, f"thread-{name}", input={}))[-1][1] == {"a": 1}
 
 
+async def test_an_import_may_print_and_take_longer_than_a_node_may_stand_still(server: Server) -> None:
+    report = await server.load(BROKEN, {"slow": "slow.py:graph"}, stallMs=1000)
+    assert "error" not in report["graphs"][0], report
+    assert (await server.run("slow", "after-it", input={}))[-1][1] == {"a": 1}
+    words = [f"{how} while it was imported" for how in ("printed", "written", "logged")]
+    async with asyncio.timeout(20):
+        while not all(
+            one in " ".join(line["message"] for line in server.logs) + server.output.decode() for one in words
+        ):
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="looks at /proc")
+async def test_a_node_at_the_limit_of_memory_fails_alone(server: Server) -> None:
+    await server.load(BROKEN, {"greedy": "greedy.py:graph"})
+    with pytest.raises(Exception, match="MemoryError"):
+        await server.run("greedy", "too-much", input={"wants": 2_000_000_000})
+    assert (await server.run("greedy", "enough", input={"wants": 1000}))[-1][1] == {"wants": 1000, "got": 1000}
+
+
 async def test_idle_there_is_nothing_to_beat(shared: Server) -> None:
     assert await shared.control({"ping": 7}) == {"pong": 7, "loop": 0, "calls": 0}
 
@@ -63,6 +85,31 @@ async def test_a_blocked_loop_is_seen_and_named(server: Server) -> None:
     [item async for item in server.items_of(call)]
     warnings = [line["message"] for line in server.logs if line["level"] == "warn"]
     assert any(re.search(r"blocked for more than 1 s at .*blocking\.py:\d+", text) for text in warnings)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
+async def test_a_loop_that_is_not_given_a_processor_does_not_blame_the_graph(server: Server) -> None:
+    """A process that is stopped is as behind as one on a machine with too much to do."""
+    await server.load(BROKEN, {"blocking": "blocking.py:graph", "stepping": "blocking.py:stepping"})
+    call = server.start_run("stepping", input={"seconds": 4.0})
+    await anext(server.items_of(call))
+    server.process.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(3)
+    server.process.send_signal(signal.SIGCONT)
+    [item async for item in server.items_of(call)]
+    warnings = [line["message"] for line in server.logs if line["level"] == "warn"]
+    assert not [text for text in warnings if "blocked" in text]
+
+
+def test_the_graph_is_blamed_for_what_it_was_seen_to_do() -> None:
+    def told(place: str | None, used: float, is_ready: bool) -> str:
+        return advice(Finding(place, used, is_ready), 1.0, 7)
+
+    assert "blocked for more than 1 s at agent.py:3" in told("agent.py:3", 1.0, True)
+    assert "blocked for more than 1 s at agent.py:3" in told("agent.py:3", 0.0, False)
+    assert "this machine has more to do" in told("agent.py:3", 0.2, True)
+    assert "7 calls under way and 98% of a processor" in told(None, 0.98, True)
+    assert all("blocked for" not in told(None, used, ready) for used in (0.0, 1.0) for ready in (True, False))
 
 
 async def test_a_held_interpreter_ends_and_names_the_line(server: Server) -> None:

@@ -68,6 +68,29 @@ async def test_an_interrupt_takes_any_answer(shared: Server, thread: str, answer
     assert events[-1][1]["seen"] == [repr(answer)]
 
 
+async def test_a_task_that_asks_again_waits_for_that_answer(shared: Server, thread: str) -> None:
+    """Also with versions of the library that take the first answer for the result of the task."""
+    await shared.run("asking_twice", thread, input={"seen": []})
+    await shared.run("asking_twice", thread, command={"resume": "yes"})
+    asked = {"graphId": "asking_twice", "config": {}, "threadId": thread}
+    state = json.loads((await shared.request("state.get", asked)).segments[0])
+    [task] = state["tasks"]
+    assert [one["value"] for one in task["interrupts"]] == ["Really?"]
+    assert "result" not in task and state["next"] == ["ask_twice"]
+    assert (await shared.run("asking_twice", thread, command={"resume": ""}))[-1][1]["seen"] == ["yes, "]
+
+
+@pytest.mark.parametrize("graph", ["paused", "calling_pausing"])
+@pytest.mark.parametrize("modes", [["values"], ["updates"], ["messages-tuple"], ["custom"]])
+async def test_a_stop_at_a_node_is_told_whatever_was_asked_for(
+    shared: Server, thread: str, graph: str, modes: list[str]
+) -> None:
+    call = shared.start_run(graph, thread, input={"seen": ["first"]}, stream_mode=modes)
+    items = [item async for item in shared.items_of(call)]
+    assert [item.meta["invites"] for item in items][-1] is True
+    assert items[-1].meta["mode"] == "values"
+
+
 async def test_a_command_updates_and_goes_to_a_node(shared: Server, thread: str) -> None:
     await shared.run("echo", thread, input=human("x"))
     update = {"messages": [{"role": "user", "content": "again"}]}
@@ -285,29 +308,42 @@ async def test_protocol_runs_carry_every_chunk(shared: Server, thread: str) -> N
     assert {"values", "tasks", "updates"} <= modes
 
 
-@newer
-async def test_protocol_runs_speak_in_content_blocks(shared: Server, thread: str) -> None:
-    call = shared.start_run("talking", thread, {"protocol": True}, input=human("x"))
+@pytest.mark.parametrize("stream_mode", [["values"], ["messages-tuple"]])
+async def test_protocol_runs_speak_in_pieces(shared: Server, thread: str, stream_mode: list[str]) -> None:
+    call = shared.start_run("talking", thread, {"protocol": True}, input=human("x"), stream_mode=stream_mode)
     spoken = []
     async for item in shared.items_of(call):
         if item.meta["mode"] == "messages":
-            assert item.meta["message"] == "event"
-            spoken.append(json.loads(item.segments[item.meta["chunk"] - 1]))
-    kinds = [event["event"] for event, _ in spoken]
-    assert kinds[0] == "message-start" and kinds[-1] == "message-finish"
-    text = "".join(event["delta"]["text"] for event, _ in spoken if event["event"] == "content-block-delta")
-    assert text == "one two three"
-    assert spoken[0][1]["langgraph_node"] == "talk"
+            spoken.append((item.meta["message"], *json.loads(item.segments[item.meta["chunk"] - 1])))
+    assert spoken[0][0] == "piece"
+    assert "".join(message["content"] for _, message, _ in spoken) == "one two three"
+    assert spoken[0][2]["langgraph_node"] == "talk"
 
 
-async def test_protocol_runs_of_older_modes_speak_in_pieces(shared: Server, thread: str) -> None:
-    call = shared.start_run("talking", thread, {"protocol": True}, input=human("x"), stream_mode=["messages-tuple"])
-    forms = []
+async def test_protocol_runs_tell_each_checkpoint_before_its_values(shared: Server, thread: str) -> None:
+    call = shared.start_run("nested", thread, {"protocol": True}, input={"seen": []})
+    told = []
     async for item in shared.items_of(call):
-        if item.meta["mode"] == "messages":
-            forms.append(item.meta["message"])
-            assert json.loads(item.segments[item.meta["chunk"] - 1])[0]["type"] == "ai"
-    assert forms[0] == "piece"
+        if item.meta["mode"] in ("checkpoints", "values"):
+            told.append((item.meta["mode"], item.meta["ns"], json.loads(item.segments[item.meta["chunk"] - 1])))
+    at = [index for index, (mode, _, _) in enumerate(told) if mode == "checkpoints"]
+    assert at
+    for index in at:
+        following, namespace, _ = told[index + 1]
+        assert (following, namespace) == ("values", told[index][1])
+        assert {"id", "step", "source"} <= set(told[index][2])
+
+
+async def test_a_stop_before_a_node_is_told_in_the_values(shared: Server, thread: str) -> None:
+    call = shared.start_run("talking", thread, input=human("x"), stream_mode=["values"], interrupt_before=["talk"])
+    items = [item async for item in shared.items_of(call)]
+    assert items[-1].meta["invites"] and items[-1].meta["root"]
+    assert json.loads(items[-1].segments[items[-1].meta["chunk"] - 1]) == {"__interrupt__": []}
+
+
+async def test_a_command_of_nothing_is_refused_by_name(shared: Server, thread: str) -> None:
+    with pytest.raises(Exception, match="Received empty Command input"):
+        await shared.run("approval", thread, command={"resume": None})
 
 
 async def test_protocol_runs_tell_of_questions(shared: Server, thread: str) -> None:

@@ -109,8 +109,8 @@ class Outbox:
         self._bytes += int(meta.get("bytes", 0))
         self._granted.set()
 
-    async def send(self, meta: Json, *segments: bytes) -> None:
-        """Waits for credit and for room in the socket."""
+    async def send(self, meta: Json | bytes, *segments: bytes) -> None:
+        """Waits for credit and for room in the socket. Fields that are sent often may be text already."""
         while self._items <= 0 or self._bytes <= 0:
             self._granted.clear()
             await self._granted.wait()
@@ -118,7 +118,8 @@ class Outbox:
             await self._peer.room()
         self._items -= 1
         self._bytes -= sum(map(len, segments))
-        self._peer.post(Kind.ITEM, self._number, (dumps(meta), *segments))
+        fields = meta if isinstance(meta, bytes) else dumps(meta)
+        self._peer.post(Kind.ITEM, self._number, (fields, *segments))
 
     def end(self, meta: Json | None = None) -> None:
         self._peer.post(Kind.END, self._number, (dumps(meta),) if meta else ())
@@ -153,6 +154,6 @@ class Served:
             raise ValueError(f"{self.method}: segment {at} is missing")
         return self.segments[at - 1]
 
-    async def send(self, meta: Json, *segments: bytes) -> None:
+    async def send(self, meta: Json | bytes, *segments: bytes) -> None:
         """One ITEM."""
         await self.outbox.send(meta, *segments)

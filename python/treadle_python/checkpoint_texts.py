@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,16 @@ def number_text(version: Any) -> str:
     return str(version)
 
 
-def read_tuple(codec: Codec, found: Answer) -> CheckpointTuple:
+Numbered = Callable[[str, str, int], Any]
+"""The value of a channel of which the server sent the type and a number instead of the text."""
+
+
+def numbered_blobs(found: Answer) -> list[tuple[str, int]]:
+    """The channels whose texts the server kept, with the numbers to ask for them."""
+    return [(channel, number[0]) for channel, _kind, *number in found.meta.get("blobs") or () if number]
+
+
+def read_tuple(codec: Codec, found: Answer, numbered: Numbered) -> CheckpointTuple:
     """Of the layout of a reply of `saver.get`."""
     from langgraph.checkpoint.base import CheckpointTuple
 
@@ -109,7 +119,10 @@ def read_tuple(codec: Codec, found: Answer) -> CheckpointTuple:
     structure: Json = codec.decode("json", segments[0])
     values: Json = dict(structure.pop("inline", None) or {})
     at = 2
-    for channel, kind in blobs:
+    for channel, kind, *number in blobs:
+        if number:
+            values[channel] = numbered(channel, kind, number[0])
+            continue
         values[channel] = codec.decode(kind, segments[at], channel)
         at += 1
     pending = []

@@ -53,6 +53,11 @@ class GraphEntry:
     def is_factory(self) -> bool:
         return self._factory is not None
 
+    @property
+    def fixed(self) -> Pregel[Any, Any, Any, Any] | None:
+        """The graph itself, where it is the same for every use."""
+        return self._fixed
+
     @asynccontextmanager
     async def open(self, opening: Opening) -> AsyncIterator[Pregel[Any, Any, Any, Any]]:
         """The graph; what its factory opened is closed afterwards, also when the run fails or is cancelled."""

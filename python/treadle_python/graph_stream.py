@@ -6,31 +6,41 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .json_text import Json
-from .run_events import HIDDEN_TAG, INTERRUPT
+from .run_events import HIDDEN_TAG
 from .tool_events import ToolEvents
+from .values_order import Chunk, checkpoints_first, stops_told
 
 if TYPE_CHECKING:
     from langgraph.pregel import Pregel
 
     Graph = Pregel[Any, Any, Any, Any]
 
-Chunk = tuple[Sequence[str], str, Any]
-"""Namespace, mode, payload; the mode `events` has a callback event."""
-
-_protocol_modes = ("values", "updates", "messages", "tools", "custom", "tasks")
+_protocol_modes = ("values", "updates", "messages", "tools", "custom", "tasks", "checkpoints")
 
 
 class GraphStream:
     """The stream of one run. `protocol`: everything is streamed, at every level."""
 
-    def __init__(self, run_id: str, stream_mode: Sequence[str], subgraphs: bool, protocol: bool) -> None:
+    def __init__(
+        self, run_id: str, stream_mode: Sequence[str], subgraphs: bool, protocol: bool, stops_at_nodes: bool
+    ) -> None:
         self._run_id = run_id
         self._asked = stream_mode
         self._subgraphs = subgraphs or protocol
         self._protocol = protocol
+        self._stops_at_nodes = stops_at_nodes
         self._tools = ToolEvents()
 
-    async def chunks(self, graph: Graph, given: Any, config: Any, options: Json) -> AsyncIterator[Chunk]:
+    @property
+    def has_updates(self) -> bool:
+        """Of a stop before or after a node only they tell; a question is in the values as well."""
+        return self._protocol or self._stops_at_nodes or "updates" in self._asked
+
+    def chunks(self, graph: Graph, given: Any, config: Any, options: Json) -> AsyncIterator[Chunk]:
+        chunks = stops_told(self._yielded(graph, given, config, options))
+        return checkpoints_first(chunks, "checkpoints" in self._asked) if self._protocol else chunks
+
+    async def _yielded(self, graph: Graph, given: Any, config: Any, options: Json) -> AsyncIterator[Chunk]:
         options = {**options, "stream_mode": self._modes(), "subgraphs": self._subgraphs}
         if "events" in self._asked:
             stream: Any = graph.astream_events(given, config, version="v2", **options)
@@ -40,20 +50,13 @@ class GraphStream:
                 elif HIDDEN_TAG not in (event.get("tags") or ()):
                     yield (), "events", event
             return
-        if self._speaks_blocks():
-            key = _blocks_key()
-            if key is not None:
-                config = {**config, "configurable": {**config["configurable"], key: True}}
-                options["version"] = "v2"
         async for part in graph.astream(given, config, **options):
             yield self._chunk(part)
 
-    def _speaks_blocks(self) -> bool:
-        """In content blocks, as the protocol does; a client of the older modes wants message chunks."""
-        return self._protocol and not any(mode.startswith("messages") for mode in self._asked)
-
     def _modes(self) -> list[str]:
         modes = dict.fromkeys(_protocol_modes if self._protocol else ("values",))
+        if self.has_updates:
+            modes["updates"] = None
         for mode in self._asked:
             if mode == "messages-tuple":
                 modes["messages"] = None
@@ -63,9 +66,7 @@ class GraphStream:
 
     def _chunk(self, part: Any) -> Chunk:
         namespace: Sequence[str] = ()
-        if isinstance(part, dict):
-            namespace, mode, payload = part["ns"], part["type"], _with_interrupts(part)
-        elif self._subgraphs:
+        if self._subgraphs:
             namespace, mode, payload = part
         else:
             mode, payload = part
@@ -74,32 +75,29 @@ class GraphStream:
         return namespace or (), mode, payload
 
 
+def may_stop_at_nodes(graph: Graph, options: Json) -> bool:
+    """Before or after a node, of its own or of a graph in it."""
+    if any(options.get(name) for name in ("interrupt_before", "interrupt_after")):
+        return True
+    if graph.interrupt_before_nodes or graph.interrupt_after_nodes:
+        return True
+    return any(node.subgraphs for node in graph.nodes.values())
+
+
 def message_form(message: Any) -> str:
-    """What the payload of the mode `messages` begins with: an event of content blocks, a piece, or all of a message."""
+    """What the payload of the mode `messages` begins with: a piece, or all of a message."""
     from langchain_core.messages import BaseMessageChunk
 
-    if isinstance(message, dict):
-        return "event"
     is_piece = isinstance(message, BaseMessageChunk) and getattr(message, "chunk_position", None) != "last"
     return "piece" if is_piece else "whole"
 
 
-def _with_interrupts(part: Any) -> Any:
-    """The newer form has what the graph asks beside the values."""
-    interrupts = part.get("interrupts")
-    if not interrupts:
-        return part["data"]
-    values = part["data"] if isinstance(part["data"], dict) else {}
-    return {**values, INTERRUPT: list(interrupts)}
-
-
-def _blocks_key() -> str | None:
-    """The setting by which the library speaks in content blocks; None before it could."""
-    try:
-        from langgraph._internal._constants import CONFIG_KEY_STREAM_MESSAGES_V2
-    except ImportError:
-        return None
-    return str(CONFIG_KEY_STREAM_MESSAGES_V2)
+def in_blocks(message: Any) -> Any:
+    """With its content in the words that all providers share, where the library knows how."""
+    if not isinstance(message.content, list):
+        return message
+    blocks = getattr(message, "content_blocks", None)
+    return message if blocks is None else message.model_copy(update={"content": blocks})
 
 
 def _streams_tools() -> bool:

@@ -13,8 +13,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from types import FrameType
 
+from .blocked_loop import LoopThread, advice
 from .json_text import Json
 from .threads import CallThreads
 
@@ -35,7 +35,9 @@ class Health:
         self._loop_thread = threading.get_ident()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._thread = LoopThread()
         self._beat_at = time.monotonic()
+        self._used_then = self._thread.processor_seconds()
         self._warned_at = 0.0
         self._is_armed = False
         self._arming = threading.Lock()
@@ -63,6 +65,7 @@ class Health:
 
     def _beat(self) -> None:
         self._beat_at = time.monotonic()
+        self._used_then = self._thread.processor_seconds()
         self._timer = self._loop.call_later(BEAT_SECONDS, self._beat)
 
     def _lag(self) -> float:
@@ -72,7 +75,9 @@ class Health:
         buffer = b""
         while True:
             watched: list[socket.socket | int] = [self._sock, self._woken]
-            ready = select.select(watched, [], [], LOOK_SECONDS if self._is_armed else None)[0]
+            # Well before the timer runs out, however short it is.
+            pause = min(LOOK_SECONDS, self.stall_seconds / 3) if self._is_armed else None
+            ready = select.select(watched, [], [], pause)[0]
             self._look()
             if self._woken in ready:
                 os.read(self._woken, 64)
@@ -93,17 +98,18 @@ class Health:
         if self.calls() > 0:
             self._arm()
             if self._lag() > LAG_SECONDS and self._warned_at != self._beat_at:
-                self._warned_at = self._beat_at
-                where = _place(sys._current_frames().get(self._loop_thread))
-                self._warn(
-                    f"The event loop has been blocked for more than {LAG_SECONDS:g} s at {where}. Other runs of this "
-                    "worker wait meanwhile: make the node synchronous, or call it with asyncio.to_thread."
-                )
+                self._warn_of_lag()
         elif self._is_armed:
             with self._arming:
                 if self.calls() == 0:
                     faulthandler.cancel_dump_traceback_later()
                     self._is_armed = False
+
+    def _warn_of_lag(self) -> None:
+        self._warned_at = beat = self._beat_at
+        finding = self._thread.look(lambda: self._beat_at == beat, beat, self._used_then)
+        if finding is not None:
+            self._warn(advice(finding, LAG_SECONDS, self.calls()))
 
     def _arm(self) -> None:
         with self._arming:
@@ -131,15 +137,3 @@ class Health:
             of_call = f" (call {working[ident]})" if ident in working else ""
             parts.append(f"{name}{of_call}:\n{''.join(traceback.format_stack(frame))}")
         return "\n".join(parts)[-50_000:]
-
-
-def _place(frame: FrameType | None) -> str:
-    """The innermost line that belongs to neither the standard library nor an installed package, if there is one."""
-    innermost = frame
-    while frame is not None:
-        path = frame.f_code.co_filename
-        if "site-packages" not in path and not path.startswith((sys.prefix, sys.base_prefix, "<")):
-            break
-        frame = frame.f_back
-    shown = frame or innermost
-    return f"{shown.f_code.co_filename}:{shown.f_lineno}" if shown else "an unknown line"

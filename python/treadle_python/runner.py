@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,14 +14,15 @@ from .contexts import coerce_context, known_context
 from .faults import CallError, RemoteError
 from .graph_call import to_command
 from .graph_factory import GraphEntry, Opening
-from .graph_stream import Chunk, GraphStream, message_form
-from .json_text import Json, loads
-from .run_events import Event, RunEvents, invites, told
+from .graph_stream import GraphStream, in_blocks, may_stop_at_nodes, message_form
+from .json_text import Json, dumps, loads
+from .run_events import INTERRUPT, Event, RunEvents, invites, told
 from .saver import ProxySaver
 from .snapshots import pending_interrupts
 from .threads import CallThreads
 from .tracing import callbacks_for
 from .users import with_user
+from .values_order import Chunk, checkpoint_envelope
 
 if TYPE_CHECKING:
     from langgraph.pregel import Pregel
@@ -47,6 +48,7 @@ class Run:
         self._protocol = bool(meta.get("protocol"))
         self._resumes = bool(meta.get("resume"))
         self._failure: Exception | None = None
+        self._words: dict[tuple[str, ...], bytes] = {}
         self._saver = ProxySaver(
             call.peer,
             codec,
@@ -99,20 +101,36 @@ class Run:
                 await self._send(events, {"mode": mode, "ns": []}, events[0][2] if self._protocol else None)
                 continue
             events = mapper.of_chunk(namespace, mode, payload)
+            if mode == "messages" and not self._protocol and len(events) == 1:
+                await self._send_word(namespace, events[0])
+                continue
             is_root = mode == "values" and not namespace
             if not events and not is_root and not self._protocol:
                 continue
             meta: Json = {"mode": mode, "ns": list(namespace), "invites": invites(mode, payload)}
             chunk: bytes | None = None
-            if is_root or self._protocol:
+            spoken = _spoken(mode, payload) if self._protocol else None
+            if spoken is not None:
+                chunk = self._codec.wire.dumps(spoken)
+            elif is_root or self._protocol:
                 named = f"{mode}|{'|'.join(namespace)}" if namespace else mode
-                same = next((data for name, _, data in events if name == named and mode != "messages"), None)
+                same = next((data for name, _, data in events if name == named), None)
                 chunk = same if same is not None else self._codec.wire.dumps(told(mode, payload))
             if is_root:
                 meta["root"] = True
             if self._protocol and mode == "messages":
                 meta["message"] = message_form(payload[0])
             await self._send(events, meta, chunk)
+
+    async def _send_word(self, namespace: Sequence[str], event: Event) -> None:
+        """What a model says comes piece by piece, and all of a message is sent with the same fields."""
+        name, place, data = event
+        key = (name, place, *namespace)
+        fields = self._words.get(key)
+        if fields is None:
+            fields = dumps({"mode": "messages", "ns": list(namespace), "events": [(name, place)], "at": [1]})
+            self._words[key] = fields
+        await self._call.send(fields, data)
 
     async def _send(self, events: list[Event], meta: Json, chunk: bytes | None = None) -> None:
         segments: list[bytes] = []
@@ -139,9 +157,21 @@ class Run:
         context = run_context(graph, asked.get("context"))
         if context is not None:
             options["context"] = context
-        stream = GraphStream(self._run_id, asked["stream_mode"], bool(asked.get("subgraphs")), self._protocol)
+        modes, subgraphs = asked["stream_mode"], bool(asked.get("subgraphs"))
+        stream = GraphStream(self._run_id, modes, subgraphs, self._protocol, may_stop_at_nodes(graph, options))
+        asks = False
         async for chunk in stream.chunks(graph, await self._input(graph), self._config(graph_id), options):
+            asks = asks or invites(chunk[1], chunk[2])
             yield chunk
+        if not asks and not stream.has_updates and self._saver.wrote_nested and await self._waits(graph):
+            # A graph that a node calls by itself stopped at a node of its own: nothing of the stream tells.
+            yield (), "values", {INTERRUPT: ()}
+
+    async def _waits(self, graph: Graph) -> bool:
+        return bool((await graph.aget_state(self._latest())).next)
+
+    def _latest(self) -> Any:
+        return {"configurable": {"thread_id": self._thread_id, CHECKPOINTER: self._saver}}
 
     def _config(self, graph_id: str) -> Any:
         given = with_user(self._asked.get("config") or {}, self._beside.get("user"))
@@ -177,11 +207,14 @@ class Run:
         if not command:
             return self._asked.get("input")
         answer = command.get("resume")
+        if answer is None and not command.get("update") and not command.get("goto"):
+            from langgraph.errors import EmptyInputError
+
+            raise EmptyInputError("Received empty Command input")
         if answer is None or answer:
             return to_command(command)
         # Some versions take an empty answer for none at all. Named by the interrupt it answers, it arrives.
-        config: Any = {"configurable": {"thread_id": self._thread_id, CHECKPOINTER: self._saver}}
-        pending = pending_interrupts(await graph.aget_state(config))
+        pending = pending_interrupts(await graph.aget_state(self._latest()))
         return to_command({**command, "resume": {pending[0]: answer}} if pending else command)
 
 
@@ -206,6 +239,18 @@ def prefetched(call: Served, first: int) -> Answer | None:
     if meta is None:
         return Answer({"found": False})
     return Answer({**meta, "found": True}, call.segments[first - 1 :])
+
+
+def _spoken(mode: str, payload: Any) -> Any:
+    """For the streaming protocol, where that is another form than the one of the stream mode."""
+    if mode == "checkpoints":
+        return checkpoint_envelope(payload)
+    if mode == "messages":
+        return (in_blocks(payload[0]), payload[1])
+    if mode == "values" and isinstance(payload, dict) and INTERRUPT in payload:
+        # The values beside it were told with their step.
+        return {INTERRUPT: payload[INTERRUPT]}
+    return None
 
 
 def _as_error(error: Exception) -> Exception:

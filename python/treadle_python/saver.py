@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -11,7 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
 
 from .calls import Answer
-from .checkpoint_texts import config_of, encode_checkpoint, place_of, read_tuple, require, task_name
+from .carried import Carried
+from .checkpoint_ids import go_on_from, keep_order
+from .checkpoint_texts import (
+    config_of,
+    encode_checkpoint,
+    numbered_blobs,
+    place_of,
+    read_tuple,
+    require,
+    task_name,
+)
 from .codec import TASKS, Codec
 from .json_text import Json
 from .peer import Peer
@@ -21,6 +32,11 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 T = TypeVar("T")
+
+keep_order()
+
+NO_TASK = "00000000-0000-0000-0000-000000000000"
+"""Under this task the library keeps writes that come from a command, not from a node."""
 
 
 class ProxySaver(BaseCheckpointSaver[Any]):
@@ -36,7 +52,9 @@ class ProxySaver(BaseCheckpointSaver[Any]):
         prefetched: Answer | None = None,
         is_empty: bool = False,
         on_failed: Callable[[Exception], None] | None = None,
+        carries: frozenset[str] = frozenset(),
     ) -> None:
+        """`carries`: channels whose long values nobody looks into; what is read is then good for an answer only."""
         super().__init__()
         self._peer = peer
         self._codec = codec
@@ -45,8 +63,11 @@ class ProxySaver(BaseCheckpointSaver[Any]):
         self._prefetched = prefetched
         self._is_empty = is_empty
         self._on_failed = on_failed
+        self._carries = carries
         self._loop = asyncio.get_running_loop()
         self._pending: set[asyncio.Future[Answer]] = set()
+        self.wrote_nested = False
+        """Whether a graph in the graph has kept a checkpoint."""
 
     async def settled(self) -> None:
         """Until none of its writes is on its way, whether they were taken or refused."""
@@ -73,7 +94,10 @@ class ProxySaver(BaseCheckpointSaver[Any]):
             if checkpoint_id:
                 asked["id"] = checkpoint_id
             found = await self._peer.request("saver.get", asked)
-        return await self._read(found) if found.meta.get("found") else None
+        if not found.meta.get("found"):
+            return None
+        go_on_from(found.meta["id"])
+        return await self._read(found, is_latest=True)
 
     def _take_prefetched(self, thread_id: str, namespace: str, checkpoint_id: str | None) -> Answer | None:
         """What the server sent along is good until this saver writes."""
@@ -86,12 +110,26 @@ class ProxySaver(BaseCheckpointSaver[Any]):
         is_it = meta["threadId"] == thread_id and meta["ns"] == namespace
         return known if is_it and (checkpoint_id is None or meta["id"] == checkpoint_id) else None
 
-    async def _read(self, found: Answer) -> CheckpointTuple:
-        tuple_ = read_tuple(self._codec, found)
+    async def _read(self, found: Answer, is_latest: bool) -> CheckpointTuple:
+        carries: frozenset[str] = frozenset() if _is_applied(found.meta, is_latest) else self._carries
+        texts = await self._texts([number for channel, number in numbered_blobs(found) if channel not in carries])
+
+        def numbered(channel: str, kind: str, number: int) -> Any:
+            text = texts.get(number)
+            return Carried(number) if text is None else self._codec.decode(kind, text, channel)
+
+        tuple_ = read_tuple(self._codec, found, numbered)
         parent = found.meta.get("parentId")
         if tuple_.checkpoint["v"] < 4 and parent:
             await self._restore_sends(found.meta, tuple_)
         return tuple_
+
+    async def _texts(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """What the server kept because it might not be needed."""
+        if not numbers:
+            return {}
+        answer = await self._peer.request("saver.texts", {"for": self._call, "numbers": numbers})
+        return dict(zip(numbers, answer.segments, strict=True))
 
     async def _restore_sends(self, meta: Json, tuple_: CheckpointTuple) -> None:
         """Before format 4 the sends waiting for the next step were kept only as writes of the parent."""
@@ -132,7 +170,7 @@ class ProxySaver(BaseCheckpointSaver[Any]):
         stream = self._peer.open_stream("saver.list", asked)
         try:
             async for item in stream.inbox:
-                yield await self._read(item)
+                yield await self._read(item, is_latest=False)
         finally:
             stream.close()
 
@@ -143,6 +181,7 @@ class ProxySaver(BaseCheckpointSaver[Any]):
         place = require(thread_id, "thread_id")
         self._is_empty = False
         self._prefetched = None
+        self.wrote_nested = self.wrote_nested or bool(namespace)
         texts = encode_checkpoint(self._codec, checkpoint, {**self._metadata, **metadata}, new_versions, parent_id)
         asked = {
             "for": self._call,
@@ -239,3 +278,16 @@ class ProxySaver(BaseCheckpointSaver[Any]):
 
     def delete_thread(self, thread_id: str) -> None:
         self._wait(self.adelete_thread(thread_id))
+
+
+# The library looks at its parameters at the start of every run, which takes long unless it finds them here.
+ProxySaver.aput_writes.__signature__ = inspect.signature(ProxySaver.aput_writes)  # type: ignore[attr-defined]
+
+
+def _is_applied(meta: Json, is_latest: bool) -> bool:
+    """Whether the graph applies writes to the values, which it then looks into: those of no task, and where it tells
+    how far a step has come those of tasks that are done."""
+    return any(
+        task == NO_TASK or (is_latest and not channel.startswith("__"))
+        for task, _idx, channel, _kind in meta.get("writes") or ()
+    )

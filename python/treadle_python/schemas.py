@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from .json_text import Json
 
@@ -19,7 +19,8 @@ logger = logging.getLogger("treadle")
 
 def graph_schemas(graph: Graph) -> Json:
     """JSON Schemas; null where the graph declares none."""
-    context = _read("context", lambda: _context_schema(graph), lambda: None)
+    declared = getattr(graph, "context_schema", None)
+    context = _read("context", lambda: _context_schema(graph), lambda: _of_fields(declared))
     return {
         "input_schema": _read("input", graph.get_input_jsonschema, lambda: _of_channels(graph, _inputs(graph))),
         "output_schema": _read(
@@ -58,10 +59,14 @@ def _of_channels(graph: Graph, channels: str | Sequence[str]) -> Json:
 
 
 def _of_type(channel: Any) -> Json:
+    return _of_annotation(channel.UpdateType)
+
+
+def _of_annotation(annotation: Any) -> Json:
     from pydantic import TypeAdapter
 
     try:
-        schema: Json = TypeAdapter(channel.UpdateType).json_schema()
+        schema: Json = TypeAdapter(annotation).json_schema()
     except Exception as error:
         logger.debug("a field has no schema: %s", error)
         return {}
@@ -75,6 +80,27 @@ def _title(name: str) -> str:
 def _context_schema(graph: Graph) -> Json | None:
     reader = getattr(graph, "get_context_jsonschema", None)
     return reader() if reader is not None else None
+
+
+def _of_fields(declared: Any) -> Json | None:
+    """Where the library cannot describe it as a whole, such as a `typing.TypedDict` before Python 3.12."""
+    if declared is None:
+        return None
+    try:
+        hints = get_type_hints(declared)
+    except Exception as error:
+        logger.debug("%s has no fields: %s", declared, error)
+        return None
+    schemas = {name: _of_annotation(hint) for name, hint in hints.items()}
+    definitions: Json = {}
+    for schema in schemas.values():
+        definitions.update(schema.pop("$defs", {}))
+    described = {name: {"title": _title(name), **schema} for name, schema in schemas.items()}
+    required = [name for name in hints if name in getattr(declared, "__required_keys__", ())]
+    body: Json = {"type": "object", "title": getattr(declared, "__name__", "Context"), "properties": described}
+    if required:
+        body["required"] = required
+    return {**body, "$defs": definitions} if definitions else body
 
 
 async def draw_graph(graph: Graph, config: Json, xray: bool | int) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from .json_text import Json
@@ -22,7 +23,9 @@ def snapshot_fields(snapshot: Any) -> Json:
         "tasks": tasks,
     }
     if snapshot.metadata is not None:
-        fields["metadata"] = snapshot.metadata
+        # Of a thread that was copied, the metadata still have the thread they were written for.
+        thread = {"thread_id": fields["config"]["configurable"].get("thread_id")}
+        fields["metadata"] = {**snapshot.metadata, **thread}
     if snapshot.created_at is not None:
         fields["createdAt"] = snapshot.created_at
     if snapshot.parent_config is not None:
@@ -32,7 +35,19 @@ def snapshot_fields(snapshot: Any) -> Json:
 
 def pending_interrupts(snapshot: Any) -> list[str]:
     """Ids of what the thread waits for; a task that has its result was answered."""
-    return [one.id for task in snapshot.tasks if task.result is None for one in task.interrupts]
+    return [one.id for task in snapshot.tasks if _result(task) is None for one in task.interrupts]
+
+
+def _result(task: Any) -> Any:
+    """Of a task that was answered and asks again, older versions take the answer for a result without values."""
+    return None if task.interrupts and task.result == {} and _takes_answers_for_results() else task.result
+
+
+@cache
+def _takes_answers_for_results() -> bool:
+    from langgraph.pregel import debug
+
+    return not hasattr(debug, "read_task_statuses")
 
 
 def _task_fields(task: Any) -> Json:
@@ -47,8 +62,9 @@ def _task_fields(task: Any) -> Json:
     if task.state is not None:
         is_config = isinstance(task.state, dict)
         fields["state"] = _config(task.state) if is_config else snapshot_fields(task.state)
-    if task.result is not None:
-        fields["result"] = task.result
+    result = _result(task)
+    if result is not None:
+        fields["result"] = result
     return fields
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import logging
 import re
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from .calls import Answer, Served
+from .carried import carried_channels, take_carried
 from .codec import Codec
 from .graph_call import to_command
 from .graph_factory import GraphEntry, Opening
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     Graph = Pregel[Any, Any, Any, Any]
 
 
+logger = logging.getLogger("treadle")
+
+
 class States:
     """The four questions about a thread's state."""
 
@@ -31,33 +37,61 @@ class States:
         self._store = store
 
     async def get(self, call: Served, entry: GraphEntry) -> Answer:
+        async with entry.open(self._opening(call.meta, "threads.read")) as graph:
+            found = await self._at(graph, call.meta.get("address"))
+            carries = _carries(call, found)
+            if carries:
+                try:
+                    return await self._get(call, found, carries)
+                except Exception as error:
+                    _note_looked_inside(error)
+            return await self._get(call, found, frozenset())
+
+    async def _get(self, call: Served, graph: Graph, carries: frozenset[str]) -> Answer:
         meta = call.meta
-        saver = ProxySaver(call.peer, self._codec, call.number, prefetched=prefetched(call, 1))
-        async with entry.open(self._opening(meta, "threads.read")) as graph:
-            found = await self._at(graph, meta.get("address"))
-            config = _config(saver, meta, meta.get("address"))
-            snapshot = await found.aget_state(config, subgraphs=bool(meta.get("subgraphs")))
-            return Answer({}, [self._codec.wire.dumps(snapshot_fields(snapshot))])
+        saver = ProxySaver(call.peer, self._codec, call.number, prefetched=prefetched(call, 1), carries=carries)
+        config = _config(saver, meta, meta.get("address"))
+        return self._answer(await graph.aget_state(config, subgraphs=bool(meta.get("subgraphs"))))
 
     async def history(self, call: Served, entry: GraphEntry) -> None:
+        async with entry.open(self._opening(call.meta, "threads.read")) as graph:
+            found = await self._at(graph, call.meta.get("address"))
+            carries = _carries(call, found)
+            if carries:
+                try:
+                    # All of it before the first is sent: what was sent cannot be taken back.
+                    answers = [answer async for answer in self._history(call, found, carries)]
+                except Exception as error:
+                    _note_looked_inside(error)
+                else:
+                    for answer in answers:
+                        await call.send(answer.meta, *answer.segments)
+                    return
+            async for answer in self._history(call, found, frozenset()):
+                await call.send(answer.meta, *answer.segments)
+
+    async def _history(self, call: Served, graph: Graph, carries: frozenset[str]) -> AsyncIterator[Answer]:
         meta = call.meta
-        saver = ProxySaver(call.peer, self._codec, call.number)
+        saver = ProxySaver(call.peer, self._codec, call.number, carries=carries)
         limit = int(meta.get("limit") or 10)
         before = meta.get("before")
-        async with entry.open(self._opening(meta, "threads.read")) as graph:
-            found = await self._at(graph, meta.get("address"))
-            sent = 0
-            async for snapshot in found.aget_state_history(
-                _config(saver, meta, meta.get("address")),
-                limit=limit,
-                filter=meta.get("filter") or None,
-                before=_config(saver, meta, before) if before else None,
-            ):
-                await call.send({}, self._codec.wire.dumps(snapshot_fields(snapshot)))
-                sent += 1
-                # The library passes the limit on, but counts subgraphs' checkpoints too.
-                if sent >= limit:
-                    break
+        count = 0
+        async for snapshot in graph.aget_state_history(
+            _config(saver, meta, meta.get("address")),
+            limit=limit,
+            filter=meta.get("filter") or None,
+            before=_config(saver, meta, before) if before else None,
+        ):
+            yield self._answer(snapshot)
+            count += 1
+            # The library passes the limit on, but counts subgraphs' checkpoints too.
+            if count >= limit:
+                break
+
+    def _answer(self, snapshot: Any) -> Answer:
+        fields = snapshot_fields(snapshot)
+        carried = take_carried(fields)
+        return Answer(carried, [self._codec.wire.dumps(fields)])
 
     async def update(self, call: Served, entry: GraphEntry) -> Answer:
         meta = call.meta
@@ -107,6 +141,15 @@ class States:
         bound: Graph = copy.copy(found)
         bound.store = self._store
         return bound
+
+
+def _carries(call: Served, graph: Graph) -> frozenset[str]:
+    return carried_channels(graph) if call.meta.get("carry") else frozenset()
+
+
+def _note_looked_inside(error: Exception) -> None:
+    """The graph did look into a value: the state is computed again, with all of them."""
+    logger.debug("A state could not be computed without its values: %r", error)
 
 
 def _config(saver: ProxySaver, meta: Json, address: Json | None) -> Any:

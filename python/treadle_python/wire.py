@@ -11,6 +11,7 @@ import math
 import re
 from typing import Any
 
+from .carried import Carried, CarriedInside
 from .json_text import Json, orjson, slow_dumps
 from .message_records import MessageKinds
 
@@ -59,6 +60,8 @@ class Wire:
             return self._subclassed(value)
         if isinstance(value, self._interrupt):
             return interrupt_fields(value)
+        if isinstance(value, Carried):
+            raise CarriedInside
         if isinstance(value, self._send):
             return {"node": value.node, "args": value.arg}
         if isinstance(value, (set, frozenset)):

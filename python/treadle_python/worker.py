@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -19,10 +20,18 @@ from .logs import LogHandler, LogLines, PrintedLines
 from .peer import Handler, Peer
 from .schemas import draw_graph, graph_schemas, subgraph_schemas
 from .threads import CallThreads
-from .tracing import flush_traces
+from .tracing import flush_traces, prepare_tracing
+from .user_module import prepare_path
 from .users import with_user
 
 WORKER_THREADS = 64
+
+
+def import_libraries() -> None:
+    """In the order in which a project's own imports would come to them."""
+    from langgraph.graph import StateGraph  # noqa: F401
+
+    from . import codec, runner, states, store  # noqa: F401
 
 
 class Worker:
@@ -57,6 +66,7 @@ class Worker:
     def _handlers(self) -> dict[str, Handler]:
         return {
             "load": self._load,
+            "warm": self._warm,
             "graph.schemas": self._schemas,
             "graph.draw": self._draw,
             "graph.subgraphs": self._subgraphs,
@@ -69,6 +79,7 @@ class Worker:
             "auth.on": self._authorize,
             "http": self._http,
             "embed": self._embed,
+            "traces.sent": self._traces_sent,
             "drain": self._drain,
         }
 
@@ -79,7 +90,15 @@ class Worker:
         self._project, report = await load_project(call.peer, call.meta)
         if self._project.graphs:
             self._prepare(call.peer)
+        # Modules and graphs stay: collections need not go through hundreds of thousands of their objects again.
+        gc.freeze()
         return Answer(report)
+
+    async def _warm(self, call: Served) -> Answer:
+        """For a process in reserve: the imports that take most of a start. Of the project it has the path alone."""
+        prepare_path(str(call.meta["directory"]), [str(path) for path in call.meta.get("dependencies", ())])
+        await asyncio.get_running_loop().run_in_executor(None, import_libraries)
+        return Answer({})
 
     def _prepare(self, peer: Peer) -> None:
         """What imports the graph library; it is there, because a graph was loaded."""
@@ -92,6 +111,7 @@ class Worker:
         self._codec = Codec(JsonPlusSerializer())
         self._store = ProxyStore(peer, self._codec.wire)
         self._states = States(self._codec, self._store)
+        prepare_tracing()
 
     def _entry(self, call: Served) -> GraphEntry:
         return self._project.graph(str(call.meta["graphId"]))
@@ -147,6 +167,10 @@ class Worker:
             raise LookupError("the project has no embedding function")
         vectors = await self._project.embedder.embed(loads(call.segment(1)))
         return Answer({}, [dumps(vectors)])
+
+    async def _traces_sent(self, call: Served) -> Answer:
+        await flush_traces()
+        return Answer({})
 
     async def _drain(self, call: Served) -> Answer:
         await call.peer.others_done(call.number)

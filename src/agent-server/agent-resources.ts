@@ -36,6 +36,7 @@ export function createAgentResources(options: AgentServerOptions, ground: AgentG
     ensureDefaults: (workspaceId) => defaults.ensure(workspaceId),
     runs: service,
     removeThreads: (workspaceId, threadIds) => threads.prune(workspaceId, threadIds, "delete"),
+    checkSettings: options.checkSettings,
     ...(project.typeSchemas ? { typeSchemas: project.typeSchemas } : {}),
   });
   const callerOf: CallerOf = (caller, headers) => ({

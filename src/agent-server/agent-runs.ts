@@ -1,6 +1,7 @@
 import { isUuid } from "../platform/ids.ts";
 import type { AgentGround } from "./agent-ground.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
+import { exhaustedSpans } from "./execution/exhausted-trace.ts";
 import { RunExecutor } from "./execution/run-executor.ts";
 import { RunWorker } from "./execution/run-worker.ts";
 import { RunService } from "./runs/run-service.ts";
@@ -61,6 +62,10 @@ function createRunWorker(
       // Whoever waits for a run that was queued may be elsewhere and still has to read its result.
       if (run.newThread) await temporary.add(run.thread_id);
       else await expireThread(database.sql, run.thread_id, queuedResultSeconds);
+    },
+    onExhausted: (run, result) => {
+      const place = { workspaceId: run.workspace_id, project: run.kwargs.tracing_project ?? run.graph_id };
+      for (const span of exhaustedSpans(run, result, new Date())) options.trace?.(place, span);
     },
     onRollback,
   });

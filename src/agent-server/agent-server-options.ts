@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
+import type { CheckSettings } from "./assistants/assistant-service.ts";
 import type { DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
 import type { CronsOptions } from "./crons/crons.ts";
@@ -45,6 +46,8 @@ export type AgentServerOptions = {
   feedbackUrls?: FeedbackUrls | undefined;
   /** Where runs are traced by the graph library instead. */
   libraryTracing?: LibraryTracing | undefined;
+  /** Throws where an assistant would have settings that its graph cannot use. */
+  checkSettings?: CheckSettings;
   /** What a project's own file asks for; the built-in graphs have none. */
   project?: ProjectOptions;
 };

@@ -1,5 +1,5 @@
 import type { Area } from "../platform/areas/area.ts";
-import type { Authorize } from "../platform/http/access/access.ts";
+import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { OnUpgrade } from "../platform/http/server/server.ts";
 import { within } from "../platform/within.ts";
 import { type AgentGround, createAgentGround } from "./agent-ground.ts";

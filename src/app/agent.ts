@@ -8,12 +8,14 @@ import {
   currentEnvironment,
   readDefaultConfigs,
 } from "../config/index.ts";
+import { Studio } from "../console/studio.ts";
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { listen } from "../platform/http/server/server.ts";
 import type { Logger } from "../platform/logger.ts";
 import { composeAgent } from "./compose-agent.ts";
+import { EarlyGround } from "./early-ground.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { loadProject } from "./load-project.ts";
@@ -26,6 +28,8 @@ export type StartedAgent = {
   /** Graph to the reason it is not served. */
   broken: Record<string, string>;
   notes: string[];
+  /** Whether the studio is served beside it, at `/studio`. */
+  hasStudio: boolean;
 };
 
 export type AgentApp = {
@@ -33,11 +37,20 @@ export type AgentApp = {
   stop(): Promise<Stopped>;
 };
 
+export type AgentAppOptions = {
+  logger: Logger;
+  clock?: Clock;
+  watchdog?: WatchdogOptions | undefined;
+  /** Makes and recognises links to the studio; without it there is none. */
+  studioSecret?: string;
+  /** Without one of these graphs it does not start. */
+  mustServe?: readonly string[];
+  /** The project is loaded; nothing of it is served yet. */
+  onLoaded?(): void;
+};
+
 /** One agent server for one project, for `treadle agent`: the sibling of `platform.ts`. */
-export function createAgentApp(
-  config: AgentConfig,
-  options: { logger: Logger; clock?: Clock; watchdog?: WatchdogOptions | undefined },
-): AgentApp {
+export function createAgentApp(config: AgentConfig, options: AgentAppOptions): AgentApp {
   const { logger } = options;
   const graceMs = config.shutdownGraceMs;
   const life = new Lifecycle();
@@ -46,33 +59,20 @@ export function createAgentApp(
     async start() {
       const globals = new ProjectGlobals(logger);
       life.onClose(async () => globals.remove());
-      const project = await loadProject({
-        configPath: config.configPath,
-        environment: currentEnvironment(),
-        applyEnvironment,
-        logger,
-        python: { workers: config.pythonWorkers, watchdogMs: config.watchdogMs },
-        server: {
-          callServer: (request) => globals.call(request),
-          passOn: (request) => globals.passOn(request),
-        },
-      });
-      life.onClose(() => project.close());
-      refuseToStandOpen(config, project);
-      const applicationName = "treadle agent";
-      const { database, databaseUrl, clock, notes } = await openGround({
-        ...config,
-        applicationName,
-        logger,
-        life,
-      });
+      const ground = new EarlyGround(() =>
+        openGround({ ...config, applicationName: "treadle agent", logger, life }),
+      );
+      const project = await ground.beside(loadServed(config, options, { life, globals, ground }));
+      const { database, databaseUrl, clock, notes } = await ground.opened();
       let url = config.publicUrl ?? "";
+      const studio = studioOf(config, project, options.studioSecret);
       const agent = composeAgent({
         ...{ config, project, database, logger, globals },
         clock: options.clock ?? clock,
         storeIndex: await loadStoreIndex(project.config, currentEnvironment(), project.embed),
         defaultConfigs: readDefaultConfigs(currentEnvironment()),
         publicUrl: () => url,
+        studio,
       });
       globals.serve((request) => agent.inner(request), agent.own);
       // Before any run begins and not while the project loads, which may block for as long as it takes.
@@ -97,10 +97,49 @@ export function createAgentApp(
         graphs: [...project.graphs.keys()],
         broken: Object.fromEntries([...project.broken].map(([id, error]) => [id, error.message])),
         notes: [...project.warnings, ...notes],
+        hasStudio: studio !== undefined,
       };
     },
     stop: () => life.stop({ graceMs }),
   };
+}
+
+type Loading = { life: Lifecycle; globals: ProjectGlobals; ground: EarlyGround<unknown> };
+
+/** The project, if it is one that may be served. */
+async function loadServed(
+  config: AgentConfig,
+  { logger, mustServe = [], onLoaded }: AgentAppOptions,
+  { life, globals, ground }: Loading,
+): Promise<LoadedProject> {
+  const project = await loadProject({
+    configPath: config.configPath,
+    environment: currentEnvironment(),
+    applyEnvironment,
+    logger,
+    python: { workers: config.pythonWorkers, watchdogMs: config.watchdogMs, spare: config.pythonSpare },
+    server: {
+      callServer: (request) => globals.call(request),
+      passOn: (request) => globals.passOn(request),
+    },
+    onStarting: () => ground.begin(),
+  });
+  life.onClose(() => project.close());
+  refuseToStandOpen(config, project);
+  requireGraphs(mustServe, project);
+  onLoaded?.();
+  return project;
+}
+
+/** Behind a gateway people use the console, and below a prefix its page would not find its files. */
+function studioOf(
+  { instanceSecret, mountPrefix, consoleFolder }: AgentConfig,
+  project: LoadedProject,
+  secret: string | undefined,
+): Studio | undefined {
+  const { http } = project.config.file;
+  if (secret === undefined || instanceSecret !== undefined || http?.disable_ui) return undefined;
+  return (mountPrefix ?? http?.mount_prefix) ? undefined : new Studio(secret, consoleFolder);
 }
 
 function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {
@@ -111,5 +150,18 @@ function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {
     message:
       "Callers are to be asked for a key, but there is none: set TREADLE_API_KEY to a text of 16 or more characters, " +
       `give ${config.configPath} an "auth" of its own, listen on 127.0.0.1 without LANGGRAPH_AUTH_TYPE, or say TREADLE_AGENT_AUTH=open.`,
+  });
+}
+
+/** A graph that is no longer in the file is not missed. */
+function requireGraphs(graphIds: readonly string[], { broken }: LoadedProject): void {
+  const missing = graphIds.flatMap((graphId) => broken.get(graphId) ?? []);
+  if (missing.length === 0) return;
+  const [first] = missing;
+  throw new AppError({
+    code: "graph.load_failed",
+    kind: "conflict",
+    message: missing.map(({ message }) => message).join("\n"),
+    cause: first,
   });
 }

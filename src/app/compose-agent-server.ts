@@ -1,9 +1,9 @@
 import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
-import { readPlatformUser } from "../agent-server/auth/platform-user.ts";
+import { readPlatformUser, readPlatformWorkspace } from "../agent-server/auth/platform-user.ts";
 import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
 import type { loadServerGraphs } from "../agent-server/graphs/javascript/server-graphs.ts";
 import type { AuthService } from "../auth-service/auth-service.ts";
-import { type BuiltinGraph, builtinGraphs } from "../builtin-graphs/builtin-graphs.ts";
+import { type BuiltinGraph, builtinGraphs, checkAgentSettings } from "../builtin-graphs/builtin-graphs.ts";
 import { providerKeys } from "../config/index.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import { version } from "../platform/package-facts.ts";
@@ -25,6 +25,10 @@ export function composeBuiltinGraphs(
   const { agentAccess } = ports.authService;
   return builtinGraphs({
     environment: providerKeys(),
+    findModelKey: async (configurable, provider) => {
+      const workspaceId = readPlatformWorkspace(configurable);
+      return workspaceId === undefined ? undefined : ports.workspaces.modelKeys.find(workspaceId, provider);
+    },
     accounts: {
       userOf: readPlatformUser,
       fetch: (url, init) => ports.network.guardedFetch(url, init),
@@ -53,6 +57,7 @@ export function composeAgentServer(
     network,
     publicUrl,
     graphs: new GraphRegistry(graphs),
+    checkSettings: checkAgentSettings,
     version: version(),
     runConcurrency: config.runConcurrency,
     runLeaseMs: config.runLeaseMs,

@@ -19,12 +19,13 @@ import type { StoreIndex } from "../agent-server/store/item-embedder.ts";
 import { UiBundles } from "../agent-server/ui/ui-bundles.ts";
 import { readWebhookConfig } from "../agent-server/webhooks/webhook-config.ts";
 import { type AgentConfig, currentEnvironment, type readDefaultConfigs } from "../config/index.ts";
+import type { Studio } from "../console/studio.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { createHttpApp, type HttpApp } from "../platform/http/http-app.ts";
-import type { ServerEnv } from "../platform/http/pipeline.ts";
+import { createHttpApp, type HttpApp } from "../platform/http/pipeline/http-app.ts";
 import type { Route } from "../platform/http/route.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
+import type { ServerEnv } from "../platform/http/server/server-env.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import type { Logger } from "../platform/logger.ts";
 import { Metrics } from "../platform/metrics.ts";
@@ -43,6 +44,8 @@ export type AgentGround = {
   clock: Clock;
   logger: Logger;
   publicUrl(): string;
+  /** The studio beside it; undefined where people come through the platform. */
+  studio: Studio | undefined;
 };
 
 /** One agent server for one project. Builds everything, starts nothing. */
@@ -136,13 +139,14 @@ function composeAgentHttp(ground: AgentGround, own: Route[]): HttpApp {
     },
   });
   const routes = servedRoutes([...system, ...own], file.http);
+  const hidden = ground.studio?.routes() ?? [];
   const title = "Treadle agent server";
   const description = `The graphs of ${project.config.path}.`;
   const document = { path: "/openapi.json", title, version: version(), description, routes } as const;
   const { origins, ...cors } = readCorsRules(file);
   const loggingRule = file.http?.logging_headers;
   return createHttpApp({
-    routes,
+    routes: [...routes, ...hidden],
     authenticator,
     agentAuthRequired: config.authRequired,
     logger,
@@ -157,13 +161,14 @@ function composeAgentHttp(ground: AgentGround, own: Route[]): HttpApp {
 }
 
 /** The project's own authentication where it has one; else the key of this server. */
-function authenticatorOf({ config, project, logger, globals }: AgentGround) {
-  const own = new SingleWorkspace({
+function authenticatorOf({ config, project, logger, globals, studio }: AgentGround) {
+  const single = new SingleWorkspace({
     workspaceId: config.workspaceId,
     apiKey: config.apiKey,
     checkTenant: config.workspaceGiven,
     isInProcess: () => globals.isInProcess(),
   });
+  const own = studio ? studio.letIn(single) : single;
   if (!project.auth) return own;
   return new ProjectAuthenticator({
     ...{ auth: project.auth, logger, own, ownRequired: config.authRequired },

@@ -1,8 +1,11 @@
 import { loadServerGraphs } from "../agent-server/graphs/javascript/server-graphs.ts";
 import { createAuthService } from "../auth-service/auth-service.ts";
+import { listModelProviders } from "../builtin-graphs/chat-models.ts";
 import { createBulkExport } from "../bulk-export/bulk-export.ts";
-import type { Authorize } from "../platform/http/access/access.ts";
+import { createChatShares } from "../chat-shares/chat-shares.ts";
+import { providerKeys } from "../config/index.ts";
 import type { FailedCredentials } from "../platform/http/access/failed-credentials.ts";
+import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { NetworkGuard } from "../platform/network/network-guard.ts";
 import { RunExportSource } from "../traces/export/run-export-source.ts";
@@ -12,9 +15,11 @@ import { includesBulkExport } from "../workspaces/identity/workspace.ts";
 import { readCredentials } from "../workspaces/installation/credentials-file.ts";
 import { createWorkspaces } from "../workspaces/workspaces.ts";
 import { composeAgentServer, composeBuiltinGraphs } from "./compose-agent-server.ts";
+import { composeAlerts } from "./compose-alerts.ts";
 import { composeChat } from "./compose-chat.ts";
 import { composeConsole } from "./compose-console.ts";
 import { composeControlPlane } from "./compose-control-plane.ts";
+import { composePlayground } from "./compose-playground.ts";
 import type { Ground } from "./ground.ts";
 
 /** What areas need of the HTTP application that serves them. */
@@ -31,6 +36,7 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
     sessionLimits: config.signIn.sessions,
     oidc: config.signIn.oidc,
     audit: config.audit,
+    modelProviders: listModelProviders(providerKeys()),
     edition: config.edition,
     bootstrapConfig: async () => ({
       apiKey: config.apiKey,
@@ -75,10 +81,16 @@ export async function composeAreas(ground: Ground, { metrics, failedCredentials,
     authorize,
     isPlatformCredential: workspaces.isCredential,
   });
-  const console = composeConsole({ database, logger, folder: ground.consoleFolder });
+  const console = composeConsole(
+    { database, logger, folder: ground.consoleFolder },
+    composePlayground(ground, { workspaces, traces }),
+  );
   const chat = composeChat(logger, builtin);
+  const chatShares = createChatShares(database);
+  const alerts = composeAlerts(ground, network);
   return {
-    ...{ workspaces, authService, traces, agentServer, bulkExport, controlPlane, console, chat },
+    ...{ workspaces, authService, traces, agentServer, bulkExport, controlPlane, console, chat, chatShares },
+    alerts,
     graphLibrary: { javascript: served.kit.version },
   };
 }

@@ -2,19 +2,19 @@ import { readThreadsMark } from "../agent-server/threads/thread-mark-store.ts";
 import { readConnectionsMark } from "../auth-service/tokens/connections-mark-store.ts";
 import { readDestinationsMark, readExportsMark } from "../bulk-export/exports/export-mark-store.ts";
 import { createConsole } from "../console/console.ts";
+import type { PlaygroundPorts } from "../console/playground-service.ts";
 import { readDeploymentsMark } from "../control-plane/deployments/deployment-mark-store.ts";
-import type { Area } from "../platform/areas/area.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import { readTracesMark } from "../traces/query/trace-mark-store.ts";
 import { readSettingsMark } from "../workspaces/tenants/settings-mark-store.ts";
+import { composeSearch } from "./compose-search.ts";
 
 /** The console, with each area's way to notice its changes. */
-export function composeConsole(ground: {
-  database: Database;
-  logger: Logger;
-  folder?: string | undefined;
-}): Area {
+export function composeConsole(
+  ground: { database: Database; logger: Logger; folder?: string | undefined },
+  playground: PlaygroundPorts,
+): ReturnType<typeof createConsole> {
   const { database, logger, folder } = ground;
   const ofWorkspace = (read: (sql: Sql, workspaceId: string) => Promise<string>) => ({
     mark: ({ workspaceId }: { workspaceId: string }) => read(database.sql, workspaceId),
@@ -22,6 +22,8 @@ export function composeConsole(ground: {
   return createConsole({
     logger,
     folder,
+    playground,
+    finders: composeSearch(database),
     topics: {
       deployments: ofWorkspace(readDeploymentsMark),
       exports: ofWorkspace(readExportsMark),

@@ -1,7 +1,7 @@
 import type { Area } from "../platform/areas/area.ts";
-import { createHttpApp, type HttpApp } from "../platform/http/http-app.ts";
 import { DatabaseIdempotency } from "../platform/http/idempotency/idempotency-store.ts";
 import type { ApiDocument } from "../platform/http/openapi/openapi.ts";
+import { createHttpApp, type HttpApp } from "../platform/http/pipeline/http-app.ts";
 import type { Route } from "../platform/http/route.ts";
 import { systemRoutes } from "../platform/http/system-routes.ts";
 import { version } from "../platform/package-facts.ts";
@@ -18,7 +18,18 @@ export function composeHttp(
   { inOrder, metrics, failedCredentials }: { inOrder: readonly Area[] } & Omit<AreaDoor, "authorize">,
 ): PlatformHttp {
   const { config, database, secretBox, clock, logger } = ground;
-  const { workspaces, controlPlane, authService, traces, agentServer, bulkExport, console, chat } = areas;
+  const {
+    workspaces,
+    controlPlane,
+    authService,
+    traces,
+    agentServer,
+    bulkExport,
+    console,
+    chat,
+    chatShares,
+    alerts,
+  } = areas;
   const system = systemRoutes({
     database,
     metrics,
@@ -39,10 +50,10 @@ export function composeHttp(
     ...inOrder.flatMap((area) => area.hiddenRoutes ?? []),
   ];
   const documents = apiDocuments(system, {
-    control: [workspaces, controlPlane, authService, console],
+    control: [workspaces, controlPlane, authService, console, alerts],
     agent: [agentServer],
     traces: [traces, bulkExport],
-    chat: [chat],
+    chat: [chat, chatShares],
   });
   const http = createHttpApp({
     ...{ routes, documents, logger, metrics, failedCredentials },
@@ -57,6 +68,7 @@ export function composeHttp(
       clock,
       secretBox,
     }),
+    nowherePage: () => console.nowherePage(),
     aliases: { "/api-host": ["/v1", "/v2", "/o"] },
   });
   return { routes, documents, http };

@@ -35,7 +35,18 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     ...{ metrics, failedCredentials },
     authorize: (...request) => served.http.authorize(...request),
   });
-  const { workspaces, authService, traces, agentServer, bulkExport, controlPlane, console, chat } = composed;
+  const {
+    workspaces,
+    authService,
+    traces,
+    agentServer,
+    bulkExport,
+    controlPlane,
+    console,
+    chat,
+    chatShares,
+    alerts,
+  } = composed;
   const areas: Area[] = [
     workspaces,
     authService,
@@ -45,6 +56,8 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
     controlPlane,
     console,
     chat,
+    chatShares,
+    alerts,
   ];
   const served = composeHttp(ground, composed, { inOrder: areas, metrics, failedCredentials });
   const { http } = served;

@@ -1,9 +1,9 @@
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../platform/clock.ts";
+import { openDatabase } from "../platform/db/connection/open-database.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DatabaseClock } from "../platform/db/database-clock.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded/embedded-postgres.ts";
-import { openDatabase } from "../platform/db/open-database.ts";
 import { migrate } from "../platform/db/schema/migrate.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -45,11 +45,14 @@ export type OpenedDatabase = {
   notes: string[];
 };
 
+/** Machines start their programs at once, and a database may be the last to be ready. */
+const databaseWaitMs = 30_000;
+
 /** The database, up to date and with its clock. */
 export async function openGround(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const { logger, life, databasePool: poolSize, applicationName } = options;
   const { url, notes } = await findPostgres(options);
-  await migrate({ url, directory: migrationsFolder, logger });
+  await migrate({ url, directory: migrationsFolder, logger, waitMs: databaseWaitMs });
   const database = openDatabase({ url, poolSize, logger, ...(applicationName ? { applicationName } : {}) });
   life.onClose(() => database.close());
   const clock = new DatabaseClock({ database, logger });

@@ -18,7 +18,7 @@ import { Closers } from "../platform/closers.ts";
 import { AppError } from "../platform/errors.ts";
 
 export type LoadProjectOptions = ReadProjectOptions &
-  Pick<PythonProjectOptions, "logger" | "server"> & { python: PythonSettings };
+  Pick<PythonProjectOptions, "logger" | "server" | "onStarting"> & { python: PythonSettings };
 
 /** Loads what a project has, by each of its languages. */
 export async function loadProject(options: LoadProjectOptions): Promise<LoadedProject> {
@@ -31,7 +31,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<LoadedPr
   const closers = new Closers();
   const parts: [ProjectLanguage, ProjectPart][] = [];
   try {
-    for (const language of languages) {
+    for (const language of inLoadingOrder(languages)) {
       const part = await loaders[language]();
       closers.push(() => part.close());
       parts.push([language, part]);
@@ -43,7 +43,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<LoadedPr
   const all = parts.map(([, part]) => part);
   return {
     config,
-    warnings,
+    warnings: [...warnings, ...all.flatMap((part) => part.warnings ?? [])],
     graphs: inFileOrder(config, new Map(all.flatMap(({ graphs }) => [...graphs]))),
     broken: new Map(all.flatMap(({ broken }) => [...broken])),
     auth: all.find(({ auth }) => auth)?.auth,
@@ -86,6 +86,11 @@ function languagesOf(config: ProjectConfig): Set<ProjectLanguage> {
   const embed = config.file.store?.index?.embed;
   if (embed && pythonEmbedding(embed)) languages.add("python");
   return languages;
+}
+
+/** What is imported here, and blocks this process, comes before what is waited for. */
+function inLoadingOrder(languages: ReadonlySet<ProjectLanguage>): ProjectLanguage[] {
+  return (["javascript", "python"] as const).filter((language) => languages.has(language));
 }
 
 function inFileOrder<Value>(config: ProjectConfig, values: ReadonlyMap<string, Value>): Map<string, Value> {

@@ -3,9 +3,9 @@ import { describeIsolation, type IsolationKind } from "../control-plane/sandbox/
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { openSecretBox } from "../platform/encryption/encryption-keys.ts";
-import type { ServerEnv } from "../platform/http/pipeline.ts";
 import type { Route } from "../platform/http/route.ts";
 import { listen, type RunningServer } from "../platform/http/server/server.ts";
+import type { ServerEnv } from "../platform/http/server/server-env.ts";
 import { createLogger, type Logger } from "../platform/logger.ts";
 import { writeCredentials } from "../workspaces/installation/credentials-file.ts";
 import { composePlatform, type Platform } from "./compose.ts";

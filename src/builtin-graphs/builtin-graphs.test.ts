@@ -3,6 +3,7 @@ import { Command, MemorySaver } from "@langchain/langgraph";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CompiledGraph, withPersistence } from "../agent-server/graphs/javascript/loaded-graph.ts";
 import { type BuiltinGraph, builtinGraphs } from "./builtin-graphs.ts";
+import { createChatModels, parseModelName } from "./chat-models.ts";
 
 let builtin: BuiltinGraph[];
 beforeAll(() => {
@@ -234,7 +235,7 @@ describe("the agent's stream", () => {
 describe("a real model", () => {
   test("needs its key", async () => {
     await expect(ask("agent", say("hi"), { model_name: "openai/gpt-5-mini" })).rejects.toThrow(
-      /needs OPENAI_API_KEY/,
+      /needs a key of OpenAI.*OPENAI_API_KEY/,
     );
     await expect(ask("agent", say("hi"), { model_name: "google/gemini" })).rejects.toThrow(
       /GOOGLE_API_KEY or GEMINI_API_KEY/,
@@ -242,14 +243,34 @@ describe("a real model", () => {
   });
 
   test("needs its package", async () => {
-    const graph = graphOf("agent", builtinGraphs({ environment: { ANTHROPIC_API_KEY: "k" } }));
-    const run = graph.invoke(say("hi"), { configurable: { model_name: "anthropic/claude-sonnet-4-5" } });
-    await expect(run).rejects.toThrow(/npm install @langchain\/anthropic/);
+    const models = createChatModels({
+      environment: { ANTHROPIC_API_KEY: "k" },
+      resolveFrom: "/nowhere/file.js",
+    });
+    await expect(models.open({ modelName: "anthropic" })).rejects.toThrow(
+      /npm install @langchain\/anthropic/,
+    );
+  });
+
+  test("is named by its provider alone, or with the model", () => {
+    const named = (text: string) => {
+      const { id, model } = parseModelName(text) ?? { id: "offline", model: "" };
+      return [id, model];
+    };
+    expect(["offline", "", "openai", "anthropic/claude", "google:gemini"].map(named)).toEqual([
+      ["offline", ""],
+      ["offline", ""],
+      ["openai", "gpt-5-mini"],
+      ["anthropic", "claude"],
+      ["google", "gemini"],
+    ]);
+    for (const text of ["gpt-5", "openai/", "constructor", "__proto__/x"])
+      expect(() => parseModelName(text)).toThrow("is not known");
   });
 
   test("must be one that is known", async () => {
     await expect(ask("agent", say("hi"), { model_name: "gpt" })).rejects.toThrow(
-      /"gpt" is not known.*openai\/<model>/,
+      /"gpt" is not known.*openai \(or openai\/gpt-5-mini\)/,
     );
     await expect(ask("agent", say("hi"), { token_delay_ms: -1 })).rejects.toThrow(/token_delay_ms/);
   });

@@ -14,7 +14,9 @@ const agentSettings = z.object({
   model_name: z
     .string()
     .optional()
-    .describe("offline, or a real model such as openai/gpt-5-mini or anthropic/claude-sonnet-4-5."),
+    .describe(
+      "offline, a provider such as openai, or one of its models such as anthropic/claude-sonnet-4-5.",
+    ),
   system_prompt: z.string().optional().describe("Instructions for a real model."),
   reasoning: z
     .enum(["auto", "always", "never"])
@@ -58,6 +60,7 @@ export function createToolLoop({
     const modelName = settings.model_name ?? "offline";
     const model = await models.open({
       modelName,
+      configurable: config.configurable,
       voice,
       reasoning: settings.reasoning ?? "auto",
       tokenDelayMs: settings.token_delay_ms ?? defaultTokenDelayMs,

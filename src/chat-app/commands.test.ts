@@ -80,6 +80,20 @@ describe("runs", () => {
     ]);
   });
 
+  it.each([undefined, null, "_"])("are of the default assistant for the name %s", async (assistant_id) => {
+    const { say, ended, list } = await start();
+    expect(await say("t1", "Calculate 6 * 7", { assistant_id })).toMatchObject({ type: "success" });
+    await ended("t1");
+    expect(await list()).toMatchObject([{ assistant_id: "agent", status: "idle" }]);
+  });
+
+  it("are followed by channels the protocol knows, and no others", async () => {
+    const { call } = await start();
+    for (const channels of [["debug"], ["custom:"], ["values", "input.requested"], []]) {
+      expect((await call("POST", "/api/threads/t1/stream", { channels })).status).toBe(422);
+    }
+  });
+
   it("by different assistants share the thread", async () => {
     const { say, ended, state, list } = await start();
     await say("t1", "Calculate 6 * 7");
@@ -200,20 +214,20 @@ describe("the past", () => {
 
 describe("bad commands", () => {
   it.each([
-    ["a list", [1]],
-    ["no id", { method: "run.start" }],
-    ["no method", { id: 1 }],
-    ["an id that is no number", { id: "1", method: "run.start" }],
-  ])("%s: 400 and the protocol's error", async (_name, body) => {
+    ["a list", [1], null],
+    ["no id", { method: "run.start" }, null],
+    ["no method", { id: 1 }, 1],
+    ["an id that is no number", { id: "1", method: "run.start" }, null],
+  ])("%s: 400 and the protocol's error", async (_name, body, id) => {
     const { call } = await start();
     const { status, body: answer } = await call<Answer>("POST", "/api/threads/t1/commands", body);
     expect(status).toBe(400);
-    expect(answer).toMatchObject({ type: "error", id: null, error: "invalid_argument" });
+    expect(answer).toMatchObject({ type: "error", id, error: "invalid_argument" });
   });
 
   it.each([
     ["subscription.subscribe", {}, "unknown_command"],
-    ["run.start", {}, "invalid_argument"],
+    ["run.start", { assistant_id: 5 }, "invalid_argument"],
     ["run.start", { assistant_id: "nobody" }, "invalid_argument"],
     ["run.start", { assistant_id: "agent", input: "text" }, "invalid_argument"],
     ["input.respond", { interrupt_id: "x", response: 1 }, "invalid_argument"],

@@ -1,17 +1,11 @@
 import { Command } from "@langchain/langgraph";
 import { z } from "zod";
 import { newId } from "../platform/ids.ts";
-import { CommandError } from "./command-error.ts";
+import { type CommandEnvelope, readParams } from "../platform/streaming-protocol/command.ts";
+import { ProtocolError } from "../platform/streaming-protocol/protocol-error.ts";
+import { unnamedAssistant } from "../platform/streaming-protocol/unnamed-assistant.ts";
 import type { ThreadBook } from "./thread-book.ts";
 import type { MultitaskStrategy } from "./thread-runs.ts";
-
-/** One request of the protocol: `{ id, method, params }`. */
-export const envelopeShape = z.object({
-  id: z.int().nonnegative(),
-  method: z.string().min(1),
-  params: z.record(z.string(), z.unknown()).default({}),
-});
-export type Envelope = z.infer<typeof envelopeShape>;
 
 const json = z.record(z.string(), z.unknown());
 const configShape = z
@@ -19,7 +13,7 @@ const configShape = z
   .prefault({});
 
 const runStart = z.object({
-  assistant_id: z.string(),
+  assistant_id: z.string().nullish(),
   input: json.nullish(),
   config: configShape,
   metadata: json.nullish(),
@@ -51,29 +45,32 @@ const stateFork = z.object({ checkpoint_id: checkpointId, input: json.nullish(),
 
 type Configurable = Record<string, unknown>;
 
-/** Carries out one command and returns its result. What cannot be done is a `CommandError`. */
+/** Carries out one command and returns its result. What cannot be done is a `ProtocolError`. */
 export async function runCommand(
   book: ThreadBook,
   threadId: string,
-  command: Envelope,
+  command: CommandEnvelope,
   identity: Configurable = {},
 ): Promise<unknown> {
-  const { method, params } = command;
+  const { method } = command;
+  const params = command.params ?? {};
   switch (method) {
     case "run.start": {
-      const { input, ...given } = read(runStart, method, params);
-      return startRun(book, threadId, { ...given, input: input ?? null }, identity);
+      const { input, assistant_id, ...given } = readParams(runStart, params, method);
+      const named = assistant_id === unnamedAssistant ? undefined : assistant_id;
+      const run = { ...given, assistant_id: named ?? book.defaultAssistantId, input: input ?? null };
+      return startRun(book, threadId, run, identity);
     }
     case "input.respond":
-      return answerInterrupts(book, threadId, read(inputRespond, method, params), identity);
+      return answerInterrupts(book, threadId, readParams(inputRespond, params, method), identity);
     case "state.get": {
-      const { keys } = read(stateGet, method, params);
+      const { keys } = readParams(stateGet, params, method);
       const { values, checkpoint } = await book.state(threadId);
       const wanted = keys ? Object.fromEntries(keys.map((key) => [key, values[key]])) : values;
       return { values: wanted, checkpoint: { id: checkpoint?.checkpoint_id, ns: checkpoint?.checkpoint_ns } };
     }
     case "state.listCheckpoints": {
-      const states = await book.history(threadId, read(listCheckpoints, method, params));
+      const states = await book.history(threadId, readParams(listCheckpoints, params, method));
       return {
         checkpoints: states.map(({ checkpoint, created_at, metadata, parent_checkpoint }) => ({
           id: checkpoint?.checkpoint_id,
@@ -85,7 +82,7 @@ export async function runCommand(
       };
     }
     case "state.fork": {
-      const { checkpoint_id, input, config } = read(stateFork, method, params);
+      const { checkpoint_id, input, config } = readParams(stateFork, params, method);
       mustHaveCheckpoint(book, threadId, checkpoint_id);
       const { assistantId } = book.session(threadId);
       const configurable = { ...config.configurable, checkpoint_id };
@@ -93,11 +90,14 @@ export async function runCommand(
       return { ...(await startRun(book, threadId, run, identity)), thread_id: threadId };
     }
     default:
-      throw new CommandError("unknown_command", `This application has no command "${method.slice(0, 80)}".`);
+      throw new ProtocolError("unknown_command", `This application has no command "${method.slice(0, 80)}".`);
   }
 }
 
-type RunStart = Omit<z.infer<typeof runStart>, "input"> & { input: Record<string, unknown> | Command | null };
+type RunStart = Omit<z.infer<typeof runStart>, "input" | "assistant_id"> & {
+  assistant_id: string;
+  input: Record<string, unknown> | Command | null;
+};
 
 async function startRun(
   book: ThreadBook,
@@ -107,7 +107,7 @@ async function startRun(
 ): Promise<{ run_id: string }> {
   const found = book.assistant(request.assistant_id);
   if (!found) {
-    throw new CommandError(
+    throw new ProtocolError(
       "invalid_argument",
       `There is no assistant "${request.assistant_id}". GET /api/assistants lists them.`,
     );
@@ -115,7 +115,7 @@ async function startRun(
   const { checkpoint_id, ...configurable } = ownSettings(request.config.configurable);
   if (checkpoint_id !== undefined) mustHaveCheckpoint(book, threadId, String(checkpoint_id));
   if (book.isFull(threadId)) {
-    throw new CommandError(
+    throw new ProtocolError(
       "invalid_argument",
       "This thread holds as many steps as fit in memory. Start a new one.",
     );
@@ -166,7 +166,7 @@ async function answerInterrupts(
   const pending = new Set(interrupts.map((interrupt) => (interrupt as { id?: string }).id));
   for (const { interrupt_id } of answers) {
     if (interrupt_id === undefined || !pending.has(interrupt_id)) {
-      throw new CommandError(
+      throw new ProtocolError(
         "no_such_interrupt",
         `Nothing in this thread waits for the interrupt ${interrupt_id ?? "(none named)"}. Somebody may have answered it already.`,
       );
@@ -187,7 +187,7 @@ async function answerInterrupts(
 
 function mustHaveCheckpoint(book: ThreadBook, threadId: string, checkpointId: string): void {
   if (book.hasCheckpoint(threadId, checkpointId)) return;
-  throw new CommandError("no_such_checkpoint", `The thread has no checkpoint ${checkpointId}.`);
+  throw new ProtocolError("no_such_checkpoint", `The thread has no checkpoint ${checkpointId}.`);
 }
 
 /** Keys of the library's own are not for clients to set, nor may the thread differ from the path's. */
@@ -200,19 +200,10 @@ function ownSettings(configurable: Record<string, unknown>): Record<string, unkn
 
 function strategyOf(asked: RunStart["multitaskStrategy"]): MultitaskStrategy {
   if (asked === "rollback") {
-    throw new CommandError(
+    throw new ProtocolError(
       "not_supported",
       'This application keeps what a run has done; use "interrupt" instead of "rollback".',
     );
   }
   return asked ?? "enqueue";
-}
-
-function read<Shape extends z.ZodType>(shape: Shape, method: string, params: unknown): z.output<Shape> {
-  const parsed = shape.safeParse(params);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    ({ path, message }) => `${path.join(".") || "params"}: ${message}`,
-  );
-  throw new CommandError("invalid_argument", `${method} cannot be read: ${problems.join("; ")}.`);
 }

@@ -1,5 +1,7 @@
 import type { SseFrame } from "../platform/http/server/sse.ts";
-import { type DraftEvent, type EventFilter, matches } from "./protocol-event.ts";
+import { eventNameOf } from "../platform/streaming-protocol/event-name.ts";
+import { type EventFilter, matchesFilter } from "../platform/streaming-protocol/subscription-filter.ts";
+import type { DraftEvent } from "./protocol-event.ts";
 
 export type EventLogLimits = { maxEvents: number; maxEventBytes: number };
 
@@ -61,7 +63,9 @@ export class EventLog {
       const oldest = this.#entries[0]?.seq ?? this.#lastSeq + 1;
       const missed = place > 0 && place < oldest - 1;
       const batch = this.#entries.slice(Math.max(0, place + 1 - oldest)).slice(0, batchSize);
-      const frames = batch.filter(({ draft }) => matches(filter, draft)).map(({ frame }) => frame);
+      const frames = batch
+        .filter(({ draft }) => matchesFilter(seen(draft), filter))
+        .map(({ frame }) => frame);
       if (missed) frames.unshift(this.#gapFrame(place, oldest - 1));
       place = batch.at(-1)?.seq ?? Math.max(place, oldest - 1);
       if (frames.length > 0) yield frames;
@@ -96,4 +100,8 @@ export class EventLog {
   #wake(): void {
     for (const wake of [...this.#waiting]) wake();
   }
+}
+
+function seen({ method, params }: DraftEvent) {
+  return { name: eventNameOf(method, params.data), namespace: params.namespace };
 }

@@ -1,15 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { ProtocolEvent } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type DraftEvent, matches, toDrafts, toJson } from "./protocol-event.ts";
+import { toDrafts, toJson } from "./protocol-event.ts";
 
 const event = (method: string, data: unknown, namespace: string[] = []): ProtocolEvent => ({
   type: "event",
   seq: 1,
-  method,
-  params: { namespace, timestamp: 5, data },
-});
-const draft = (method: string, namespace: string[], data: unknown = {}): DraftEvent => ({
   method,
   params: { namespace, timestamp: 5, data },
 });
@@ -80,31 +76,5 @@ describe("toDrafts", () => {
       (input) => toDrafts(event("tools", { event: "tool-started", tool_name: "t", input }))[0]!.params.data,
     );
     expect(inputs).toMatchObject([{ input: { city: "Paris" } }, { input: "just words" }]);
-  });
-});
-
-describe("matches", () => {
-  it("by channel", () => {
-    expect(matches({ channels: ["values"] }, draft("values", []))).toBe(true);
-    expect(matches({ channels: ["values"] }, draft("updates", []))).toBe(false);
-    expect(matches({ channels: ["input"] }, draft("input.requested", []))).toBe(true);
-    expect(matches({ channels: ["custom:a"] }, draft("custom", [], { name: "a" }))).toBe(true);
-    expect(matches({ channels: ["custom:a"] }, draft("custom", [], { name: "b" }))).toBe(false);
-    expect(matches({ channels: ["custom"] }, draft("custom", [], { name: "b" }))).toBe(true);
-  });
-
-  it("by namespace and depth", () => {
-    const at = (namespaces: string[][], depth: number | undefined, namespace: string[]) =>
-      matches(
-        { channels: ["values"], namespaces, ...(depth === undefined ? {} : { depth }) },
-        draft("values", namespace),
-      );
-    expect(at([[]], 1, [])).toBe(true);
-    expect(at([[]], 1, ["tools:1"])).toBe(true);
-    expect(at([[]], 1, ["tools:1", "model:2"])).toBe(false);
-    expect(at([["tools"]], undefined, ["tools:1", "model:2"])).toBe(true);
-    expect(at([["tools:1"]], undefined, ["tools:2"])).toBe(false);
-    expect(at([["tools:1", "model:2"]], undefined, ["tools:1"])).toBe(false);
-    expect(at([], 0, ["anywhere:1", "at:2"])).toBe(true);
   });
 });

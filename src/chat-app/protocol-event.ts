@@ -13,8 +13,6 @@ export type WireEvent = {
 /** An event before it is numbered. */
 export type DraftEvent = Pick<WireEvent, "method" | "params">;
 
-export type EventFilter = { channels: string[]; namespaces?: string[][]; depth?: number };
-
 /**
  * `graph.streamEvents(…, { version: "v3" })` already speaks the protocol, in terms of living objects. Four things are
  * left for a server: plain JSON, a run's own beginning and end (the server reports those, it knows about cancelling),
@@ -87,43 +85,4 @@ export function toJson(value: unknown): unknown {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJson(item)]));
   }
   return typeof value === "function" || typeof value === "symbol" ? undefined : value;
-}
-
-const channels: readonly string[] = [
-  "values",
-  "updates",
-  "messages",
-  "tools",
-  "lifecycle",
-  "input",
-  "checkpoints",
-  "tasks",
-  "custom",
-];
-
-export function isChannel(text: string): boolean {
-  return channels.includes(text) || /^custom:./s.test(text);
-}
-
-/** Whether a subscription wants the event: its channel, and a place at most `depth` below one of the namespaces. */
-export function matches(filter: EventFilter, { method, params }: DraftEvent): boolean {
-  return (
-    filter.channels.some((channel) => channelMatches(channel, method, params.data)) &&
-    (!filter.namespaces?.length ||
-      filter.namespaces.some((prefix) => namespaceMatches(prefix, params.namespace, filter.depth)))
-  );
-}
-
-function channelMatches(channel: string, method: string, data: unknown): boolean {
-  if (channel === "input") return method === "input.requested";
-  if (!channel.startsWith("custom:")) return channel === method;
-  return method === "custom" && (data as { name?: unknown } | null)?.name === channel.slice("custom:".length);
-}
-
-/** `researcher` matches `researcher:<id>`; `researcher:<id>` matches only itself. */
-function namespaceMatches(prefix: string[], namespace: string[], depth = Number.POSITIVE_INFINITY): boolean {
-  return (
-    namespace.length - prefix.length <= depth &&
-    prefix.every((part, at) => part === namespace[at] || part === namespace[at]?.split(":")[0])
-  );
 }

@@ -3,6 +3,10 @@ import { AppError } from "../platform/errors.ts";
 import { json, noContent, type Route, route } from "../platform/http/route.ts";
 import { sseResponse } from "../platform/http/server/sse.ts";
 import type { Logger } from "../platform/logger.ts";
+import { type CommandEnvelope, toCommand } from "../platform/streaming-protocol/command.ts";
+import { filterFields, sinceField } from "../platform/streaming-protocol/filter-fields.ts";
+import { errorEnvelope, ProtocolError } from "../platform/streaming-protocol/protocol-error.ts";
+import type { EventFilter } from "../platform/streaming-protocol/subscription-filter.ts";
 import {
   type BookOf,
   type Identify,
@@ -13,17 +17,10 @@ import {
   threadParams,
   writes,
 } from "./chat-wire.ts";
-import { CommandError } from "./command-error.ts";
-import { type Envelope, envelopeShape, runCommand } from "./commands.ts";
-import { isChannel } from "./protocol-event.ts";
+import { runCommand } from "./commands.ts";
 import type { ThreadBook } from "./thread-book.ts";
 
-const streamBody = z.looseObject({
-  channels: z.array(z.string().refine(isChannel, "Not a channel of the streaming protocol")).min(1),
-  namespaces: z.array(z.array(z.string())).optional(),
-  depth: z.int().nonnegative().optional(),
-  since: z.int().nonnegative().optional(),
-});
+const streamBody = z.looseObject({ ...filterFields, since: sinceField });
 const commandAnswer = z.looseObject({ type: z.enum(["success", "error"]), id: z.int().nullable() });
 
 /** The streaming protocol of a thread. With its state these suffice for a chat; the other routes make a sidebar of them. */
@@ -48,11 +45,11 @@ export function protocolRoutes(options: { bookOf: BookOf; identify: Identify; lo
         },
       },
       async ({ params, body, caller }) => {
-        const envelope = envelopeShape.safeParse(body);
-        if (!envelope.success) return json(400, malformed(envelope.error));
+        const read = toCommand(body);
+        if ("refusal" in read) return json(400, read.refusal);
         const book = bookOf(caller.workspaceId);
-        const work = () => runCommand(book, params.thread_id, envelope.data, identify(caller));
-        return json(200, await answer(book, params.thread_id, envelope.data, work, logger));
+        const work = () => runCommand(book, params.thread_id, read.command, identify(caller));
+        return json(200, await answer(book, params.thread_id, read.command, work, logger));
       },
     ),
     route(
@@ -70,7 +67,7 @@ export function protocolRoutes(options: { bookOf: BookOf; identify: Identify; lo
       ({ params, body, caller, connection }) => {
         const book = bookOf(caller.workspaceId);
         const { log } = book.session(params.thread_id);
-        return sseResponse((signal) => log.follow(body, body.since ?? 0, signal), {
+        return sseResponse((signal) => log.follow(filterOf(body), body.since ?? 0, signal), {
           ...connection,
           onDisconnect: () => book.forgetUnused(params.thread_id),
         });
@@ -100,10 +97,15 @@ export function protocolRoutes(options: { bookOf: BookOf; identify: Identify; lo
   ];
 }
 
+/** JSON knows null where a filter has nothing. */
+function filterOf({ channels, namespaces, depth }: z.infer<typeof streamBody>): EventFilter {
+  return { channels, namespaces: namespaces ?? undefined, depth: depth ?? undefined };
+}
+
 async function answer(
   book: ThreadBook,
   threadId: string,
-  command: Envelope,
+  command: CommandEnvelope,
   work: () => Promise<unknown>,
   logger: Logger,
 ) {
@@ -113,25 +115,15 @@ async function answer(
     const meta = { thread_id: threadId, applied_through_seq: book.session(threadId).log.lastSeq };
     return { type: "success", id, result, meta };
   } catch (error) {
-    if (error instanceof CommandError)
-      return { type: "error", id, error: error.code, message: error.message };
+    if (error instanceof ProtocolError) return errorEnvelope(id, error);
     if (error instanceof AppError)
-      return { type: "error", id, error: "invalid_argument", message: error.message };
+      return errorEnvelope(id, new ProtocolError("invalid_argument", error.message));
     logger.error({ err: error, method: command.method }, "a command of the chat application failed");
-    return {
-      type: "error",
+    return errorEnvelope(
       id,
-      error: "unknown_error",
-      message: "The command failed on the server. Its log says why.",
-    };
+      new ProtocolError("unknown_error", "The command failed on the server. Its log says why."),
+    );
   }
-}
-
-function malformed(error: z.ZodError) {
-  const problems = error.issues
-    .map(({ path, message }) => `${path.join(".") || "body"}: ${message}`)
-    .join("; ");
-  return { type: "error", id: null, error: "invalid_argument", message: `Not a command: ${problems}.` };
 }
 
 function noRun(runId: string): AppError {

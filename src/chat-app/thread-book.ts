@@ -39,6 +39,11 @@ export class ThreadBook {
     );
   }
 
+  /** Who runs for a client that names nobody. */
+  get defaultAssistantId(): string {
+    return this.#options.assistants[0]!.assistant_id;
+  }
+
   has(threadId: string): boolean {
     return this.#checkpointer.count(threadId) > 0;
   }
@@ -187,7 +192,7 @@ export class ThreadBook {
     }
     const log = new EventLog(this.#options.limits, newId().slice(-12));
     const runs = new ThreadRuns(log, this.#options.logger);
-    return { log, runs, assistantId: this.#options.assistants[0]!.assistant_id };
+    return { log, runs, assistantId: this.defaultAssistantId };
   }
 
   /** Read by the graph that wrote it: only that one knows the nodes the checkpoint names. */
@@ -200,7 +205,7 @@ export class ThreadBook {
     const tuple = await this.#checkpointer.getTuple(config);
     const written = (tuple?.metadata as { assistant_id?: string } | undefined)?.assistant_id;
     const session = this.#sessions.get(String(config.configurable.thread_id));
-    return written ?? session?.assistantId ?? this.#options.assistants[0]!.assistant_id;
+    return written ?? session?.assistantId ?? this.defaultAssistantId;
   }
 
   #graph(assistantId: string): ChatGraph {

@@ -1,8 +1,8 @@
 import type { Command } from "@langchain/langgraph";
 import { errorMessage } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { ProtocolError } from "../platform/streaming-protocol/protocol-error.ts";
 import type { ChatGraph } from "./assistant.ts";
-import { CommandError } from "./command-error.ts";
 import type { EventLog } from "./event-log.ts";
 import { type DraftEvent, toDrafts } from "./protocol-event.ts";
 
@@ -45,13 +45,13 @@ export class ThreadRuns {
 
   start(request: RunRequest, strategy: MultitaskStrategy): void {
     if (this.#tickets.length > 0 && strategy === "reject") {
-      throw new CommandError(
+      throw new ProtocolError(
         "invalid_argument",
         "A run is going on in this thread. Wait for it, or cancel it first.",
       );
     }
     if (this.#tickets.length > maxWaiting) {
-      throw new CommandError(
+      throw new ProtocolError(
         "invalid_argument",
         `${maxWaiting} runs are waiting in this thread already. Wait for one.`,
       );

@@ -8,6 +8,7 @@ export const commandLineErrors = {
   "client.deployment_unknown": "not_found",
   "client.env_file_unreadable": "invalid",
   "client.export_unknown": "not_found",
+  "client.folder_not_empty": "conflict",
   "client.forbidden": "forbidden",
   "client.git_not_deployable": "conflict",
   "client.input_invalid": "invalid",

@@ -22,12 +22,7 @@ function describeUnexpected(error: unknown): string {
 /** Reports on stderr; with `json` as one JSON document there, so that stdout stays clean for results. */
 export function reportFailure(error: unknown, options: { json: boolean; debug: boolean }): number {
   const failure = describeFailure(error);
-  if (options.json) {
-    const body = { error: { code: failure.code, message: failure.message, exit_code: failure.exitCode } };
-    process.stderr.write(`${JSON.stringify(body)}\n`);
-  } else {
-    process.stderr.write(`treadle: ${failure.message}\n`);
-  }
+  printFailure(failure, options);
   if (options.debug && error instanceof Error) {
     process.stderr.write(`${error.stack}\n`);
     for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
@@ -35,4 +30,9 @@ export function reportFailure(error: unknown, options: { json: boolean; debug: b
     }
   }
   return failure.exitCode;
+}
+
+export function printFailure({ code, message, exitCode }: Failure, { json }: { json: boolean }): void {
+  const body = { error: { code, message, exit_code: exitCode } };
+  process.stderr.write(json ? `${JSON.stringify(body)}\n` : `treadle: ${message}\n`);
 }

@@ -14,7 +14,9 @@ export type GlobalOptions = OutputOptions & {
 /** The command itself, before the commands register: what holds for all of them. */
 export function createProgram(): Command {
   const program = new Command("treadle")
-    .description("The open, self-hosted agent platform: deploy, run, stream, trace and export agents.")
+    .description(
+      "The open, self-hosted platform for agents in TypeScript and Python: deploy, run, stream, trace and export them.",
+    )
     .version(readVersion(), "-V, --version", "print the version")
     .option("--data-dir <folder>", "folder of the database, keys, builds and logs (TREADLE_DATA_DIR)")
     .option("--url <address>", "the server (TREADLE_URL)")
@@ -59,7 +61,7 @@ ${exitCodeTable()}`,
   return program;
 }
 
-const withoutServer = new Set(["up", "agent", "migrate", "config", "doctor", "completion"]);
+const withoutServer = new Set(["up", "agent", "dev", "new", "migrate", "config", "doctor", "completion"]);
 const ofServer = new Set(["url", "apiKey", "workspace", "profile"]);
 
 /** Only those that mean something for the command. */

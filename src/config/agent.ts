@@ -95,6 +95,11 @@ export const agentSettingsSchema = z.object({
     .regex(/^(auto|[1-9]\d?)$/, 'must be a number from 1 to 99, or "auto"')
     .default("1")
     .describe("Processes that run Python graphs; auto = one for each processor, at most 4."),
+  TREADLE_PYTHON_SPARE: flag
+    .default(true)
+    .describe(
+      "Whether a further Python process with the libraries imported, about 60 MB, is held in reserve while runs are under way: one that ends is then followed at once.",
+    ),
   TREADLE_LOG_LEVEL: z.enum(logLevels).optional().describe("Log level; default info."),
   LOG_LEVEL: z.string().optional().describe("Used when TREADLE_LOG_LEVEL is not set."),
   ...testingSettings,
@@ -144,6 +149,7 @@ export function parseAgentConfig(configPath: string | undefined, environment: No
     instanceSecret: env.TREADLE_INSTANCE_SECRET,
     /** Null: by the number of processors. */
     pythonWorkers: env.TREADLE_PYTHON_WORKERS === "auto" ? null : Number(env.TREADLE_PYTHON_WORKERS),
+    pythonSpare: env.TREADLE_PYTHON_SPARE,
     watchdogMs: env.TREADLE_WATCHDOG_SECONDS * 1000,
     logLevel: env.TREADLE_LOG_LEVEL ?? pinoLevel(env.LOG_LEVEL),
     ...testingConfigOf(env),

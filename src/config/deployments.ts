@@ -50,7 +50,7 @@ export const deploymentSettings = {
     .min(1)
     .optional()
     .describe(
-      "Folder that a `treadle agent` of this installation had as NODE_COMPILE_CACHE: new deployments get a copy, and their first start is quicker. For TREADLE_RUNTIME=process.",
+      "Folder that a `treadle agent` of this installation had as NODE_COMPILE_CACHE: new deployments get a copy, and their first start is quicker. Files of root that all may read (`chmod -R a+rX`) are linked instead. For TREADLE_RUNTIME=process.",
     ),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()

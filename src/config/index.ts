@@ -5,6 +5,7 @@ import { deploymentConfigOf, deploymentSettings, pickChildEnvironments } from ".
 import { describeValues } from "./describe-settings.ts";
 import { exportConfigOf, exportSettings } from "./exports.ts";
 import { isLoopbackHost, publicUrlIsLoopback } from "./loopback.ts";
+import { mailConfigOf, mailSettings } from "./mail.ts";
 import { parseSettings, secretSettings } from "./parse-settings.ts";
 import { ownRunSettings, runConfigOf } from "./runs.ts";
 import { serverConfigOf, serverSettings } from "./server.ts";
@@ -27,6 +28,7 @@ export const settingsSchema = z.object({
   ...accountSettings,
   ...signInSettings,
   ...exportSettings,
+  ...mailSettings,
   ...deploymentSettings,
   ...traceSettings,
   ...testingSettings,
@@ -55,6 +57,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     ...traceConfigOf(env),
     ...testingConfigOf(env),
     signIn: signInConfigOf(env),
+    mail: mailConfigOf(env),
     exports: exportConfigOf(env, env.TREADLE_EDITION),
     deployments: deploymentConfigOf(env, { loopback, edition: env.TREADLE_EDITION }),
   };

@@ -7,6 +7,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
   "TREADLE_PREVIOUS_SECRET_KEY",
   "TREADLE_WEBHOOK_SECRET",
   "TREADLE_OIDC_CLIENT_SECRET",
+  "TREADLE_SMTP_URL",
   "TREADLE_INSTANCE_SECRET",
 ]);
 

@@ -70,7 +70,10 @@ export const serverSettings = {
   TREADLE_ALLOW_PRIVATE_ADDRESSES: flag
     .optional()
     .describe("Allow outbound requests to private addresses; default: only while listening on loopback."),
-  TREADLE_LOG_LEVEL: z.enum(logLevels).default("info").describe("Log level."),
+  TREADLE_LOG_LEVEL: z
+    .enum(logLevels)
+    .default("info")
+    .describe("Log level. info: what was done and what failed; debug: every request and step."),
   TREADLE_SHUTDOWN_GRACE_SECONDS: amount(0, 3_600)
     .default(30)
     .describe("How long a stop waits for requests and runs to finish."),

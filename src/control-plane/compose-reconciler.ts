@@ -1,4 +1,4 @@
-import { Builder } from "./builds/builder.ts";
+import { Builder } from "./builds/builder/builder.ts";
 import type { Gateway } from "./compose-gateway.ts";
 import type { Services } from "./compose-services.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";

@@ -7,6 +7,7 @@ import { RevisionMaker } from "./desired-state/revision-maker.ts";
 import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { GithubApi } from "./integrations/github-api.ts";
 import { IntegrationService } from "./integrations/integration-service.ts";
+import { PreviewService } from "./integrations/preview-service.ts";
 import { PushService } from "./integrations/push-service.ts";
 import { LogService } from "./logs/log-service.ts";
 import { DeploymentSources } from "./reconciler/deployment-sources.ts";
@@ -51,7 +52,9 @@ export function composeServices(
     ...ground,
     github: new GithubApi(network),
     onPush: (integration, push) => pushes.onPush(integration, push),
+    onPullRequest: (integration, request) => previews.onPullRequest(integration, request),
   });
+  const previews = new PreviewService({ ...ground, revisions, purgeAfterMs: settings.purgeAfterMs });
   const sources = new DeploymentSources({ database, git, integrations, uploads, folder });
   const pushes = new PushService({
     ...ground,
@@ -59,7 +62,18 @@ export function composeServices(
     headOf: (deployment, signal) => sources.headOf(deployment, signal),
   });
   return {
-    ...{ site, deployments, revisions: revisionService, uploads, integrations, pushes, sources, git, urlOf },
+    ...{
+      site,
+      deployments,
+      revisions: revisionService,
+      uploads,
+      integrations,
+      pushes,
+      previews,
+      sources,
+      git,
+      urlOf,
+    },
     logs: new LogService({ database, deployments, revisions: revisionService }),
   };
 }

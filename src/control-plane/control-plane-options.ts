@@ -1,8 +1,8 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
-import type { Authorize } from "../platform/http/access/access.ts";
 import type { AuditSink } from "../platform/http/audit/audit.ts";
+import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import type { ProjectCheck } from "./builds/project-files.ts";

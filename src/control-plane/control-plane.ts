@@ -1,6 +1,6 @@
 import type { Area } from "../platform/areas/area.ts";
+import type { BeginRaw } from "../platform/http/pipeline/raw-exchange.ts";
 import type { Route } from "../platform/http/route.ts";
-import type { BeginRaw } from "../platform/http/server/raw-exchange.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
 import { every, type RecurringJob } from "../platform/jobs/job-schedule.ts";
 import { composeGateway, type Gateway } from "./compose-gateway.ts";
@@ -24,6 +24,7 @@ import { maintain } from "./reconciler/maintenance.ts";
 import { RevisionFeed } from "./revisions/revision-feed.ts";
 import { revisionRoutes } from "./revisions/revision-routes.ts";
 import type { Isolation } from "./sandbox/isolation.ts";
+import { templateRoutes } from "./templates/template-routes.ts";
 import { createDeploymentTracing, type DeploymentTracing } from "./tracing/deployment-tracing.ts";
 import { uploadRoutes } from "./uploads/upload-routes.ts";
 
@@ -91,6 +92,7 @@ function routesOf(options: ControlPlaneOptions, { services, gateway, origins }: 
         })
       : []),
     ...uploadRoutes(services.uploads),
+    ...templateRoutes(),
     ...revisionRoutes(revisions, new RevisionFeed({ database, service: revisions })),
     ...logRoutes(logs),
     ...logFeedRoutes(logs),
@@ -112,6 +114,7 @@ function recurringJobsOf(
       everyMs: 10 * 60_000,
       handler: async ({ signal }) => {
         await maintain({ database, clock, logger, folder }, signal);
+        await services.previews.removeEnded();
         await tracing.endUnusedKeys();
       },
     }),

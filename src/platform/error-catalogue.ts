@@ -37,6 +37,7 @@ export const platformErrors = {
   "job.not_found": "not_found",
   "job.not_requeued": "conflict",
   "job.worker_stopping": "unavailable",
+  "mail.not_sent": "bad_gateway",
   "migration.changed": "conflict",
   "migration.failed": "internal",
   "migration.locked": "unavailable",

@@ -3,6 +3,9 @@ import { fileURLToPath } from "node:url";
 
 export const migrationsFolder = fileURLToPath(new URL("../../migrations", import.meta.url));
 
+/** Projects that `treadle new` copies. */
+export const templatesFolder = fileURLToPath(new URL("../../templates", import.meta.url));
+
 /** What a Python process starts with. */
 export const pythonMain = fileURLToPath(new URL("../../python/treadle_python/__main__.py", import.meta.url));
 

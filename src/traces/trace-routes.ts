@@ -8,6 +8,7 @@ import { annotationRunChangeRoutes } from "./annotation/annotation-run-change-ro
 import { annotationRunRoutes } from "./annotation/annotation-run-routes.ts";
 import { attachmentRoutes } from "./attachments/attachment-routes.ts";
 import { datasetChangeRoutes } from "./datasets/dataset-change-routes.ts";
+import { datasetExportRoutes } from "./datasets/dataset-export-routes.ts";
 import { datasetFileRoutes } from "./datasets/dataset-file-routes.ts";
 import { datasetRoutes } from "./datasets/dataset-routes.ts";
 import { datasetSplitRoutes } from "./datasets/dataset-split-routes.ts";
@@ -19,6 +20,7 @@ import { exampleRoutes } from "./datasets/example-routes.ts";
 import { exampleUploadRoutes } from "./datasets/example-upload-routes.ts";
 import { comparativeExperimentRoutes } from "./experiments/comparative-experiment-routes.ts";
 import { experimentRunRoutes } from "./experiments/experiment-run-routes.ts";
+import { scoreComparisonRoutes } from "./experiments/score-comparison-routes.ts";
 import { feedbackChangeRoutes } from "./feedback/feedback-change-routes.ts";
 import { feedbackConfigRoutes } from "./feedback/feedback-config-routes.ts";
 import { feedbackLinkRoutes } from "./feedback/feedback-link-routes.ts";
@@ -30,6 +32,7 @@ import { otlpRoutes } from "./otlp/otlp-routes.ts";
 import { projectChangeRoutes } from "./projects/project-change-routes.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { runRemovalRoutes } from "./projects/run-removal-routes.ts";
+import { savedViewRoutes } from "./projects/saved-view-routes.ts";
 import { settingsRoutes } from "./projects/settings-routes.ts";
 import { createTraceQueries } from "./query/trace-queries.ts";
 import { datasetShareRoutes } from "./sharing/dataset-share-routes.ts";
@@ -75,6 +78,7 @@ function projectAndFeedbackRoutes(options: TraceRoutesOptions): Route[] {
   return [
     ...projectRoutes(projects),
     ...projectChangeRoutes(projects),
+    ...savedViewRoutes(options.savedViews),
     ...runRemovalRoutes({ database, projects }),
     ...settingsRoutes({ database, workspaceName }),
     ...feedbackRoutes(feedback),
@@ -92,6 +96,7 @@ function datasetAndExampleRoutes({ datasets, versions, links, clock }: TraceRout
     ...datasetVersionRoutes(versions),
     ...datasetSplitRoutes(versions, datasets),
     ...datasetFileRoutes(datasets),
+    ...datasetExportRoutes(datasets, versions),
     ...exampleUploadRoutes(datasets),
     ...exampleRoutes({ service: datasets, versions, links, clock }),
     ...exampleChangeRoutes({ service: datasets, links, clock }),
@@ -113,10 +118,11 @@ function sharingRoutes({ shares, datasets, projects, read }: TraceRoutesOptions)
 
 /** What people do with runs afterwards: compare experiments, work through queues. */
 function reviewRoutes(options: TraceRoutesOptions): Route[] {
-  const { database, datasets, projects, experimentRuns, annotation } = options;
+  const { database, datasets, projects, experimentRuns, annotation, read } = options;
   return [
     ...comparativeExperimentRoutes({ database, datasets, projects }),
     ...experimentRunRoutes(experimentRuns),
+    ...scoreComparisonRoutes({ datasets, read }),
     ...annotationQueueRoutes(annotation),
     ...annotationRunRoutes(annotation),
     ...annotationRunChangeRoutes(annotation),

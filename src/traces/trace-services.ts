@@ -13,6 +13,7 @@ import { RunWriter } from "./ingest/run-writer.ts";
 import { OtlpService } from "./otlp/otlp-service.ts";
 import { OneProjectRules } from "./projects/one-project.ts";
 import { ProjectService } from "./projects/project-service.ts";
+import { SavedViews } from "./projects/saved-view-service.ts";
 import { createBoundedRead } from "./query/bounded-read.ts";
 import { Partitions } from "./runs/partition-service.ts";
 import { ShareService } from "./sharing/share-service.ts";
@@ -40,6 +41,7 @@ export function createTraceServices(options: TraceServicesOptions) {
   const links = new AttachmentLinks(options.seal);
   const partitions = new Partitions({ database, clock, logger });
   const projects = new ProjectService({ database, clock });
+  const savedViews = new SavedViews({ database, clock, projects });
   const oneProject = new OneProjectRules({ database, projects });
   const feedback = new FeedbackService({ database, clock, oneProject });
   const tokens = new FeedbackTokenService({ database, clock, feedback, publicUrl });
@@ -56,6 +58,7 @@ export function createTraceServices(options: TraceServicesOptions) {
     links,
     partitions,
     projects,
+    savedViews,
     oneProject,
     feedback,
     tokens,

@@ -16,6 +16,9 @@ import type { Edition } from "./identity/workspace.ts";
 import { type BootstrapConfig, type Bootstrapped, bootstrapIdentity } from "./installation/bootstrap.ts";
 import { memberRoutes } from "./members/member-routes.ts";
 import { MemberService } from "./members/member-service.ts";
+import type { ModelProvider } from "./model-keys/model-key.ts";
+import { modelKeyRoutes } from "./model-keys/model-key-routes.ts";
+import { ModelKeys } from "./model-keys/model-key-service.ts";
 import { createRecognition } from "./recognition.ts";
 import { defaultSessionLimits, type SessionLimits } from "./sessions/console-session.ts";
 import { consoleSessionRoutes } from "./sessions/console-session-routes.ts";
@@ -51,6 +54,8 @@ export type Workspaces = Area & {
   /** What the other areas look up about workspaces and their members. */
   directory: WorkspaceDirectory;
   plans: PlanService;
+  /** Keys of model providers, for runs of the built-in agents. */
+  modelKeys: ModelKeys;
 };
 
 export type WorkspacesOptions = {
@@ -70,6 +75,8 @@ export type WorkspacesOptions = {
   oidc?: OidcConfig | null;
   failedCredentials?: FailedCredentials;
   audit?: { retentionDays: number; file?: string | undefined };
+  /** Whose keys a workspace may keep; left out: nobody's. */
+  modelProviders?: readonly ModelProvider[];
   /** Part of the transaction that takes the access away; without a user, a whole workspace goes. */
   onDeparture?: (tx: Sql, departure: { workspaceId: string; userId: string | null }) => Promise<void>;
 };
@@ -128,6 +135,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     onDelete: (tx, workspaceId) => onDeparture(tx, { workspaceId, userId: null }),
   });
   const plans = new PlanService({ database, edition: options.edition ?? "self-hosted", firstWorkspaceId });
+  const modelKeys = new ModelKeys({ database, secretBox, clock, providers: options.modelProviders ?? [] });
   const bootstrap = async (config: BootstrapConfig) => {
     await authenticator.start();
     bootstrapped = await bootstrapIdentity({ database, clock, logger, hasher, config });
@@ -141,6 +149,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     pagePasses,
     directory: new WorkspaceDirectory(database),
     plans,
+    modelKeys,
     platformKeys: new PlatformKeys({ database, clock, hasher, changes }),
     isCredential: createCredentialRecogniser({ database, hasher }),
     makeSignInLink: signIn.makeLink,
@@ -157,6 +166,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       ...consoleSessionRoutes(consoleSessions),
       ...signIn.routes,
       ...auditRoutes(audit),
+      ...modelKeyRoutes(modelKeys),
     ],
     bootstrap,
     identity() {

@@ -80,7 +80,7 @@ describe("a restart of the server in the middle of an answer", () => {
   it("says so for an address that leads nowhere", async () => {
     const server = await start();
     const chat = await pages.open(server.url);
-    await chat.page.goto(`${server.url}/chat#/t/01999999-0000-7000-8000-000000000000`);
+    await chat.page.goto(`${server.url}/chat/example#/t/01999999-0000-7000-8000-000000000000`);
     await chat.page.getByText("This conversation is gone").waitFor();
     await chat.page.getByRole("button", { name: "New conversation" }).last().click();
     await chat.page.getByText("What shall we work on?").waitFor();

@@ -151,7 +151,7 @@ describe("several questions at once", () => {
     await chat.page.getByLabel("Assistant").selectOption("asking");
     await chat.say("Go");
     await chat.page.getByText("May I pay?").waitFor();
-    await chat.page.getByText("The run waits for your answer").waitFor();
+    await chat.page.getByText("The agent waits for your answer").waitFor();
     expect(await chat.seriousViolations()).toEqual([]);
     await chat.page
       .locator(".approval", { hasText: "May I send?" })

@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 
 // A real browser on a busy machine.
@@ -83,4 +85,77 @@ it("fits a phone", async () => {
     .waitFor();
   expect(await page.overflowing()).toEqual([]);
   expect(await page.violations()).toEqual([]);
+});
+
+it("makes an alert with a form, tests, mutes, changes and deletes it, and records all of it", async () => {
+  const received: string[] = [];
+  const hook = createServer((request, response) => {
+    received.push(String(request.headers["x-treadle-event-id"]));
+    request.resume().on("end", () => response.end());
+  });
+  await new Promise<void>((resolve) => hook.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    hook.close();
+  });
+  const address = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
+  const page = await running.open("/alerts");
+  await page.text("Nothing is watched yet").waitFor();
+  expect(await page.violations()).toEqual([]);
+  await page.link("New alert").first().click();
+  await page.heading("New alert").waitFor();
+  await page.button("Create the alert").click();
+  await page.text("What should the notification call it?").waitFor();
+  await page.text("somebody must hear of it").waitFor();
+  expect(await page.violations()).toEqual([]);
+  await page.field("Name").fill("Too many errors");
+  await page.field("Watches").selectOption("project");
+  await page.field("Project").waitFor();
+  await page.field("Watches").selectOption("workspace");
+  await page.field(/^Webhook/).fill(`${address}/a-secret-path`);
+  await page.field(/^E-mail/).fill("on-call@example.com");
+  await page.button("Create the alert").click();
+  // What the server refuses is shown, and nothing typed is lost.
+  await page.text("This server sends no e-mail").waitFor();
+  await page.field(/^E-mail/).fill("");
+  await page.button("Create the alert").click();
+  await page.text("shown now and never again").waitFor();
+  await page.link("Open the alert").click();
+  await page.heading("Too many errors").waitFor();
+  expect(await page.page.content()).not.toContain("a-secret-path");
+
+  await page.button("Send a test").click();
+  await page.text("The test has arrived everywhere.").waitFor();
+  const history = page.page.getByRole("table", { name: "History" });
+  await history.getByText(/127\.0\.0\.1:\d+: arrived/).waitFor();
+  expect(received).toHaveLength(1);
+  await page.button("Mute for an hour").click();
+  await page.page.locator(".page-title .badge", { hasText: "Muted" }).waitFor();
+  await page.button("End the mute").click();
+  await page.button("Mute for an hour").waitFor();
+  await page.link("Change").click();
+  await page.field("Threshold").fill("25");
+  await page.button("Save").click();
+  await page.text("25 % of the runs fail in 15 min").waitFor();
+  expect(await page.violations()).toEqual([]);
+  await page.page.setViewportSize(phone);
+  await page.settled();
+  expect(await page.overflowing()).toEqual([]);
+  await page.visit("/alerts");
+  await page.page.getByRole("row", { name: /Too many errors/ }).waitFor();
+  expect(await page.overflowing()).toEqual([]);
+  await page.visit("/alerts/new");
+  await page.heading("New alert").waitFor();
+  expect(await page.overflowing()).toEqual([]);
+
+  await page.page.setViewportSize({ width: 1280, height: 860 });
+  await page.visit("/alerts");
+  await page.link("Too many errors").click();
+  await page.button("Delete…").click();
+  await page.page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.text("Nothing is watched yet").waitFor();
+  await page.visit("/settings?tab=audit");
+  const log = page.page.getByRole("table", { name: "Audit log" });
+  for (const words of ["Created an alert", "Sent a test of an alert", "Changed an alert", "Deleted an alert"])
+    await log.getByText(words).first().waitFor();
+  expect(page.errors).toEqual([]);
 });

@@ -51,6 +51,7 @@ describe("a deployment's life", () => {
     await page.text("Nothing is deployed yet").waitFor();
     await page.link("New deployment").first().click();
     await page.heading("New deployment").waitFor();
+    await page.link(/^Git URL/).click();
 
     // What is typed is checked as it is typed.
     await page.button("Deploy").click();
@@ -108,10 +109,18 @@ describe("a deployment's life", () => {
       .getByRole("button", { name: "Replace" })
       .click();
     await page.field("Value of SUFFIX").fill("?");
+    await page.field(/^CPU limit/).fill("x");
+    await page.text("Processors, from 0.1 to 16.").waitFor();
+    await page.field(/^CPU limit/).fill("2");
+    await page.field(/^Memory limit/).fill("1024");
     await page.button("Save as a new revision").click();
     await page.heading("Revision 2").waitFor();
     await page.page.locator(".page-title .badge", { hasText: "Deployed" }).waitFor({ timeout: workMs });
     expect(await answerOf(id)).toEqual({ answer: "second", suffix: "?" });
+    const { body: limited } = await running.app.call("GET", `/v2/deployments/${id}`);
+    expect(limited).toMatchObject({
+      source_config: { resource_spec: { cpu_limit: 2, memory_limit_mb: 1024 } },
+    });
 
     // Back to the first one, without a build.
     await page.link("weaver").click();
@@ -151,7 +160,7 @@ describe("what others do", () => {
     await page.text("Nothing is deployed yet").waitFor();
     const broken = await git.createRepository("broken", {
       ...quickProject("never"),
-      "install.js": "console.error('the left sleeve is missing'); process.exit(3);",
+      "install.js": "// Sews it on.\nthrow new Error('the left sleeve is missing');",
     });
     const { deployment } = await deployed("broken", broken.url);
     const row = page.page.getByRole("row", { name: /broken/ });
@@ -159,6 +168,23 @@ describe("what others do", () => {
     await row.getByRole("link", { name: "broken" }).click();
     await page.page.getByRole("heading", { name: /Revision 1 did not make it/ }).waitFor();
     await page.text("the left sleeve is missing").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.link("What it printed, and its logs").click();
+    const why = page.page.locator(".danger-card", { hasText: "Why it failed" });
+    // The project's own words, and not the platform's.
+    await why.locator("pre").getByText("install.js:2").waitFor();
+    await why.locator("code", { hasText: /^install\.js:2$/ }).waitFor();
+    expect(await why.locator("pre").textContent()).not.toContain("Installing");
+    expect(await page.text("install_command failed").isVisible()).toBe(false);
+    // On a phone the reason is in sight too: what is below does not scroll the page.
+    await page.page.setViewportSize(phone);
+    await page.page.reload();
+    await why.getByText("Why it failed").waitFor();
+    await page.page.getByRole("log", { name: "Build log" }).getByText("$ node install.js").waitFor();
+    expect(await page.page.evaluate("document.scrollingElement.scrollTop")).toBe(0);
+    expect(await page.overflowing()).toEqual([]);
+    await page.text("What the platform recorded").click();
+    await page.text("install_command failed").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.visit("/");
     await page.link(/broken Deployment/).waitFor();
@@ -176,11 +202,16 @@ describe("what others do", () => {
   it("draws what a server uses and answers, also on a phone", async () => {
     const repository = await git.createRepository("busy", quickProject("busy"));
     const { deployment } = await deployed("busy", repository.url);
-    for (let i = 0; i < 5; i += 1) await answerOf(deployment.id);
     const page = await running.open(`/deployments/${deployment.id}?tab=metrics&range=15m`, {
       viewport: phone,
     });
-    await page.page.getByRole("img", { name: /^Requests per minute\. Requests: (?!0,)/ }).waitFor();
+    const requests = page.page.getByRole("img", { name: /^Requests per minute\. Requests: (?!0,)/ });
+    // Its name says the last ten seconds, so somebody must go on asking.
+    const asked = async () => {
+      await answerOf(deployment.id);
+      return requests.count();
+    };
+    await expect.poll(asked, { interval: 500, timeout: 40_000 }).toBe(1);
     await page.page.getByRole("img", { name: /^Memory\. In use: [\d.]+ MB/ }).waitFor();
     expect(await page.violations()).toEqual([]);
     for (const tab of ["overview", "revisions", "logs", "metrics", "settings"]) {
@@ -189,9 +220,32 @@ describe("what others do", () => {
       await page.settled();
       expect(await page.overflowing(), tab).toEqual([]);
     }
-    await page.visit("/deployments/new");
-    await page.heading("New deployment").waitFor();
-    expect(await page.overflowing()).toEqual([]);
+    for (const way of ["template", "folder", "repository", "git"]) {
+      await page.visit(`/deployments/new?from=${way}`);
+      await page.heading("New deployment").waitFor();
+      await page.settled();
+      expect([way, await page.overflowing(), await page.violations()]).toEqual([way, [], []]);
+    }
+    expect(page.errors).toEqual([]);
+  });
+
+  it("is restarted, stopped by who confirms it, and started again", async () => {
+    const page = await running.open("/deployments");
+    await page.page.getByRole("row", { name: /busy/ }).getByRole("link", { name: "busy" }).click();
+    const badge = (text: string) => page.page.locator(".page-title .badge", { hasText: text });
+    await badge("Serving").waitFor();
+    await page.button("Restart").click();
+    await page.text("busy is being restarted").waitFor();
+    await page.button("Stop…").click();
+    expect(await page.violations()).toEqual([]);
+    await page.page.getByRole("dialog").getByRole("button", { name: "Stop", exact: true }).click();
+    await badge("Stopped").waitFor();
+    await page.text("This deployment was stopped").waitFor();
+    expect(await page.button("Restart").count()).toBe(0);
+    expect(await page.violations()).toEqual([]);
+    await page.button("Start").click();
+    await badge("Serving").waitFor({ timeout: workMs });
+    expect(await page.page.getByRole("dialog").count()).toBe(0);
     expect(page.errors).toEqual([]);
   });
 

@@ -187,7 +187,8 @@ describe("an export", () => {
     await expectFine(page);
     await page.link("Export again").click();
     await page.heading("New export").waitFor();
-    expect(await page.field("Project").inputValue()).toBe(project);
+    // The list of projects comes after the form.
+    await expect.poll(() => page.field("Project").inputValue(), { timeout: 30_000 }).toBe(project);
     expect(await page.field("From (UTC)").inputValue()).toBe("2026-05-05T00:00");
     expect(await page.field("To (UTC)").inputValue()).toBe("2026-05-08T00:00");
   });

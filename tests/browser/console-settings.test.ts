@@ -97,6 +97,22 @@ describe("API keys", () => {
     expect(page.errors).toEqual([]);
   });
 
+  it("of model providers are pasted, shown by their end, and removed", async () => {
+    const page = await running.open("/settings?tab=models");
+    await page.button("Add the key of OpenAI").click();
+    const dialog = page.page.getByRole("dialog");
+    await dialog.getByLabel("API key").fill("sk-test-0123456789abcdefWXYZ");
+    expect(await page.violations()).toEqual([]);
+    await page.page.keyboard.press("Enter");
+    const row = page.page.getByRole("row", { name: /OpenAI/ });
+    await row.getByText("…WXYZ").waitFor();
+    expect(await page.page.content()).not.toContain("0123456789abcdef");
+    await page.button("Remove the key of OpenAI").click();
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await row.getByText("none").waitFor();
+    expect(page.errors).toEqual([]);
+  });
+
   it("limited to scopes and to one tracing project say so, and fit a phone", async () => {
     const page = await running.open("/settings", { viewport: phone });
     await page.button("New key").click();
@@ -144,6 +160,16 @@ describe("members", () => {
     await dialog.getByLabel("Email").fill("ada@example.com");
     await dialog.getByLabel("Name").fill("Ada");
     await dialog.getByRole("button", { name: "Add" }).click();
+    const invitation = page.page.getByRole("dialog", { name: "Invite Ada" });
+    const link = invitation.getByText(/\/sign-in#code=/);
+    await link.waitFor();
+    expect(await page.violations()).toEqual([]);
+    const visitor = await running.open((await link.textContent())!.replace(/^https?:\/\/[^/]+/, ""), {
+      apiKey: null,
+    });
+    await visitor.heading("Overview").waitFor();
+    await visitor.page.close();
+    await invitation.getByRole("button", { name: "Done" }).click();
     const row = page.page.getByRole("row", { name: /Ada/ });
     await row.waitFor();
     expect(await page.violations()).toEqual([]);

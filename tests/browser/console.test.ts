@@ -13,7 +13,17 @@ beforeAll(async () => {
 afterEach(() => running?.closeAll());
 afterAll(() => running?.stop());
 
-const pages = ["Overview", "Deployments", "Agents", "Traces", "Exports", "Connections", "Settings"];
+const pages = [
+  "Overview",
+  "Deployments",
+  "Agents",
+  "Traces",
+  "Evaluation",
+  "Exports",
+  "Alerts",
+  "Connections",
+  "Settings",
+];
 
 /** A key for several workspaces must name one. */
 const inDefault = () => ({ "x-tenant-id": running.app.workspaceId });
@@ -148,6 +158,36 @@ describe("the shell", () => {
     expect(page.errors).toEqual([]);
   });
 
+  it.each(["/", "/agents/built-in"])("loads at most 150 KB of compressed script at %s", async (path) => {
+    const page = await running.open(path);
+    await page.page.getByRole("heading", { level: 1 }).waitFor();
+    await page.settled();
+    const sizes = await page.page.evaluate<number[]>(
+      `performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js")).map(({ encodedBodySize }) => encodedBodySize)`,
+    );
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(Math.min(...sizes)).toBeGreaterThan(0);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(150_000);
+  });
+
+  it("does not hold a connection while nobody looks at it, and follows again when somebody does", async () => {
+    const page = await running.open("/");
+    const isStream = (request: { url(): string }) => request.url().includes("/v2/events?");
+    const first = page.page.waitForRequest(isStream);
+    await page.page.reload();
+    await first;
+    const show = (hidden: boolean) =>
+      page.page.evaluate(
+        `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    const ended = page.page.waitForEvent("requestfailed", isStream);
+    await show(true);
+    await ended;
+    const begun = page.page.waitForRequest(isStream);
+    await show(false);
+    await begun;
+  });
+
   it("fits a phone, with the menu behind a button", async () => {
     const page = await running.open("/", { viewport: phone });
     for (const name of pages) {
@@ -178,6 +218,72 @@ describe("the shell", () => {
     await page.page.reload();
     await page.button(/^Colours: dark/).waitFor();
     expect(await background()).not.toBe(light);
+  });
+
+  it("finds anything with Ctrl-K and lists its keys with ?, by the keyboard alone", async () => {
+    const id = await trace("a needle");
+    const page = await running.open("/");
+    await page.page.getByRole("button", { name: /Find anything/ }).waitFor();
+    const { keyboard } = page.page;
+    await keyboard.press("Control+k");
+    const field = page.page.getByRole("combobox", { name: "Name or id" });
+    await field.fill("expo");
+    await page.page.getByRole("option", { name: /Exports/ }).waitFor();
+    expect(await page.violations()).toEqual([]);
+    await keyboard.press("ArrowDown");
+    await keyboard.press("ArrowUp");
+    await keyboard.press("Enter");
+    await page.heading("Exports").waitFor();
+    await keyboard.press("Control+k");
+    await field.fill(id.slice(0, 20));
+    await page.page.getByRole("option", { name: /a needle/ }).waitFor();
+    await keyboard.press("Enter");
+    await page.page.waitForURL(`**/r/${id}*`);
+    await keyboard.press("?");
+    const keys = page.page.getByRole("dialog", { name: "Keys" });
+    await keys.getByText("Go to Deployments").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await keyboard.press("Escape");
+    await keys.waitFor({ state: "detached" });
+    expect(page.errors).toEqual([]);
+  });
+
+  it("reflows at 200 % zoom: nothing has to be scrolled sideways", async () => {
+    // An ordinary screen of 1280 pixels has 640 of them left.
+    const zoomed = { viewport: { width: 640, height: 430 }, deviceScaleFactor: 2 };
+    const page = await running.open("/", zoomed);
+    for (const path of [
+      ...["/", "/deployments", "/deployments/new", "/agents", "/agents/built-in", "/traces", "/exports"],
+      ...["/exports/new", "/connections", "/settings", "/settings?tab=members", "/settings?tab=models"],
+    ]) {
+      await page.visit(path);
+      await page.page.locator("main .page").first().waitFor();
+      await page.settled();
+      expect([path, await page.overflowing()]).toEqual([path, []]);
+    }
+  });
+
+  it("has a reference that works with the session, with a body that works and samples in three languages", async () => {
+    const page = await running.open("/");
+    await page.page.goto(`${running.url}/docs#waitStatelessRun`);
+    const operation = page.page.locator("details#waitStatelessRun");
+    await operation.getByRole("button", { name: "Send" }).click();
+    await operation.getByRole("heading", { name: /^200/ }).waitFor();
+    const language = operation.getByLabel("Language of the sample");
+    await language.selectOption("Python");
+    expect(await operation.locator(".code pre").textContent()).toContain('"assistant_id": "agent"');
+    expect(await operation.locator(".code pre").textContent()).toContain("requests.post(");
+    await language.selectOption("TypeScript");
+    expect(await operation.locator(".code pre").textContent()).toContain("await fetch(");
+    expect(page.errors).toEqual([]);
+  });
+
+  it("is a page at every address, also at one that is nothing", async () => {
+    const page = await running.open("/nowhere/at/all");
+    await page.text("There is no such page").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.page.getByRole("link", { name: "Go to the overview" }).click();
+    await page.heading("Overview").waitFor();
   });
 
   it("says when there is no such page, and when there is no such thing", async () => {

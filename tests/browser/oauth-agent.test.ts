@@ -69,12 +69,11 @@ async function goToProvider(chat: ChatPage): Promise<Page> {
   return tab;
 }
 
-const tokenOf = async ({ app }: Stage) =>
-  (
-    await app.call<{ token: string }>("POST", "/v2/auth/authenticate", {
-      body: { provider: "weaver", scopes: [], agent_id: "agent" },
-    })
-  ).body.token;
+async function tokenOf({ app }: Stage): Promise<string> {
+  const { body: agent } = await app.call<{ assistant_id: string }>("GET", "/assistants/agent");
+  const body = { provider: "weaver", scopes: [], agent_id: agent.assistant_id };
+  return (await app.call<{ token: string }>("POST", "/v2/auth/authenticate", { body })).body.token;
+}
 
 describe("an agent that needs a person's account", () => {
   it("shows a card, and answers by itself once the consent is given in the other tab", async () => {
@@ -92,10 +91,10 @@ describe("an agent that needs a person's account", () => {
     expect(await card(chat).count()).toBe(0);
     const token = await tokenOf(open);
     expect(await introspect(server, token)).toMatchObject({ active: true, sub: "ada" });
-    const threadId = (await app.call<{ thread_id: string }[]>("GET", "/api/threads")).body[0]!.thread_id;
-    const history = await app.call("POST", `/api/threads/${threadId}/history`, { body: { limit: 100 } });
+    const threadId = chat.page.url().split("/t/")[1]!;
+    const history = await app.call("POST", `/threads/${threadId}/history`, { body: { limit: 100 } });
     const stop = new AbortController();
-    const events = await fetch(`${url}/api/threads/${threadId}/stream`, {
+    const events = await fetch(`${url}/threads/${threadId}/stream/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": app.apiKey },
       body: JSON.stringify({

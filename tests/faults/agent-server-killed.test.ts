@@ -2,7 +2,9 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startTestAgentServer, type TestAgentServer } from "../support/agent-server.ts";
+import { startTestTraces, type TestTraces } from "../support/agent-traces.ts";
 import { type ChildProcess, spawnProcess } from "../support/components/process.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 const childScript = fileURLToPath(new URL("../support/agent-server-child.ts", import.meta.url));
@@ -11,6 +13,7 @@ const leaseMs = 1_500;
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
 let here: TestAgentServer | undefined;
 let child: ChildProcess | undefined;
+let traces: TestTraces | undefined;
 
 beforeAll(async () => {
   test = await createTestDatabase({ poolSize: 2 });
@@ -18,14 +21,15 @@ beforeAll(async () => {
 afterEach(async () => {
   await child?.stop();
   await here?.stop();
-  child = here = undefined;
+  await traces?.stop();
+  child = here = traces = undefined;
 });
 afterAll(() => test?.drop());
 
 type Steps = { steps: string[] };
 
-async function startChild(): Promise<{ process: ChildProcess; client: Client }> {
-  child = await spawnProcess(process.execPath, [childScript, test.url, String(leaseMs)], {
+async function startChild(...more: string[]): Promise<{ process: ChildProcess; client: Client }> {
+  child = await spawnProcess(process.execPath, [childScript, test.url, String(leaseMs), ...more], {
     name: "agent server",
   });
   const line = await child.waitForLine(/^ready (\S+)/m, 60_000);
@@ -54,6 +58,47 @@ describe("a killed agent server", () => {
     expect(values.slice(1).map(pidOf)).toEqual([process.pid, process.pid]);
     expect((await here.client.runs.get(thread.thread_id, run.run_id)).status).toBe("success");
     expect((await here.client.threads.get(thread.thread_id)).status).toBe("idle");
+  }, 60_000);
+
+  it("the run is one trace: attempt 1, its end, attempt 2, with the first input and the whole time", async () => {
+    const { process: first, client } = await startChild("", "10000", "traced");
+    traces = await startTestTraces(test.url);
+    const thread = await client.threads.create();
+    const run = await client.runs.create(thread.thread_id, "slow", { input: { pause: 400 } });
+    // The first step is in the traces, the second runs.
+    await waitUntil(async () => (await traces!.read(run.run_id)).some(({ name }) => name === "one"), {
+      what: "the first step of attempt 1",
+      timeoutMs: 20_000,
+    });
+    first.kill();
+    await first.waitExit();
+
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs, trace: traces.trace });
+    await here.client.runs.join(thread.thread_id, run.run_id);
+    const spans = await waitUntil(
+      async () => {
+        const found = await traces!.read(run.run_id);
+        return found.some(({ id, end_time }) => id === run.run_id && end_time !== null) && found;
+      },
+      { what: "the end of the trace", timeoutMs: 20_000 },
+    );
+    const [root, ...others] = spans.filter(({ parent_run_id }) => parent_run_id === null);
+    expect(others).toEqual([]);
+    expect(root).toMatchObject({ id: run.run_id, name: "slow", status: "success", inputs: { pause: 400 } });
+    const below = (id: string) => spans.filter((span) => span.parent_run_id === id);
+    const [attempt1, attempt2] = below(run.run_id).filter(({ tags }) => tags.includes("treadle:attempt"));
+    expect(attempt1).toMatchObject({
+      name: "attempt 1",
+      status: "error",
+      error: expect.stringContaining("went on"),
+    });
+    expect(attempt2).toMatchObject({ name: "attempt 2", status: "success" });
+    const [one] = below(run.run_id).filter(({ name }) => name === "one");
+    expect(below(attempt2!.id).map(({ name }) => name)).toEqual(["two", "three"]);
+    // From the first start, through the lease that had to run out, to the end.
+    expect(Number(root!.start_time)).toBeLessThanOrEqual(Number(one!.start_time));
+    expect(Number(attempt1!.end_time)).toBeGreaterThan(Number(one!.end_time));
+    expect(Number(root!.end_time)).toBeGreaterThanOrEqual(Number(attempt2!.end_time));
   }, 60_000);
 
   it("a reader elsewhere sees one log: every number once, from 0, through the takeover", async () => {
@@ -108,7 +153,7 @@ describe("a killed agent server", () => {
     })();
     let runId: string | undefined;
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      const { process: doomed, client } = await startChild();
+      const { process: doomed, client } = await startChild("", "10000", "traced");
       runId ??= (await client.runs.create(threadId, "endless", { input: {} })).run_id;
       for await (const event of client.runs.joinStream(threadId, runId, { lastEventId: "-1" })) {
         if (event.event === "metadata" && (event.data as { attempt: number }).attempt === attempt) break;
@@ -116,10 +161,16 @@ describe("a killed agent server", () => {
       doomed.kill();
       await doomed.waitExit();
     }
-    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs });
+    traces = await startTestTraces(test.url);
+    here = await startTestAgentServer(test.url, { runLeaseMs: leaseMs, trace: traces.trace });
     expect(await here.client.runs.join(threadId, runId!)).toMatchObject({
       __error__: { error: "AttemptsExhausted", message: expect.stringContaining("3 times") },
     });
+    const root = await waitUntil(
+      async () => (await traces!.read(runId!)).find(({ id, end_time }) => id === runId && end_time !== null),
+      { what: "the end of the trace", timeoutMs: 20_000 },
+    );
+    expect(root).toMatchObject({ status: "error", error: expect.stringContaining("3 times") });
     expect((await here.client.threads.get(threadId)).status).toBe("error");
   }, 90_000);
 });

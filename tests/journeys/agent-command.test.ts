@@ -269,6 +269,7 @@ test("without a database it brings its own, beside the key it asks for", async (
   running.push(agent);
   try {
     expect(agent.ready.database).toBe("embedded");
+    expect(await readText(join(env.TREADLE_DATA_DIR, ".gitignore"))).toBe("*\n");
     const search = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
     expect((await fetch(`${agent.ready.url}/threads/search`, search)).status).toBe(401);
     const client = new Client({ apiUrl: agent.ready.url, apiKey: env.TREADLE_API_KEY });

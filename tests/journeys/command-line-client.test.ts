@@ -309,4 +309,27 @@ describe("runs of the built-in agents", { timeout: 90_000 }, () => {
       "no runs with status error",
     );
   });
+
+  test("that wait for an answer take it with --resume", async () => {
+    const env = { TREADLE_URL: url, TREADLE_API_KEY: app.apiKey };
+    const asked = await client.run(["runs", "start", "approval", "--input", "Send it"], { env });
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining("waits for an answer") });
+    const [, thread = ""] = /thread (\S+); answer with --thread \S+ --resume/.exec(asked.stderr) ?? [];
+    const resume = ["runs", "start", "approval", "--thread", thread, "--resume"];
+    const done = await client.run([...resume, '{"approved": true}'], { env });
+    expect({ code: done.code, stderr: done.stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining("go on with"),
+    });
+    const { body } = await app.call<{ status: string }>("GET", `/threads/${thread}`);
+    expect(body.status).toBe("idle");
+    for (const [options, reason] of [
+      [["--resume", "yes"], "--resume needs --thread"],
+      [["--resume", "yes", "--input", "x", "--thread", thread], "not both"],
+      [[], "Give --input"],
+    ] as const) {
+      const refused = await client.run(["runs", "start", "approval", ...options], { env });
+      expect([refused.code === 0, refused.stderr]).toEqual([false, expect.stringContaining(reason)]);
+    }
+  });
 });

@@ -57,7 +57,8 @@ describe("deploy", { timeout: 240_000 }, () => {
       ".env": "TOKEN=very-secret-value",
       "node_modules/x/index.js": "not wanted",
     });
-    const exit = await client.run(["deploy", ...install, "--secret", "SUFFIX=!"], { cwd });
+    const limits = ["--cpu", "1.5", "--memory", "700"];
+    const exit = await client.run(["deploy", ...install, ...limits, "--secret", "SUFFIX=!"], { cwd });
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/^http:\S+\n$/) });
     expect(await versionOf(exit.stdout.trim())).toEqual({ answer: "one", suffix: "!" });
     expect(exit.stderr).toMatch(
@@ -68,8 +69,13 @@ describe("deploy", { timeout: 240_000 }, () => {
 
   test("the same folder again is a revision that keeps its secrets and needs no second build", async () => {
     const cwd = join(folder.path, "piped");
-    const { revision, deployment, url } = await client.json<Result>(["deploy", ...install], { cwd });
+    const again = ["deploy", ...install, "--memory", "800"];
+    const { revision, deployment, url } = await client.json<Result>(again, { cwd });
     expect(revision).toMatchObject({ number: 2, status: "DEPLOYED" });
+    // A limit that is not named stays.
+    expect(deployment).toMatchObject({
+      source_config: { resource_spec: { cpu_limit: 1.5, memory_limit_mb: 800 } },
+    });
     expect(deployment.secrets).toEqual([{ name: "SUFFIX", value: "********" }]);
     expect(await versionOf(url)).toEqual({ answer: "one", suffix: "!" });
     const lines = await client.run(["logs", "piped", "--build", "--json"]);
@@ -117,6 +123,11 @@ describe("deploy", { timeout: 240_000 }, () => {
     expect(exit.stderr).toMatch(
       /BUILD_FAILED[\s\S]*the flux capacitor is missing[\s\S]*treadle logs broken --build/,
     );
+    // The project's own words come first, there and before the log.
+    expect(exit.stderr).toMatch(/^treadle: the flux capacitor is missing\nRevision 1 of broken ended as/m);
+    const logged = await client.run(["logs", "broken", "--build"]);
+    expect(logged.stderr).toMatch(/^the flux capacitor is missing\n/);
+    expect(logged.stdout).toContain("$ node install.js");
     const told = await client.run(["deploy", ...install, "--json"], { cwd });
     expect(told.code).toBe(15);
     expect(JSON.parse(told.stdout)).toMatchObject({ revision: { status: "BUILD_FAILED" } });
@@ -282,6 +293,26 @@ describe("what is deployed", { timeout: 240_000 }, () => {
     });
   });
 
+  test("is stopped, started and restarted; a revision of a stopped one waits, and the command does not", async () => {
+    const stopped = await client.run(["deployments", "stop", "seen"]);
+    expect(stopped).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("treadle deployments start seen"),
+    });
+    expect((await client.run(["deployments"])).stdout).toMatch(/seen +stopped/);
+    expect(await client.run(["deployments", "restart", "seen"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is stopped. Start it instead."),
+    });
+    expect(await client.run(["rollback", "seen"])).toMatchObject({
+      code: 15,
+      stderr: expect.stringContaining("treadle deployments start seen"),
+    });
+    const started = await client.run(["deployments", "start", "seen"]);
+    expect(started).toMatchObject({ code: 0, stdout: expect.stringMatching(/^seen (serves at|is meant)/) });
+    expect((await client.run(["deployments", "restart", "seen"])).code).toBe(0);
+  });
+
   test("is deleted only when somebody says so", async () => {
     const asked = await client.run(["deployments", "delete", "broken"]);
     expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
@@ -325,7 +356,9 @@ _treadle; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p treadle >&2`;
     expect(await complete("logs", "se")).toEqual(["seen"]);
     expect(await complete("runs", "start", "--deployment", "pip")).toEqual(["piped"]);
     expect(await complete("keys", "create", "ci", "--role", "")).toEqual(["viewer", "editor", "admin"]);
-    expect(await complete("deployments", "")).toEqual(["list", "get", "delete", "help"]);
+    expect(await complete("deployments", "")).toEqual([
+      ...["list", "get", "restart", "stop", "start", "previews", "delete", "help"],
+    ]);
     expect(await complete("deploy", "--unknown-")).toEqual([""]);
   });
 

@@ -171,6 +171,10 @@ describe("doctor", () => {
     expect(report.healthy).toBe(false);
     const failed = report.checks.filter(({ status }) => status === "failed").map(({ name }) => name);
     expect(failed).toEqual(["Database", "git"]);
+    expect(report.checks.find(({ name }) => name === "Python")).toMatchObject({
+      status: "warning",
+      message: expect.stringContaining("projects with Python graphs need it"),
+    });
   });
 
   test("a port another program uses is a failed check", async () => {
@@ -247,6 +251,28 @@ describe("a server and its data folder", () => {
       what: "the revoked key to be refused",
       timeoutMs: 10_000,
     });
+  });
+
+  test("open makes a link that signs in once and leads to the page asked for", async () => {
+    const asked = ["open", "traces", "--no-browser", "--json", "--data-dir", dataDir];
+    const { code, stdout, stderr } = await runTreadle(asked);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const link = new URL((JSON.parse(stdout) as { url: string }).url);
+    expect(link.href).toMatch(`${first.ready.url}/sign-in?return_to=%2Ftraces#code=`);
+    const enter = () =>
+      fetch(`${first.ready.url}/v2/auth/sign-in/code`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          origin: first.ready.url,
+          "x-treadle-console": "1",
+        },
+        body: JSON.stringify({ code: link.hash.replace("#code=", "") }),
+      });
+    expect((await enter()).status).toBe(201);
+    expect((await enter()).status).toBe(401);
+    const elsewhere = await runTreadle(["open", "--no-browser", "--json", "--url", "http://127.0.0.1:1"]);
+    expect(JSON.parse(elsewhere.stdout)).toEqual({ url: "http://127.0.0.1:1/" });
   });
 
   test("it serves until SIGTERM, then exits with 0", async () => {

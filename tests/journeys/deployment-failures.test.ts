@@ -119,6 +119,7 @@ describe("builds that cannot work say what to change", () => {
     );
     expect(revision.status).toBe("BUILD_FAILED");
     expect(revision.status_message).toContain("the disk smells funny");
+    expect(revision.failure).toMatchObject({ file: null, output: ["the disk smells funny"] });
     const path = `/v1/projects/${deployment.id}/revisions/${revision.id}/build_logs`;
     const logs = await plane.call<{ logs: { message: string; level: string }[] }>("POST", path, {
       order: "desc",
@@ -169,6 +170,15 @@ describe("servers that cannot work say why", () => {
     );
     expect(revision.status).toBe("DEPLOY_FAILED");
     expect(revision.status_message).toContain("the moon is in the wrong phase");
+    const reason = "the moon is in the wrong phase.";
+    expect(revision.failure).toMatchObject({ file: "graph.js", line: 1, reason });
+    const failed = await plane.call<{ resources: { id: string; status: string }[] }>(
+      "GET",
+      "/v2/deployments?status=FAILED&limit=100",
+    );
+    expect(failed.body.resources.find(({ id }) => id === deployment.id)).toMatchObject({ status: "FAILED" });
+    const waiting = await plane.call("GET", "/v2/deployments?status=AWAITING_DATABASE&limit=100");
+    expect(JSON.stringify(waiting.body)).not.toContain(deployment.id);
     await expectClean(deployment.id);
     expect((await fetch(`${deployment.url}/ok`)).status).toBe(503);
   });
@@ -181,6 +191,16 @@ describe("servers that cannot work say why", () => {
     expect(revision.status_message).toContain("exit code 12");
     expect(revision.status_message).toContain("goodbye, cruel world");
     expect(revision.status_message).not.toContain("migration applied");
+    expect(revision.failure?.output).toContain("goodbye, cruel world");
+  });
+
+  it("a package that nobody installed, by the line that imports it", async () => {
+    const { revision } = await deployFiles(
+      quickProject("x", { "graph.js": '\nimport "no-such-package-at-all";\n' }),
+    );
+    expect(revision.status).toBe("DEPLOY_FAILED");
+    const reason = expect.stringContaining("Cannot find package 'no-such-package-at-all'");
+    expect(revision.failure).toMatchObject({ file: "graph.js", line: 2, reason });
   });
 
   it("an image on a runtime that has no images is refused at once", async () => {

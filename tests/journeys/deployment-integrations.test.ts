@@ -180,6 +180,69 @@ describe("build_on_push", () => {
   });
 });
 
+describe("previews of pull requests", () => {
+  type Preview = DeploymentBody & { is_preview: boolean; preview_number: number };
+  const secrets = [{ name: "SUFFIX", value: "-of-the-parent" }];
+  const turn = (settings: object) => plane.call("PUT", `/v2/deployments/${deployment.id}/previews`, settings);
+  const list = async () =>
+    (await plane.call<{ resources: Preview[] }>("GET", "/v2/deployments")).body.resources.filter(
+      (each) => each.is_preview,
+    );
+  async function pullRequest(number: number, action: string, sha: string, from = repository.url) {
+    const head = { ref: "feature/x", sha, repo: { clone_url: from } };
+    const body = JSON.stringify({
+      ...{ action, number },
+      pull_request: { head, base: { repo: { clone_url: repository.url } } },
+    });
+    const headers = { "x-hub-signature-256": sign(body), "x-github-event": "pull_request" };
+    const answer = await webhook(body, headers);
+    expect(answer.status).toBe(202);
+    return ((await answer.json()) as { revision_ids: string[] }).revision_ids;
+  }
+
+  it("are made, updated and removed with it; without secrets unless they are shared, and never for forks", {
+    timeout: 120_000,
+  }, async () => {
+    const kept = await plane.call<DeploymentBody>("PATCH", `/v2/deployments/${deployment.id}`, { secrets });
+    await revisionDone(plane, deployment.id, kept.body.latest_revision_id!);
+    const first = await repository.commit(quickProject("preview"), "Preview", "feature/x");
+    expect(await pullRequest(7, "opened", first)).toEqual([]);
+    expect((await turn({ enabled: true })).status).toBe(200);
+    expect(await pullRequest(7, "opened", first, `${git.url}/stranger.git`)).toEqual([]);
+    expect(await list()).toEqual([]);
+
+    const [made] = await pullRequest(7, "opened", first);
+    expect(await pullRequest(7, "reopened", first)).toEqual([]);
+    const [preview] = await list();
+    expect(preview).toMatchObject({ name: "tracked-pr-7-feature-x", preview_number: 7, secrets: [] });
+    expect((await revisionDone(plane, preview!.id, made!)).status).toBe("DEPLOYED");
+    const version = async () => (await fetch(`${preview!.url}/version`)).json();
+    expect(await version()).toEqual({ answer: "preview", suffix: null });
+
+    expect((await turn({ enabled: true, share_secrets: true })).status).toBe(200);
+    const second = await repository.commit(quickProject("again"), "Again", "feature/x");
+    const [next] = await pullRequest(7, "synchronize", second);
+    expect((await revisionDone(plane, preview!.id, next!)).status).toBe("DEPLOYED");
+    expect(await version()).toEqual({ answer: "again", suffix: "-of-the-parent" });
+    expect(await list()).toHaveLength(1);
+
+    await pullRequest(7, "closed", second);
+    expect(await list()).toEqual([]);
+    expect((await fetch(`${preview!.url}/version`)).status).toBe(404);
+  });
+
+  it("are ten at most, and end when they are turned off", { timeout: 60_000 }, async () => {
+    expect((await turn({ enabled: true })).status).toBe(200);
+    const sha = await repository.resolve("feature/x");
+    for (let number = 100; number < 112; number += 1) await pullRequest(number, "opened", sha);
+    expect(await list()).toHaveLength(10);
+    expect((await turn({ enabled: false })).status).toBe(200);
+    const maintain = plane.recurringJobs.find(({ kind }) => kind === "control_plane.maintain")!;
+    await maintain.handler({ signal: new AbortController().signal } as never);
+    expect(await list()).toEqual([]);
+  });
+});
+
 describe("following a revision", () => {
   it("streams its timeline, its lines and its end", { timeout: 60_000 }, async () => {
     await repository.commit(quickProject("four"), "Four");

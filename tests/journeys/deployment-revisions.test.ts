@@ -246,6 +246,74 @@ describe("the life of a deployment", () => {
     expect(await version()).toEqual(before);
   });
 
+  it("is restarted without a lost request", { timeout: 60_000 }, async () => {
+    const portOf = async () =>
+      ((await (await fetch(`${deployment.url}/environment`)).json()) as { PORT: string }).PORT;
+    const before = await portOf();
+    const failures: string[] = [];
+    let going = true;
+    const ask = async () => {
+      while (going) {
+        const response = await fetch(`${deployment.url}/version`);
+        const text = await response.text();
+        if (response.status !== 200) failures.push(`${response.status} ${text}`);
+        await pause(10);
+      }
+    };
+    const load = Promise.all([ask(), ask()]);
+    expect((await plane.call("POST", `/v2/deployments/${deployment.id}/restart`)).status).toBe(200);
+    await waitUntil(async () => (await portOf()) !== before, { what: "the new server", timeoutMs: 40_000 });
+    await waitUntil(async () => (await liveInstances()) === 1, {
+      what: "the old server to be gone",
+      timeoutMs: 20_000,
+    });
+    going = false;
+    await load;
+    expect(failures).toEqual([]);
+  });
+
+  it("is stopped, says so, holds new revisions back, and serves them once it is started", {
+    timeout: 90_000,
+  }, async () => {
+    const path = `/v2/deployments/${deployment.id}`;
+    const health = async () =>
+      (await plane.call<{ health: { state: string; message: string } }>("GET", path)).body.health;
+    const stream = await fetch(`${deployment.url}/slow`);
+    const stopped = await plane.call<DeploymentBody & { desired_state: string }>("POST", `${path}/stop`);
+    expect([stopped.status, stopped.body.desired_state]).toEqual([200, "stopped"]);
+    const refused = await fetch(`${deployment.url}/version`);
+    expect([refused.status, refused.headers.get("x-error-code")]).toEqual([503, "gateway.stopped"]);
+    expect(await refused.text()).toContain(`POST ${path}/start`);
+    // What was begun is finished first.
+    expect((await stream.text()).match(/^data: /gm)).toHaveLength(30);
+    await waitUntil(async () => (await liveInstances()) === 0, {
+      what: "its server to end",
+      timeoutMs: 20_000,
+    });
+    expect(await health()).toMatchObject({ state: "stopped", message: expect.stringMatching(/^Stopped/) });
+    expect((await plane.call("POST", `${path}/restart`)).status).toBe(409);
+    expect((await plane.call("POST", `${path}/stop`)).status).toBe(200);
+
+    const { body } = await patch({ secrets: [{ name: "SUFFIX", value: "-while-stopped" }] });
+    const held = await waitUntil(
+      async () => {
+        const { body: now } = await plane.call<RevisionBody>(
+          "GET",
+          `${path}/revisions/${body.latest_revision_id}`,
+        );
+        return now.events.some(({ kind }) => kind === "held") ? now : undefined;
+      },
+      { what: "the revision to wait", timeoutMs: 30_000 },
+    );
+    expect(held.status_message).toContain("deployed when the deployment is started");
+    expect(await liveInstances()).toBe(0);
+
+    expect((await plane.call("POST", `${path}/start`)).status).toBe(200);
+    expect((await revisionDone(plane, deployment.id, held.id)).status).toBe("DEPLOYED");
+    expect((await version()).suffix).toBe("-while-stopped");
+    expect((await health()).state).not.toBe("stopped");
+  });
+
   it("goes back by itself when the new revision dies right after the switch", {
     timeout: 90_000,
   }, async () => {

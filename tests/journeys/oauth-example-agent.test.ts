@@ -29,7 +29,7 @@ beforeAll(async () => {
   const project = fileURLToPath(new URL("../../examples/account-agent/langgraph.json", import.meta.url));
   agent = await startAgent(project, {
     DATABASE_URL: agentDatabase.url,
-    TREADLE_URL: url,
+    ACCOUNTS_URL: url,
     ACCOUNTS_KEY: platform.apiKey,
     PROVIDER: "test",
     SCOPES: "openid profile",

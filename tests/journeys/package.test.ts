@@ -5,18 +5,19 @@ import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../support/components/run-command.ts";
 import type { TempFolder } from "../support/components/temp-folder.ts";
-import { createDataParent, type RunningTreadle, startTreadle } from "../support/treadle.ts";
+import { createDataParent, type RunningTreadle, runTreadle, startTreadle } from "../support/treadle.ts";
 
 const project = fileURLToPath(new URL("../../", import.meta.url));
 
 let parent: TempFolder;
+let unpacked: string;
 let server: RunningTreadle;
 
 /** What `npm publish` would send, unpacked beside the packages it needs: compiled code, and no sources. */
 async function unpackPackage(): Promise<string> {
   const stage = join(parent.path, "stage");
   await mkdir(stage);
-  for (const part of ["package.json", "bin", "migrations", "web", "docs", "openapi", "python"]) {
+  for (const part of ["package.json", "bin", "migrations", "templates", "web", "docs", "openapi", "python"]) {
     await cp(join(project, part), join(stage, part), { recursive: true });
   }
   await runCommand("tsc", ["-p", "tsconfig.build.json", "--outDir", join(stage, "dist")], { cwd: project });
@@ -30,7 +31,7 @@ async function unpackPackage(): Promise<string> {
 
 beforeAll(async () => {
   parent = await createDataParent("package");
-  const unpacked = await unpackPackage();
+  unpacked = await unpackPackage();
   server = await startTreadle(["--data-dir", join(parent.path, "data")], {
     bin: join(unpacked, "bin/treadle.js"),
   });
@@ -53,3 +54,17 @@ test("the packed package runs an agent and serves its pages", async () => {
     expect(await answer.text()).toContain("<script");
   }
 });
+
+test.each(["typescript", "python"])(
+  "it brings the project that `treadle new` makes in %s",
+  async (template) => {
+    const bin = join(unpacked, "bin/treadle.js");
+    const made = await runTreadle(["new", join(parent.path, template), "--template", template, "--json"], {
+      bin,
+    });
+    expect(made.stderr).toBe("");
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      files: expect.arrayContaining([".env", ".gitignore", "README.md", "langgraph.json"]),
+    });
+  },
+);

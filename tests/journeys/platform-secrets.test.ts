@@ -12,6 +12,7 @@ const names = [...secretSettings, "SOME_PROVIDER_API_KEY", "PGPASSWORD", "AWS_SE
 const secrets: Record<string, string> = {
   ...Object.fromEntries(names.map((name) => [name, `hush-${name.toLowerCase()}-0123`])),
   TREADLE_API_KEY: apiKey,
+  TREADLE_SMTP_URL: "smtp://me:hush-treadle-smtp-0123@127.0.0.1:25",
 };
 const asOldNode = [
   "--import",
@@ -28,7 +29,7 @@ async function start(nodeArgs: string[] = []): Promise<{ treadle: RunningTreadle
   const database = await createTestDatabase();
   stops.push(() => database.drop());
   const treadle = await startTreadle(["--data-dir", join(parent.path, "data")], {
-    env: { ...secrets, DATABASE_URL: database.url },
+    env: { ...secrets, TREADLE_SMTP_FROM: "treadle@example.com", DATABASE_URL: database.url },
     nodeArgs,
   });
   stops.push(() => treadle.stop());

@@ -64,7 +64,7 @@ describe("envelopes", () => {
 
   it.each([
     ["no.such", {}, "unknown_command"],
-    ["run.start", {}, "invalid_argument"],
+    ["run.start", { assistant_id: 5, input: {} }, "invalid_argument"],
     ["run.start", { assistant_id: "nobody", input: {} }, "invalid_argument"],
     ["run.start", { assistant_id: "echo", input: {}, multitaskStrategy: "maybe" }, "invalid_argument"],
     ["input.respond", { namespace: [], interrupt_id: "x", response: 1 }, "no_such_run"],
@@ -84,6 +84,29 @@ describe("envelopes", () => {
 });
 
 describe("run.start", () => {
+  it.each([
+    ["no assistant", {}],
+    ["null", { assistant_id: null }],
+    // What `useStream` sends when it was given none.
+    ["_", { assistant_id: "_" }],
+  ])("runs the graph `agent` for %s", async (_name, named) => {
+    const threadId = randomUUID();
+    const started = await protocol.command(threadId, "run.start", {
+      ...named,
+      input: say("Calculate 6 * 7"),
+    });
+    expect(started).toMatchObject({ type: "success" });
+    await protocol.eventsOf(threadId);
+    const { client } = protocol.server();
+    expect((await client.runs.list(threadId)).map(({ assistant_id }) => assistant_id)).toEqual([
+      (await client.assistants.get("agent")).assistant_id,
+    ]);
+    // A message that waits for its turn comes over REST, by the same name.
+    expect(await client.runs.wait(threadId, "_", { input: say("Calculate 5 * 5") })).toMatchObject({
+      messages: expect.any(Array),
+    });
+  });
+
   it("runs any assistant on the same thread", async () => {
     const threadId = randomUUID();
     await protocol.start(threadId, "echo", say("one"));

@@ -24,7 +24,7 @@ describe("input.respond", () => {
     });
     expect(
       await protocol.command(threadId, "input.respond", { namespace: [], interrupt_id, response: "again" }),
-    ).toMatchObject({ error: "invalid_argument" });
+    ).toMatchObject({ error: "no_such_interrupt" });
   });
 
   it("answers several at once, and one alone leaves the other pending", async () => {
@@ -100,6 +100,7 @@ describe("input.respond", () => {
       protocol.command(threadId, "input.respond", answer),
     ]);
     expect(both.map(({ type }) => type).toSorted()).toEqual(["error", "success"]);
+    expect(both).toContainEqual(expect.objectContaining({ error: "no_such_interrupt" }));
     expect(lastValues(await protocol.eventsOf(threadId, 2))).toMatchObject({
       steps: ["prepared", "answer: yes"],
     });

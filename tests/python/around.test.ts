@@ -1,5 +1,8 @@
+import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import type { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { clientOf, guarded, type PythonAgent, startPythonAgent } from "./python-agent.ts";
 
@@ -66,6 +69,17 @@ describe("a project's own application in Python", () => {
     expect(await info.json()).toHaveProperty("langgraph_py_version");
     const refused = await get("/threads/search", { method: "POST", body: "{}" });
     expect([refused.status, refused.headers.get("x-marked")]).toEqual([401, "yes"]);
+  });
+
+  it("has no WebSockets: the start says so, and so does the answer", async () => {
+    expect(agent.ready.notes.join()).toContain("has WebSockets (/live), which are not served");
+    const socket = new WebSocket(`${agent.ready.url.replace("http", "ws")}/live`);
+    const refused = await new Promise<IncomingMessage>((resolve, reject) => {
+      socket.on("unexpected-response", (_request, response) => resolve(response));
+      socket.on("open", () => reject(new Error("It was opened.")));
+    });
+    expect(refused.statusCode).toBe(404);
+    expect(await text(refused)).toContain("a project's own application is served over HTTP alone");
   });
 
   it("that fails says so and goes on", async () => {

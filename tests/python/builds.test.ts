@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkProject } from "../../src/agent-server/graphs/check-project.ts";
 import { childEnvironments } from "../../src/config/index.ts";
 import type { BuildRequest, Built } from "../../src/control-plane/builds/build-request.ts";
-import { Builder, type BuilderOptions } from "../../src/control-plane/builds/builder.ts";
+import { Builder, type BuilderOptions } from "../../src/control-plane/builds/builder/builder.ts";
 import type { GitSource } from "../../src/control-plane/builds/git/git-source.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { raw } from "../../src/platform/db/raw.ts";
@@ -124,6 +124,10 @@ describe("a Python project is built", () => {
     expect(await python(place, code)).toBe(
       `LangGraph ${join(place, ".venv/lib")}/python${await python(place, "import sys; print('%d.%d' % sys.version_info[:2])")}/site-packages/langgraph`,
     );
+    // A server answers with what the build found its graphs to declare.
+    const kept = JSON.parse(await readFile(join(place, ".venv", "treadle-graphs.json"), "utf8"));
+    expect(kept.graphs.agent.schemas.input_schema.properties).toHaveProperty("messages");
+    expect(kept.graphs.agent.drawings.plain.nodes.map(({ id }: { id: string }) => id)).toContain("tools");
     // Programs of packages find the Python beside them.
     const { stdout } = await run(join(place, ".venv", "bin", "jsonpointer"), ["--help"]);
     expect(stdout).toContain("usage: jsonpointer");

@@ -1,6 +1,10 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type DeploymentSite, startDeploymentSite } from "../support/deployment-site.ts";
+import { createTestApp, type TestApp } from "../support/app.ts";
+import { quickDeployments } from "../support/compiled-agent.ts";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { waitUntil } from "../support/components/wait-until.ts";
+import { dropDeploymentDatabases } from "../support/control-plane.ts";
 import {
   type DeploymentBody,
   deploy,
@@ -11,17 +15,27 @@ import {
 
 const timeout = 300_000;
 
-let site: DeploymentSite;
-let plane: DeploymentSite["plane"];
-let git: DeploymentSite["git"];
+let app: TestApp;
+let git: GitServer;
 
 beforeAll(async () => {
-  site = await startDeploymentSite("python-deployments", { settings: { bakeMs: 500 } });
-  ({ plane, git } = site);
+  app = await createTestApp({
+    logLevel: process.env.TEST_LOG ?? "silent",
+    deployments: await quickDeployments({ bakeMs: 500 }),
+  });
+  await app.listen();
+  git = await startGitServer();
 });
 afterAll(async () => {
-  await site?.stop();
+  await git?.stop();
+  if (app) await dropDeploymentDatabases(app.database);
+  await app?.stop();
 });
+
+const plane = {
+  call: <Body>(method: string, path: string, body?: unknown) =>
+    app.call<Body>(method, path, body === undefined ? {} : { body }),
+};
 
 type Messages = { messages: { content: string }[] };
 const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
@@ -34,6 +48,25 @@ async function ask(client: Client, assistant: string, text: string): Promise<str
   return (result as Messages).messages.at(-1)!.content;
 }
 
+type Span = { id: string; name: string; parent_run_id: string | null; end_time: string | null };
+
+/** The spans of one trace in the project of a deployment, once all of them have ended. */
+async function traceIn(deploymentName: string): Promise<Span[]> {
+  return waitUntil(
+    async () => {
+      const { body: projects } = await app.call<{ id: string }[]>(
+        "GET",
+        `/api/v1/sessions?name=${deploymentName}`,
+      );
+      const body = { session: projects.map(({ id }) => id), select: ["id", "name", "parent_run_id"] };
+      const answer = await app.call<{ runs: Span[] }>("POST", "/api/v1/runs/query", { body });
+      const { runs = [] } = answer.body;
+      return runs.some(({ parent_run_id: parent }) => parent === null) && runs;
+    },
+    { what: `a trace of ${deploymentName}`, timeoutMs: 30_000, intervalMs: 200 },
+  );
+}
+
 it("is deployed from git, answers, streams, and goes back to what it was", { timeout }, async () => {
   const files = await readExample("react-agent-python");
   const repository = await git.createRepository("react-agent-python", files);
@@ -41,8 +74,12 @@ it("is deployed from git, answers, streams, and goes back to what it was", { tim
   const body = gitDeployment("react-agent-python", repository.url, { secrets });
   const { deployment, revision: first } = await deploy(plane, body);
   expect(first).toMatchObject(deployed);
-  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  const client = new Client({ apiUrl: deployment.url, apiKey: app.apiKey });
   expect(await ask(client, "agent", "What is 6 * 7?")).toBe("The answer is 42.");
+  // With the key that the platform gave it.
+  const [run] = await client.runs.list((await client.threads.search())[0]!.thread_id);
+  const trace = await traceIn("react-agent-python");
+  expect(trace.filter(({ parent_run_id: parent }) => parent === null)).toMatchObject([{ id: run!.run_id }]);
 
   const { thread_id } = await client.threads.create();
   const chunks = [];
@@ -78,7 +115,7 @@ it("serves an application of its own beside its graphs", { timeout }, async () =
   expect(revision).toMatchObject(deployed);
   const hello = await fetch(`${deployment.url}/hello/world`);
   expect(await hello.json()).toEqual({ hello: "world", deployment: "custom-route-python" });
-  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  const client = new Client({ apiUrl: deployment.url, apiKey: app.apiKey });
   expect(await ask(client, "counter", "go")).toBe("Turn 1.");
 });
 
@@ -89,9 +126,9 @@ it("may be of both languages, each with its packages", { timeout }, async () => 
   );
   const { deployment, revision } = await deploy(plane, gitDeployment("generative-ui-python", repository.url));
   expect(revision).toMatchObject(deployed);
-  const client = new Client({ apiUrl: deployment.url, apiKey: plane.apiKey });
+  const client = new Client({ apiUrl: deployment.url, apiKey: app.apiKey });
   expect(await ask(client, "weather", "Oslo")).toBe("This is the weather in Oslo.");
-  const headers = { "content-type": "application/json", "x-api-key": plane.apiKey };
+  const headers = { "content-type": "application/json", "x-api-key": app.apiKey };
   const page = await fetch(`${deployment.url}/ui/weather`, {
     method: "POST",
     headers,

@@ -84,6 +84,24 @@ describe("a process that is killed", { timeout: 120_000 }, () => {
     },
   );
 
+  it("is followed by the one in reserve, which is there while a run is under way", async () => {
+    const { threadId, runId } = await startSteps();
+    const pidOf = async (attempt: number) => {
+      const text = await readFile(join(folder, "began"), "utf8");
+      return Number(text.match(/^second (\d+)$/gm)?.[attempt]?.split(" ")[1]);
+    };
+    const serving = await pidOf(0);
+    const inReserve = async () => (await workersOf(agent)).filter((pid) => pid !== serving);
+    await waitUntil(async () => (await inReserve()).length === 1, { what: "a spare", timeoutMs: 20_000 });
+    const [spare] = await inReserve();
+    process.kill(serving, "SIGKILL");
+    await waitUntil(async () => (await pidOf(1)) > 0, { what: "the run to go on", timeoutMs: 20_000 });
+    expect(await pidOf(1)).toBe(spare);
+    await writeFile(join(folder, "go"), "");
+    await agent.client.runs.join(threadId, runId);
+    expect(await agent.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
+  });
+
   it("by a run each time ends that run after three attempts; its neighbour finishes", async () => {
     const neighbour = await startSteps();
     const { thread_id } = await agent.client.threads.create();
@@ -109,7 +127,12 @@ describe("a node that does not stop", { timeout: 120_000 }, () => {
       what: "the graph to get there",
       timeoutMs: 10_000,
     });
+    const askedAt = performance.now();
     await agent.client.runs.cancel(thread_id, run.run_id, true);
+    const tookMs = performance.now() - askedAt;
+    console.info(`cancelled in ${Math.round(tookMs)} ms`);
+    // Two seconds are the server's; the rest is for a machine that has other things to do. The node itself would take 600 s or for ever.
+    expect(tookMs).toBeLessThan(2_000 + 8_000);
     expect(await agent.client.runs.get(thread_id, run.run_id)).toMatchObject({ status: "interrupted" });
     expect(await agent.client.runs.wait(thread_id, "echo", { input: said("next") })).toMatchObject({
       count: 1,
@@ -154,12 +177,37 @@ describe("a lease", { timeout: 60_000 }, () => {
   });
 });
 
+/** How long each token of a run came after the one before. */
+async function tokenGaps({ client }: PythonAgent): Promise<number[]> {
+  const gaps: number[] = [];
+  let last: number | undefined;
+  for await (const { event } of client.runs.stream(null, "tokens", {
+    input: said("hi"),
+    streamMode: "messages-tuple",
+  })) {
+    if (!event.startsWith("messages")) continue;
+    const now = performance.now();
+    if (last !== undefined) gaps.push(now - last);
+    last = now;
+  }
+  return gaps;
+}
+
+function nineNineOf(gaps: number[]): number {
+  return gaps.sort((left, right) => left - right)[Math.floor(gaps.length * 0.99)]!;
+}
+
 describe("a large state", { timeout: 180_000 }, () => {
   it("of 100 MB is kept, while other runs are served", async () => {
     const other = await startPythonAgent(database);
     try {
-      const large = other.client.runs.wait(null, "trouble", { input: { kind: "large" } });
+      // What this machine does to tokens by itself, with what else it has to do.
+      const alone: number[] = [];
+      while (alone.length < 40) alone.push(...(await tokenGaps(other)));
+      const { thread_id } = await other.client.threads.create();
+      const large = other.client.runs.wait(thread_id, "trouble", { input: { kind: "large" } });
       const waits: number[] = [];
+      const gaps: number[] = [];
       let isDone = false;
       const ended = large.finally(() => {
         isDone = true;
@@ -168,10 +216,21 @@ describe("a large state", { timeout: 180_000 }, () => {
         const askedAt = performance.now();
         await other.client.runs.wait(null, "echo", { input: said("hi") });
         waits.push(performance.now() - askedAt);
+        gaps.push(...(await tokenGaps(other)));
       }
       const { value } = (await ended) as { value: string };
       expect(value).toHaveLength(100_000_000);
-      console.info(`${waits.length} runs beside it, the slowest ${Math.round(Math.max(...waits))} ms`);
+      const state = await other.client.threads.getState<{ value: string }>(thread_id);
+      expect(state.values.value).toHaveLength(100_000_000);
+      expect(gaps.length).toBeGreaterThan(0);
+      alone.push(...(await tokenGaps(other)));
+      const p99 = nineNineOf(gaps);
+      console.info(
+        `${waits.length} runs beside it, the slowest ${Math.round(Math.max(...waits))} ms; ` +
+          `${gaps.length} tokens, p99 ${p99.toFixed(1)} ms, alone ${nineNineOf(alone).toFixed(1)} ms`,
+      );
+      // 50 ms on a machine that has nothing else to do.
+      expect(p99).toBeLessThan(Math.max(50, 10 * nineNineOf(alone)));
     } finally {
       await other.process.stop();
     }

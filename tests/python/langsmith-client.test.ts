@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTracesApp, type TracesApp } from "../support/traces-app.ts";
 
 const run = promisify(execFile);
-const script = path.join(import.meta.dirname, "langsmith-methods.py");
 
 let subject: TracesApp;
 beforeAll(async () => {
@@ -13,10 +12,20 @@ beforeAll(async () => {
 });
 afterAll(() => subject?.stop());
 
-test("every method of the unmodified client is served", { timeout: 300_000 }, async () => {
+/** What a Python program of these tests prints. */
+async function told(script: string): Promise<string> {
   const { url } = await subject.listen();
-  const environment = { PATH: process.env.PATH };
-  const python = process.env.TREADLE_TEST_PYTHON!;
-  const { stdout } = await run(python, [script, url, subject.app.apiKey], { env: environment });
-  expect(stdout).toMatch(/^\d+ methods$/m);
+  const file = path.join(import.meta.dirname, script);
+  const { stdout } = await run(process.env.TREADLE_TEST_PYTHON!, [file, url, subject.app.apiKey], {
+    env: { PATH: process.env.PATH },
+  });
+  return stdout;
+}
+
+test("every method of the unmodified client is served", { timeout: 300_000 }, async () => {
+  expect(await told("langsmith-methods.py")).toMatch(/^\d+ methods$/m);
+});
+
+test("functions are traced, evaluated and compared on a dataset", { timeout: 300_000 }, async () => {
+  expect(await told("langsmith-evaluate.py")).toMatch(/^evaluated$/m);
 });

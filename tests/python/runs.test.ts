@@ -1,5 +1,6 @@
 import type { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { waitUntil } from "../support/components/wait-until.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type PythonAgent, said, startPythonAgent } from "./python-agent.ts";
 
@@ -97,9 +98,40 @@ describe("a project in both languages", () => {
     const history = await client.threads.getHistory(thread_id, { limit: 100 });
     const steps = history.map(({ metadata }) => metadata?.step as number);
     expect(steps).toEqual([...steps].sort((a, b) => b - a));
+    const ids = history.map(({ checkpoint }) => checkpoint.checkpoint_id!);
+    expect(ids).toEqual([...ids].sort().reverse());
+    expect(history.slice(0, -1).map(({ parent_checkpoint }) => parent_checkpoint?.checkpoint_id)).toEqual(
+      ids.slice(1),
+    );
     expect(new Set(history.map(({ metadata }) => metadata?.graph_id))).toEqual(
       new Set(["echo", "twin", "module"]),
     );
+  });
+});
+
+describe("what only Python has", () => {
+  it("outlives a run in TypeScript, which reads it as JSON", async () => {
+    const { thread_id } = await client.threads.create();
+    const turn = (graphId: string) => client.runs.wait(thread_id, graphId, { input: { found: [] } });
+    await turn("profile");
+    expect(await turn("profile-reader")).toEqual({
+      profile: { name: "Ada", born: "1815-12-10", tags: ["x"] },
+      found: ["Ada", "1815-12-10"],
+      turns: 1,
+    });
+    expect(await turn("profile")).toMatchObject({ found: ["Profile", "date", "set", "Ada"], turns: 1 });
+  });
+});
+
+describe("the checkpointer", () => {
+  it("passes the library's own suite, over the socket to the server and its database", async () => {
+    const { passed, failed } = (await client.runs.wait(null, "conformance", { input: {} })) as {
+      passed: Record<string, number>;
+      failed: Record<string, string[]>;
+    };
+    expect(failed).toEqual({});
+    expect(Object.keys(passed).sort()).toEqual(["delete_thread", "get_tuple", "list", "put", "put_writes"]);
+    for (const count of Object.values(passed)) expect(count).toBeGreaterThan(0);
   });
 });
 
@@ -192,6 +224,22 @@ describe("the state of a thread", () => {
     ).rejects.toThrow(/nobody/);
   });
 
+  it("is told at every checkpoint as the graph streamed it", async () => {
+    const { thread_id } = await client.threads.create();
+    const streamed: unknown[] = [];
+    for (const word of ["one", "two", "three"]) {
+      const long = `${word} ${"lorem ipsum ".repeat(100)}`;
+      const options = { input: said(long), streamMode: "values" } as const;
+      for await (const { event, data } of client.runs.stream(thread_id, "echo", options))
+        if (event === "values") streamed.push(data);
+    }
+    const history = await client.threads.getHistory(thread_id, { limit: 100 });
+    const loops = history.filter(({ metadata }) => metadata?.source === "loop");
+    expect(loops.map(({ values }) => values).reverse()).toEqual(streamed);
+    expect((await client.threads.getState(thread_id)).values).toEqual(streamed.at(-1));
+    expect((await client.threads.get(thread_id)).values).toEqual(streamed.at(-1));
+  });
+
   it.each(["sync", "async", "exit"] as const)(
     "has as many checkpoints as TypeScript: %s",
     async (durability) => {
@@ -254,12 +302,19 @@ describe("a graph", () => {
     expect(Object.keys(tool.inputSchema.properties)).toContain("subject");
   });
 
-  it("that is made for each run is made from its config", async () => {
-    const said = await client.runs.wait(null, "made", {
+  it("that is made for each use is made from its config and the server's runtime", async () => {
+    await client.store.putItem(["made"], "word", { said: "kept" });
+    const { thread_id } = await client.threads.create();
+    const said = await client.runs.wait(thread_id, "made", {
       input: {},
       config: { configurable: { word: "hello" } },
     });
-    expect(said).toEqual({ said: "hello" });
+    const access = "threads.create_run, runs: True";
+    expect(said).toEqual({ said: "hello", access, in_store: "kept" });
+    // For a look at it the same factory makes another graph.
+    const [assistant] = await client.assistants.search({ graphId: "made" });
+    const { nodes } = await client.assistants.getGraph(assistant!.assistant_id);
+    expect(nodes.map(({ id }) => id)).toContain("seen_by_assistants_read");
   });
 
   it("has the long-term store, in nodes of both kinds", async () => {
@@ -269,6 +324,9 @@ describe("a graph", () => {
     });
     const found = await client.store.searchItems(["notes"]);
     expect(found.items.map(({ key }) => key).sort()).toEqual(["a", "b"]);
+    const brief = async () => (await client.store.searchItems(["brief"], { refreshTtl: false })).items.length;
+    await waitUntil(async () => (await brief()) === 0, { what: "items to expire", timeoutMs: 20_000 });
+    expect((await client.store.searchItems(["notes"])).items).toHaveLength(2);
   });
 
   it("streams a run of its own server with a client without an address", async () => {

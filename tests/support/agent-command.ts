@@ -8,6 +8,8 @@ export type AgentReady = {
   broken: Record<string, string>;
   database: "embedded" | "external";
   notes: string[];
+  /** The link that signs a browser in to the studio. */
+  studio?: string;
   pid: number;
 };
 
@@ -19,7 +21,15 @@ export async function startAgent(
   env: Record<string, string>,
   args: string[] = [],
 ): Promise<RunningAgent> {
-  const child = spawnAgent(configPath, env, args);
+  return whenReady(spawnAgent(configPath, env, args));
+}
+
+/** The real `treadle dev --json` over a folder. */
+export async function startDev(folder: string, env: Record<string, string>): Promise<RunningAgent> {
+  return whenReady(spawnServer("treadle dev", ["dev", folder, "--json", "--port", "0"], env));
+}
+
+async function whenReady(child: ChildProcess): Promise<RunningAgent> {
   const line = await child.waitForLine(/^\{"url"/, 60_000);
   return { process: child, ready: JSON.parse(line) as AgentReady };
 }
@@ -29,17 +39,18 @@ export function spawnAgent(
   env: Record<string, string>,
   args: string[] = [],
 ): ChildProcess {
-  return spawnProcess(
-    process.execPath,
-    [treadleBin, "agent", "--json", "--port", "0", "--config", configPath, ...args],
-    {
-      name: "treadle agent",
-      env: {
-        TREADLE_LOG_LEVEL: "warn",
-        TREADLE_VALIDATE_RESPONSES: "1",
-        BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "5",
-        ...env,
-      },
+  const words = ["agent", "--json", "--port", "0", "--config", configPath, ...args];
+  return spawnServer("treadle agent", words, env);
+}
+
+function spawnServer(name: string, words: string[], env: Record<string, string>): ChildProcess {
+  return spawnProcess(process.execPath, [treadleBin, ...words], {
+    name,
+    env: {
+      TREADLE_LOG_LEVEL: "warn",
+      TREADLE_VALIDATE_RESPONSES: "1",
+      BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "5",
+      ...env,
     },
-  );
+  });
 }

@@ -3,10 +3,10 @@ import { type AgentServer, createAgentServer } from "../../src/agent-server/agen
 import type { AgentServerOptions } from "../../src/agent-server/agent-server-options.ts";
 import { GraphRegistry } from "../../src/agent-server/graphs/graph-registry.ts";
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
+import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { openDatabase } from "../../src/platform/db/open-database.ts";
 import type { Caller } from "../../src/platform/http/access/caller.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
@@ -20,7 +20,7 @@ export type TestAgentServer = {
   stop(graceMs?: number): Promise<void>;
 };
 
-const caller: Caller = {
+export const testCaller: Caller = {
   organizationId: "00000000-0000-4000-8000-000000000001",
   workspaceId: "00000000-0000-4000-8000-000000000002",
   userId: "00000000-0000-4000-8000-000000000003",
@@ -53,7 +53,7 @@ export async function startTestAgentServer(
   await (workers ? startArea(server) : server.start());
   const http = createHttpApp({
     routes: server.routes,
-    authenticator: { authenticate: async () => null, loopbackCaller: async () => caller },
+    authenticator: { authenticate: async () => null, loopbackCaller: async () => testCaller },
     agentAuthRequired: false,
     logger,
     metrics: new Metrics({ processMetrics: false }),

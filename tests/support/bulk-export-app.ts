@@ -8,11 +8,11 @@ import { defaultExportLimits, type ExportLimits } from "../../src/bulk-export/ex
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
 import { RunExportSource } from "../../src/traces/export/run-export-source.ts";

@@ -3,7 +3,7 @@ import { defaultExportLimits } from "../../src/bulk-export/exports/export-limits
 import type { FileLimits } from "../../src/bulk-export/partitions/partition-task.ts";
 import { startArea } from "../../src/platform/areas/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { RunExportSource } from "../../src/traces/export/run-export-source.ts";

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { brotliCompressSync, constants } from "node:zlib";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { findViolations } from "./axe.ts";
 import { buildPage } from "./built-page.ts";
@@ -13,24 +15,49 @@ export async function openChatPages() {
     opened.push(page);
     return page;
   };
-  return {
-    pageFolder,
-    async open(url: string, options: BrowserContextOptions = {}) {
-      return new ChatPage(await newPage(options)).goto(url);
-    },
-    /** On a whole server, which serves the page as it was last built: with this one in its place. */
-    async openOn(url: string, options: BrowserContextOptions & { apiKey?: string } = {}) {
-      const { apiKey, ...context } = options;
-      const page = await newPage(context);
+  /** A whole server serves the page as it was last built: with this one in its place. */
+  const serveFrom = async (page: Page, url: string) => {
+    for (const address of [`${url}/chat`, `${url}/chat/example`]) {
       await page
         .context()
-        .route(`${url}/chat`, (route) => route.fulfill({ path: `${pageFolder}/index.html` }));
-      await page.context().route(`${url}/chat/assets/*`, (route) => {
-        const file = new URL(route.request().url()).pathname.split("/").at(-1);
-        return route.fulfill({ path: `${pageFolder}/assets/${file}` });
-      });
+        .route(address, async (route) =>
+          route.fulfill({ response: await route.fetch(), path: `${pageFolder}/index.html` }),
+        );
+    }
+    await page.context().route(`${url}/chat/assets/*`, (route) => {
+      const file = new URL(route.request().url()).pathname.split("/").at(-1);
+      return route.fulfill({ path: `${pageFolder}/assets/${file}` });
+    });
+  };
+  return {
+    pageFolder,
+    /** The example, on a server of its own. */
+    async open(url: string, options: BrowserContextOptions = {}) {
+      return new ChatPage(await newPage(options)).goto(`${url}/chat/example`);
+    },
+    /** On a whole server, which serves the page as it was last built: with this one in its place. */
+    async openOn(url: string, options: BrowserContextOptions & { apiKey?: string; path?: string } = {}) {
+      const { apiKey, path = "/chat", ...context } = options;
+      const page = await newPage(context);
+      await serveFrom(page, url);
       if (apiKey !== undefined) await signInBrowser(page, url, apiKey);
-      return new ChatPage(page).goto(url);
+      return new ChatPage(page).goto(`${url}${path}`);
+    },
+    /** As a stranger who was given a link, in a browser of their own. */
+    async readShared(url: string, link: string) {
+      const page = await newPage({});
+      await serveFrom(page, url);
+      await page.goto(link);
+      return new ChatPage(page);
+    },
+    /** What the scripts take on the wire, compressed as the server does it for every browser. */
+    async compressedBytes(scripts: readonly string[]): Promise<number> {
+      const files = scripts.map((script) => new URL(script).pathname.split("/").at(-1)!);
+      const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+      const sizes = files.map(
+        async (file) => brotliCompressSync(await readFile(`${pageFolder}/assets/${file}`), quality).length,
+      );
+      return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
     },
     /** With their tabs, cookies and storage. */
     async closeAll() {
@@ -52,9 +79,9 @@ export class ChatPage {
     page.setDefaultTimeout(30_000);
   }
 
-  async goto(url: string): Promise<this> {
-    await this.page.goto(`${url}/chat`);
-    await this.page.locator("textarea, input, .key-form a").first().waitFor();
+  async goto(address: string): Promise<this> {
+    await this.page.goto(address);
+    await this.page.locator("textarea, .key-form a").first().waitFor();
     return this;
   }
 

@@ -8,7 +8,7 @@ import {
 } from "../../src/chat-app/chat-app.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import type { Authenticator } from "../../src/platform/http/access/caller.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";

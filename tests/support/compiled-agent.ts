@@ -2,6 +2,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type DeploymentConfig, readConfig } from "../../src/config/index.ts";
 import { startAgent } from "./agent-command.ts";
+import { runCommand } from "./components/run-command.ts";
 import { createTempFolder } from "./components/temp-folder.ts";
 import { packageRoot } from "./control-plane.ts";
 import { createTestDatabase } from "./database.ts";
@@ -35,6 +36,8 @@ export function compiledAgent(): Promise<string> {
       // Written when it ends in order.
       const { code } = await agent.process.stop();
       if (code !== 0) throw new Error(`The agent server ended with ${code}:\n${agent.process.output()}`);
+      // Deployments share what all may read and none may write.
+      await runCommand("chmod", ["-R", "a+rX,go-w", folder]);
     } finally {
       await database.drop();
       await project.remove();

@@ -12,13 +12,13 @@ import type { IsolationSetting } from "../../src/control-plane/sandbox/isolation
 import { type Enclosing, Walls } from "../../src/control-plane/sandbox/walls.ts";
 import { startArea, stopArea } from "../../src/platform/areas/area.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { dropOwnDatabase } from "../../src/platform/db/own-database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
-import { createHttpApp, type HttpApp } from "../../src/platform/http/http-app.ts";
 import { DatabaseIdempotency } from "../../src/platform/http/idempotency/idempotency-store.ts";
+import { createHttpApp, type HttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { JobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
+import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { runOn, withDatabase } from "./postgres.ts";
 

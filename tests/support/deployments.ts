@@ -15,6 +15,7 @@ export type RevisionBody = {
   number: number;
   status: string;
   status_message: string | null;
+  failure: { file: string | null; line: number | null; reason: string; output: string[] } | null;
   progress: number;
   source_revision_config: { repo_ref: string | null; repo_commit_sha: string | null };
   image: { reference: string; digest: string } | null;

@@ -1,6 +1,6 @@
 /**
- * The folders of an area, lowest first: a folder imports those before it and none after it, types included, so there are
- * no circles between them. `.` stands for the files beside the folders. An area without folders has no place here.
+ * The folders of an area, and of each folder that has folders in it, lowest first: a folder imports those before it and
+ * none after it, types included, so there are no circles between them. `.` stands for the files beside the folders.
  */
 export const folderOrder: Record<string, readonly string[]> = {
   "src/agent-server": [
@@ -43,6 +43,7 @@ export const folderOrder: Record<string, readonly string[]> = {
   ],
   "src/control-plane": [
     "wire",
+    "templates",
     "encryption",
     "sandbox",
     "desired-state",
@@ -69,6 +70,7 @@ export const folderOrder: Record<string, readonly string[]> = {
     "tenants",
     "members",
     "api-keys",
+    "model-keys",
     "tokens",
     "sessions",
     "audit",
@@ -80,7 +82,9 @@ export const folderOrder: Record<string, readonly string[]> = {
   // The ground: what stands beside the folders is lowest, and an area's shape, which names all the rest, is last.
   "src/platform": [
     ".",
+    "streaming-protocol",
     "network",
+    "mail",
     "data-folder",
     "db",
     "encryption",
@@ -90,5 +94,11 @@ export const folderOrder: Record<string, readonly string[]> = {
     "http",
     "areas",
   ],
-  "src/cli": ["terminal", ".", "project", "client", "server", "commands"],
+  "src/cli": ["terminal", ".", "project", "client", "server", "agent", "commands"],
+  "src/agent-server/execution": ["protocol", "."],
+  "src/agent-server/graphs": [".", "javascript", "python"],
+  "src/control-plane/builds": [".", "git", "node", "python", "builder"],
+  // What other areas name is in the middle: a route's contract. What serves it is above, what it is made of below.
+  "src/platform/http": ["validation", "access", "audit", "server", ".", "idempotency", "openapi", "pipeline"],
+  "src/platform/db": [".", "batch", "copy", "connection", "embedded", "schema"],
 };

@@ -108,10 +108,11 @@ export const agentCalls: ForeignCalls = {
   "PATCH /runs/crons/{cron_id}": json(() => ({ enabled: false })),
   // Chat
   "GET /api/threads/{thread_id}/state": { outcome: "finds nothing" },
+  // Nobody runs: a run under way would refuse the calls that follow.
   "POST /api/threads/{thread_id}/commands": created(() => ({
     id: 1,
     method: "run.start",
-    params: { input },
+    params: { assistant_id: "nobody", input },
   })),
   "POST /api/threads/{thread_id}/stream": created(() => ({ channels: ["values"] })),
   "POST /api/threads/{thread_id}/state": {

@@ -22,6 +22,15 @@ const logQuery = json(() => ({ limit: 10 }));
 
 /** Workspaces, deployments and accounts. */
 export const platformCalls: ForeignCalls = {
+  // Models asked by hand: the run it was taken from is a note, nothing of it is read
+  "POST /v2/playground/stream": {
+    ...json((ids) => ({
+      model: "offline",
+      messages: [{ role: "user", content: "hello" }],
+      source_run_id: ids.traceRunId,
+    })),
+    outcome: "makes its own",
+  },
   // Workspaces
   "POST /v2/api-keys": {
     ...json((ids) => ({ name: "x", role: "viewer", user_id: ids.userId, workspace_id: ids.workspaceId })),
@@ -32,6 +41,18 @@ export const platformCalls: ForeignCalls = {
     owner: { status: 403, why: "it is for who runs the installation" },
   },
   "PATCH /v2/workspaces/{workspace_id}": json(() => ({ name: "Renamed" })),
+  "PUT /v2/model-keys/{provider}": {
+    send: () => ({ params: { provider: "openai" }, body: { key: "a-key-of-the-provider" } }),
+    outcome: "makes its own",
+  },
+  "DELETE /v2/model-keys/{provider}": {
+    send: () => ({ params: { provider: "openai" } }),
+    outcome: "makes its own",
+    turn: 10,
+  },
+  "POST /v2/members/{user_id}/invitation": {
+    owner: { status: 409, why: "the member has signed in before" },
+  },
   "PATCH /v2/members/{user_id}": json(() => ({ role: "editor" })),
   "PATCH /v2/auth/sessions/current": {
     ...json((ids) => ({ workspace_id: ids.workspaceId })),
@@ -80,6 +101,16 @@ export const platformCalls: ForeignCalls = {
   },
   "PATCH /v2/deployments/{deployment_id}": { ...json(revisionOf), refusal: 400, owner: notUploaded },
   "POST /v2/deployments/{deployment_id}/revisions": { ...json(revisionOf), refusal: 400, owner: notUploaded },
+  "POST /v2/deployments/{deployment_id}/restart": {
+    owner: { status: 409, why: "it serves nothing yet" },
+  },
+  "PUT /v2/deployments/{deployment_id}/previews": json(() => ({ enabled: true, share_secrets: false })),
+  "POST /v2/alerts": json((ids) => ({
+    ...{ name: "x", kind: "no_traffic", scope: "deployment", scope_id: ids.deploymentId },
+    webhook_url: "http://127.0.0.1:9/hook",
+  })),
+  "PATCH /v2/alerts/{alert_id}": json(() => ({ window_minutes: 30 })),
+  "DELETE /v2/alerts/{alert_id}": { turn: 10 },
   "POST /v2/deployments/{deployment_id}/push-token": {
     owner: { status: 400, why: "there is no registry" },
   },

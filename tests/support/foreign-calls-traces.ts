@@ -54,6 +54,8 @@ export const traceCalls: ForeignCalls = {
     owner: exists,
   },
   "GET /api/v1/sessions/{session_id}/filter-values": { outcome: "finds nothing" },
+  "POST /api/v1/sessions/{session_id}/saved-views": json(() => ({ name: "another" })),
+  "PATCH /api/v1/sessions/{session_id}/saved-views/{view_id}": json(() => ({ name: "renamed" })),
   "GET /api/v1/runs/{run_id}/attachments": { outcome: "finds nothing" },
   "GET /api/v1/runs/{run_id}/attachments/{name}": { free: ["attachmentName"] },
   "PATCH /api/v1/runs/{run_id}": created((ids) => ({ ...spanOf(ids), outputs: { by: "other" } })),
@@ -172,6 +174,9 @@ export const traceCalls: ForeignCalls = {
   "GET /api/v1/datasets/{dataset_id}/share": { owner: { status: 404, why: "it is not shared" } },
   "GET /api/v1/datasets/{dataset_id}/openai_ft": { owner: { status: 422, why: "its examples are no chats" } },
   "PUT /api/v1/datasets/{dataset_id}/share": json(() => ({})),
+  "GET /api/v1/datasets/{dataset_id}/comparison": {
+    send: (ids) => ({ query: { experiment: ids.experimentId } }),
+  },
   "POST /api/v1/datasets/comparative": created((ids) => ({
     id: ids.comparisonId,
     name: "other",

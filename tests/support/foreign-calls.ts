@@ -27,6 +27,7 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/v2/deployment-pages": { slug: "slug" },
   "/v1/integrations": { integration_id: "integrationId" },
   "/v2/integrations": { integration_id: "integrationId" },
+  "/v2/alerts": { alert_id: "alertId" },
   "/v2/listeners": { listener_id: "listenerId" },
   "/v2/auth": {
     provider_id: "providerId",
@@ -46,7 +47,7 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/api/threads": { thread_id: "chatThreadId", run_id: "chatRunId" },
   "/api/v1/runs": { run_id: "traceRunId", name: "attachmentName" },
   "/api/v1/traces": { trace_id: "traceRunId" },
-  "/api/v1/sessions": { session_id: "projectId" },
+  "/api/v1/sessions": { session_id: "projectId", view_id: "savedViewId" },
   "/api/v2/runs": { run_id: "traceRunId" },
   "/api/v2/traces": { trace_id: "traceRunId" },
   "/api/v2/threads": { thread_id: "traceThreadId" },

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { z } from "zod";
 import { AppError, type CodeAndKind, errorKinds } from "../../src/platform/errors.ts";
 import type { Authenticator, Caller, Role } from "../../src/platform/http/access/caller.ts";
-import { createHttpApp, type HttpAppOptions } from "../../src/platform/http/http-app.ts";
+import { createHttpApp, type HttpAppOptions } from "../../src/platform/http/pipeline/http-app.ts";
 import { json, noContent, type Route, route } from "../../src/platform/http/route.ts";
 import { queryList } from "../../src/platform/http/validation/query.ts";
 import { createLogger } from "../../src/platform/logger.ts";

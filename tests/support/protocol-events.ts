@@ -117,7 +117,11 @@ const checkpoint = checked<Checkpoint>()(
   }),
 );
 const inputRequested = checked<InputRequestedData>()(
-  z.strictObject({ interrupt_id: z.string().regex(/^[0-9a-f]{32}$/), payload: z.unknown() }),
+  z.strictObject({
+    interrupt_id: z.string().regex(/^[0-9a-f]{32}$/),
+    payload: z.unknown(),
+    value: z.unknown(),
+  }),
 );
 const updates = checked<UpdatesData>()(
   z.strictObject({ node: z.string().min(1), values: z.record(z.string(), z.unknown()) }),

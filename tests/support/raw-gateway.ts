@@ -7,7 +7,7 @@ import {
 } from "../../src/control-plane/gateway/gateway-listener.ts";
 import { createGatewayUpgrade, isForGateway } from "../../src/control-plane/gateway/gateway-upgrade.ts";
 import { type ProxyRequest, RequestProxy } from "../../src/control-plane/gateway/proxy.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";

@@ -18,6 +18,7 @@ const withoutIds = [
   /^\w+ \/api\/v1\/feedback\/tokens\/\{token\}$/,
   /^GET \/api\/v1\/attachments\/\{token\}$/,
   /^\w+ (\/api\/v[12])?\/public\/\{share_token\}\//,
+  /^GET \/v2\/chat\/shared\/\{share_token\}$/,
 ];
 
 type Request = { params: Record<string, string>; sent: Sent };

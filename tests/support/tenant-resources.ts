@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
+import { waitUntil } from "./components/wait-until.ts";
 import { dottedTime, multipartBody, type SamplePart } from "./traces-app.ts";
 
 /** As one workspace's administrator; a text is sent as it is. Throws for every answer that is no success. */
@@ -69,7 +70,14 @@ async function deploymentResources(call: TenantCall, mark: string) {
     "POST",
     `/v2/deployments/${deployment.id}/upload-url`,
   );
+  // Not looked at by the worker, which writes down when it did.
+  const alert = await call<Made>("POST", "/v2/alerts", {
+    enabled: false,
+    ...{ name: mark, kind: "no_traffic", scope: "deployment", scope_id: deployment.id },
+    webhook_url: `${host}/${mark}`,
+  });
   return {
+    alertId: alert.id,
     repositoryUrl: `${host}/x.git`,
     deploymentId: deployment.id,
     slug: deployment.slug,
@@ -165,6 +173,12 @@ async function chatResources(call: TenantCall, mark: string) {
       params: { assistant_id: "echo", input },
     },
   );
+  // While it runs, calls that would change the thread are refused.
+  const idle = async () => {
+    const threads = await call<{ thread_id: string; status: string }[]>("GET", "/api/threads");
+    return threads.some(({ thread_id, status }) => thread_id === chatThreadId && status === "idle");
+  };
+  await waitUntil(idle, { what: "the end of the chat's run", timeoutMs: 30_000 });
   return { chatThreadId, chatRunId: started.result.run_id };
 }
 
@@ -206,8 +220,10 @@ async function traceResources(call: TenantCall, database: Database, { workspaceI
     { name: `${exampleId}.attachment.${attachmentName}`, bytes: Buffer.from(mark), type: "text/plain" },
   ]);
   const share = await call<{ share_token: string }>("PUT", `/api/v1/runs/${traceRunId}/share`, {});
+  const view = await call<Made>("POST", `/api/v1/sessions/${project.id}/saved-views`, { name: mark });
   return {
     projectId: project.id,
+    savedViewId: view.id,
     traceRunId,
     traceThreadId,
     shareToken: share.share_token,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import { listen, type RunningServer } from "../../src/platform/http/server/server.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { raw } from "../../src/platform/db/raw.ts";
 import { SecretBox } from "../../src/platform/encryption/secret-box.ts";
-import { createHttpApp } from "../../src/platform/http/http-app.ts";
+import { createHttpApp } from "../../src/platform/http/pipeline/http-app.ts";
 import type { Route } from "../../src/platform/http/route.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";

@@ -12,6 +12,11 @@ export default defineConfig({
         find: /^langsmith(\/.*)?$/,
         replacement: fileURLToPath(new URL("src/no-tracing.ts", import.meta.url)),
       },
+      {
+        // The library's own tracers, which its message classes bring along as well.
+        find: /^\.\.\/tracers\/(base|console|tracer_langchain)\.js$/,
+        replacement: fileURLToPath(new URL("src/no-tracing.ts", import.meta.url)),
+      },
     ],
   },
   build: {

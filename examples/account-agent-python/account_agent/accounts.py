@@ -38,7 +38,7 @@ async def authenticate(provider: str, scopes: list[str], user_id: str | None, ag
     known = {name: value for name, value in body.items() if value is not None}
     headers = {"x-api-key": os.environ.get("ACCOUNTS_KEY", "")}
     async with httpx.AsyncClient() as client:
-        response = await client.post(f"{os.environ['TREADLE_URL']}/v2/auth/authenticate", json=known, headers=headers)
+        response = await client.post(f"{os.environ['ACCOUNTS_URL']}/v2/auth/authenticate", json=known, headers=headers)
     if response.is_error:
         raise RuntimeError(f"The platform answered {response.status_code} when asked for an account.")
     return response.json()

@@ -35,7 +35,7 @@ export async function accessToken(request: AccountRequest): Promise<string> {
 }
 
 async function authenticate({ provider, scopes, userId, agentId }: AccountRequest): Promise<Outcome> {
-  const response = await fetch(`${process.env.TREADLE_URL}/v2/auth/authenticate`, {
+  const response = await fetch(`${process.env.ACCOUNTS_URL}/v2/auth/authenticate`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-api-key": process.env.ACCOUNTS_KEY ?? "" },
     body: JSON.stringify({ provider, scopes, user_id: userId, agent_id: agentId }),

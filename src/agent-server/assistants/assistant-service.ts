@@ -31,12 +31,16 @@ import {
   saveAssistant,
 } from "./assistant-store.ts";
 
+/** Given what an assistant sets under `configurable` and `context`. */
+export type CheckSettings = (graphId: string, settings: Readonly<Record<string, unknown>>) => void;
+
 export type AssistantServiceOptions = {
   database: Database;
   graphs: RunnableGraphs;
   schemas: Pick<SchemaCatalog, "get" | "atRunTime">;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
+  checkSettings?: CheckSettings | undefined;
   /** Its runs are stopped before an assistant goes. */
   runs: {
     cancelMany(workspaceId: string, filter: { runIds: string[] }, action: "interrupt"): Promise<unknown>;
@@ -72,6 +76,7 @@ export class AssistantService {
     const { database } = this.#options;
     await this.ensureDefaults(workspaceId);
     this.#requireGraph(request.graph_id);
+    this.#checkSettings(request.graph_id, request);
     const assistantId = request.assistantId ?? newId();
     const made = await database.transaction(async (tx) => {
       const row = await insertAssistant(tx, { ...request, workspaceId, assistant_id: assistantId });
@@ -107,6 +112,7 @@ export class AssistantService {
     return this.#options.database.transaction(async (tx) => {
       const assistant = await lockAssistant(tx, workspaceId, assistantId);
       if (!assistant) throw assistantNotFound(id);
+      this.#checkSettings(change.graph_id ?? assistant.graph_id, change);
       const version = (await highestVersion(tx, workspaceId, assistantId)) + 1;
       const saved = await saveAssistant(tx, workspaceId, { ...changeAssistant(assistant, change), version });
       await insertVersion(tx, workspaceId, assistantId);
@@ -206,6 +212,13 @@ export class AssistantService {
   /** A graph that could not be loaded may have assistants all the same. */
   #requireGraph(graphId: string): void {
     if (!this.#options.graphs.has(graphId)) this.#options.graphs.get(graphId);
+  }
+
+  #checkSettings(
+    graphId: string,
+    { config, context }: { config?: { configurable?: object | undefined } | undefined; context?: unknown },
+  ): void {
+    this.#options.checkSettings?.(graphId, { ...config?.configurable, ...(context as object | undefined) });
   }
 
   #refuseDefault(assistantId: string): void {

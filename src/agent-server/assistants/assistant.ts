@@ -1,5 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 import { isUuid, nameId } from "../../platform/ids.ts";
+import { defaultGraphId, unnamedAssistant } from "../../platform/streaming-protocol/unnamed-assistant.ts";
 
 /** The namespace clients derive default assistant ids from. */
 const defaultNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
@@ -9,11 +10,27 @@ export function defaultAssistantId(graphId: string): string {
   return nameId(graphId, defaultNamespace);
 }
 
+type Graphs = { has(graphId: string): boolean };
+type NamedGraphs = Graphs & { readonly allIds: readonly string[] };
+
 /** Wherever an assistant id is accepted, a graph id is too. */
-export function resolveAssistantId(graphs: { has(graphId: string): boolean }, id: string): string {
+export function resolveAssistantId(graphs: Graphs, id: string): string {
   if (graphs.has(id)) return defaultAssistantId(id);
   if (isUuid(id)) return id.toLowerCase();
   throw assistantNotFound(id);
+}
+
+/** Who runs: a client that names nobody gets the default graph. */
+export function resolveRunAssistantId(graphs: NamedGraphs, id: string): string {
+  if (id !== unnamedAssistant || graphs.has(id)) return resolveAssistantId(graphs, id);
+  const { allIds } = graphs;
+  const found = defaultGraphId(allIds);
+  if (found !== undefined) return defaultAssistantId(found);
+  throw new AppError({
+    code: "assistant.unnamed",
+    kind: "invalid",
+    message: `No assistant is named, and this server has no graph "agent" to run instead. Name one in assistant_id: ${allIds.join(", ") || "there is none"}.`,
+  });
 }
 
 export type Assistant = {

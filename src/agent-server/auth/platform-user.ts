@@ -9,11 +9,19 @@ export type PlatformUser = { workspaceId: string; userId: string };
  */
 export const platformUserKey = "__treadle_user";
 
-/** Nobody, where the credential may not use that person's accounts: a run has no other use for knowing them. */
+/** The workspace a run belongs to, in the same way. */
+export const platformWorkspaceKey = "__treadle_workspace";
+
+/** Without the person, where the credential may not use their accounts: a run has no other use for knowing them. */
 export function platformUserConfigurable(caller: Caller): Record<string, unknown> {
   const { workspaceId, userId, mayUseAccounts } = caller;
-  if (!mayUseAccounts) return {};
-  return { [platformUserKey]: { workspaceId, userId } satisfies PlatformUser };
+  const workspace = { [platformWorkspaceKey]: workspaceId };
+  if (!mayUseAccounts) return workspace;
+  return { ...workspace, [platformUserKey]: { workspaceId, userId } satisfies PlatformUser };
+}
+
+export function readPlatformWorkspace(configurable: Record<string, unknown> | undefined): string | undefined {
+  return configurable?.[platformWorkspaceKey] as string | undefined;
 }
 
 export function readPlatformUser(

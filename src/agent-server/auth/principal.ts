@@ -1,6 +1,6 @@
 import type { Principal } from "../../platform/http/access/caller.ts";
 import { isPlain } from "./auth-filter.ts";
-import { platformUserKey } from "./platform-user.ts";
+import { platformUserKey, platformWorkspaceKey } from "./platform-user.ts";
 
 /** The user the studio's pages act as; handlers recognise it by this name. */
 export const studioPrincipal: Principal = {
@@ -34,6 +34,7 @@ const authKeys = [
   "langgraph_auth_user_id",
   "langgraph_auth_permissions",
   platformUserKey,
+  platformWorkspaceKey,
 ];
 
 /** What graphs read about the caller from `configurable`. */

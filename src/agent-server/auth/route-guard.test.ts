@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../../../tests/support/da
 import { builtinGraphs } from "../../builtin-graphs/builtin-graphs.ts";
 import { startArea, stopArea } from "../../platform/areas/area.ts";
 import type { Authenticator } from "../../platform/http/access/caller.ts";
-import { createHttpApp, type HttpApp } from "../../platform/http/http-app.ts";
+import { createHttpApp, type HttpApp } from "../../platform/http/pipeline/http-app.ts";
 import { createLogger } from "../../platform/logger.ts";
 import { Metrics } from "../../platform/metrics.ts";
 import { type AgentServer, createAgentServer } from "../agent-server.ts";

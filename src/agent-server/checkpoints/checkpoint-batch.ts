@@ -5,12 +5,12 @@ export type CheckpointItem =
   | { kind: "writes"; fence: Fence | undefined; input: WritesInput };
 
 type CheckpointRow = [string, string, string, string | null, number | null, string, string, string, string];
-type BlobRow = [string, string, string, string, number | null, string, string];
-type WriteRow = [string, string, string, string, number, string, number | null, string, string];
+type BlobRow = [string, string, string, string, number | null, string, string | Buffer];
+type WriteRow = [string, string, string, string, number, string, number | null, string, string | Buffer];
 
 /** The parameters of the one statement that writes a batch, and which fence each item depends on. */
 export type CheckpointBatch = { parameters: Cell[][]; fenceOf: (number | null)[] };
-type Cell = string | number | null;
+type Cell = string | Buffer | number | null;
 
 /**
  * Turns items into columns. `on conflict do update` may not meet a row twice in one statement, so equal

@@ -134,7 +134,7 @@ export class CheckpointStore {
       runIds,
       attempts,
       // A column holds texts in all its rows or in none.
-      ...columns.map((column) => (column.some(isText) ? textArray(column as string[]) : column)),
+      ...columns.map((column) => (column.some(isText) ? textArray(column as (string | Buffer)[]) : column)),
     ]);
     const held = new Set(holding.map((row) => row.position));
     return fenceOf.map((fence) => (fence === null || held.has(fence) ? "written" : "refused"));
@@ -212,5 +212,5 @@ function compareText(a: string, b: string): number {
 }
 
 function isText(value: unknown): boolean {
-  return typeof value === "string";
+  return typeof value === "string" || Buffer.isBuffer(value);
 }

@@ -4,6 +4,9 @@ export type Fence = { runId: string; attempt: number };
 /** A serialized value: JSON text, or base64 when `type` is `bytes`. */
 export type Payload = { type: string; text: string };
 
+/** One to be stored. Where nobody here looks into a large text it stays the bytes it came as. */
+export type NewPayload = { type: string; text: string | Buffer };
+
 /**
  * A value that only Python has (a class of the project, a date, a number beyond 2^53): what it looks like as JSON, and
  * what Python makes it of again. Everybody else reads what it looks like.
@@ -26,10 +29,10 @@ export type CheckpointInput = {
   /** Every channel whose value is a blob, also those an earlier checkpoint stored. */
   blobRefs: BlobRef[];
   /** The values that are new with this checkpoint. */
-  blobs: (BlobRef & { payload: Payload })[];
+  blobs: (BlobRef & { payload: NewPayload })[];
 };
 
-export type WriteInput = { idx: number; channel: string; payload: Payload };
+export type WriteInput = { idx: number; channel: string; payload: NewPayload };
 
 export type WritesInput = {
   threadId: string;

@@ -1,4 +1,4 @@
-import type { Payload } from "./checkpoint.ts";
+import { type Payload, pythonType, pythonView } from "./checkpoint.ts";
 import { toMarkedWire, toWire, type Wire } from "./message-wire.ts";
 
 /**
@@ -32,6 +32,7 @@ export function wireTexts(versions: Iterable<Payload>): Map<Payload, WireText> {
   const texts = new Map<Payload, WireText>();
   let shorter: Converted | undefined;
   for (const payload of [...versions].sort((a, b) => a.text.length - b.text.length)) {
+    if (payload.type === pythonType) texts.set(payload, new WireText([Buffer.from(viewText(payload.text))]));
     if (payload.type !== "json") continue;
     const converted = (shorter && grow(shorter, payload.text)) ?? convert(payload.text);
     if (converted === undefined) continue;
@@ -60,7 +61,27 @@ function grow(shorter: Converted, text: string): Converted | undefined {
   return { text, pieces: [...shorter.pieces, Buffer.from(`,${json.slice(1, -1)}`)], isList: true };
 }
 
+/** Whether `wireTexts` has a text for it. */
+export function hasWireText({ type, text }: Payload): boolean {
+  return type === pythonType || (type === "json" && !hasValueRecord(text));
+}
+
 /** Undefined for records of values JSON does not have: those mean something to the graph's channels. */
 function wireJson(text: string): string | undefined {
-  return text.includes('"lc":2') ? undefined : JSON.stringify(toWire(JSON.parse(text)));
+  return hasValueRecord(text) ? undefined : JSON.stringify(toWire(JSON.parse(text)));
+}
+
+function hasValueRecord(text: string): boolean {
+  return text.includes('"lc":2');
+}
+
+const viewStart = '{"view":';
+const viewEnd = ',"data":"';
+
+/** What a value that only Python has looks like, as it is stored: it need not be read. */
+function viewText(text: string): string {
+  const end = text.lastIndexOf(viewEnd);
+  return text.startsWith(viewStart) && end > 0
+    ? text.slice(viewStart.length, end)
+    : JSON.stringify(pythonView(text));
 }

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
 import { createTestClock, type TestClock } from "../../../tests/support/workspaces-app.ts";
+import { openDatabase } from "../../platform/db/connection/open-database.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { openDatabase } from "../../platform/db/open-database.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";

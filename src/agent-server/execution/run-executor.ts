@@ -8,6 +8,7 @@ import { lifecycleOf, speaksProtocol, terminalRow } from "../delivery/terminal-e
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import type { GraphExecution } from "../graphs/graph-runtime.ts";
+import type { ResumedAttempt } from "../graphs/resumed-attempt.ts";
 import { interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
 import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type ClaimedRun, describeRunError, type RunOutcome } from "../runs/run.ts";
@@ -140,6 +141,8 @@ export class RunExecutor {
         project: kwargs.tracing_project,
         example: kwargs.tracing_example,
         offersFeedback: Boolean(kwargs.feedback_keys?.length),
+        resumed: resumedAttempt(run),
+        isHandedBack: () => signal.aborted && leavesRun.has(signal.reason as StopReason),
       },
       protocol: progress.protocol !== undefined,
       signal,
@@ -224,6 +227,12 @@ export class RunExecutor {
       interruptsJson: "{}",
     };
   }
+}
+
+/** Undefined for the first attempt. A row that was claimed again has the time of that claim. */
+function resumedAttempt({ attempt, started_at, updated_at }: ClaimedRun): ResumedAttempt | undefined {
+  if (attempt < 2 || started_at === null) return undefined;
+  return { number: attempt, earlierMs: Math.max(0, updated_at.getTime() - started_at.getTime()) };
 }
 
 /** Reasons to stop without writing the run's end: another attempt goes on. */

@@ -44,6 +44,8 @@ export type RunWorkerOptions = {
   beforeEnd(run: ClaimedRun, result: RunResult): Promise<void>;
   /** Called when a run ended and everything about it is committed; nobody waits for it but a stop. */
   onEnd(run: ClaimedRun, result: RunResult): Promise<void>;
+  /** Called when a run ended because its attempts were all lost. */
+  onExhausted(run: ClaimedRun, result: RunResult): void;
   /** Takes back a run that was cancelled with `rollback`; called instead of finishing it. */
   onRollback(run: ClaimedRun, result: RunResult): Promise<void>;
 };
@@ -365,6 +367,7 @@ export class RunWorker {
         if (isLeaseLost(error)) continue;
         throw error;
       }
+      this.#options.onExhausted(run, result);
       await this.#options.onEnd(run, result);
     }
     const back = await requeueExpired(database, maxAttempts);

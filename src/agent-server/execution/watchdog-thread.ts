@@ -75,7 +75,7 @@ async function giveBack(culprit: string): Promise<void> {
   if (!record) return;
   try {
     const [{ openDatabase }, { createLogger }, { handBackBlocked }, { within }] = await Promise.all([
-      import("../../platform/db/open-database.ts"),
+      import("../../platform/db/connection/open-database.ts"),
       import("../../platform/logger.ts"),
       import("./blocked-process.ts"),
       import("../../platform/within.ts"),

@@ -3,6 +3,7 @@ import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import type { ItemService } from "../store/item-service.ts";
 import type { GraphCall } from "./graph-call.ts";
 import type { DrawnGraph, GraphSchemas } from "./graph-description.ts";
+import type { ResumedAttempt } from "./resumed-attempt.ts";
 import type { StateAddress, StateSnapshot, Superstep } from "./state-snapshot.ts";
 
 /*
@@ -95,6 +96,8 @@ export type StateOptions = {
   subgraphs?: boolean;
   address?: StateAddress;
   stored?: StoredCheckpoint | undefined;
+  /** Values of it that are stored as JSON text may stay text. */
+  asText?: boolean;
 };
 
 export type HistoryQuery = {
@@ -123,7 +126,15 @@ export type GraphAttempt = {
   /** What its checkpoints and its trace carry, beside what is in the call's `configurable`. */
   metadata: Record<string, unknown>;
   /** Where it is traced, instead of the project of its graph, and whether links for feedback on it will be asked for. */
-  tracing: { project?: string | undefined; example?: string | undefined; offersFeedback: boolean };
+  tracing: {
+    project?: string | undefined;
+    example?: string | undefined;
+    offersFeedback: boolean;
+    /** An earlier attempt began the run: this one goes on in the same trace. */
+    resumed?: ResumedAttempt | undefined;
+    /** The attempt was stopped and another goes on: what ends now is not the run. */
+    isHandedBack(): boolean;
+  };
   /** Clients of the streaming protocol listen: everything is streamed, at every level. */
   protocol: boolean;
   signal: AbortSignal;

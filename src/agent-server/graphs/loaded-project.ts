@@ -15,12 +15,14 @@ export type ProjectPart = {
   httpApp: HttpApp | undefined;
   /** The embedding function of the store, where it is in this language. */
   embed?: EmbedText | undefined;
+  /** What of it is not served; it stops nothing. */
+  warnings?: string[];
   /** Of the graph library. */
   libraryVersion: string | undefined;
   close(): Promise<void>;
 };
 
-export type LoadedProject = Omit<ProjectPart, "libraryVersion"> & {
+export type LoadedProject = Omit<ProjectPart, "libraryVersion" | "warnings"> & {
   config: ProjectConfig;
   libraryVersions: Partial<Record<ProjectLanguage, string | undefined>>;
   /** Warnings for the operator; they stop nothing. */

@@ -1,5 +1,5 @@
-import type { Authorize } from "../../platform/http/access/access.ts";
 import { errorResponse } from "../../platform/http/error-response.ts";
+import type { Authorize } from "../../platform/http/pipeline/authorize.ts";
 import { requestIdOf } from "../../platform/http/server/request-id.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { ProjectFile } from "../graphs/project-config.ts";

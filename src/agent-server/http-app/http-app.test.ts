@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { caller } from "../../../tests/support/http-app-fixture.ts";
 import { keepLogs } from "../../../tests/support/logged-lines.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Authorize } from "../../platform/http/access/access.ts";
+import type { Authorize } from "../../platform/http/pipeline/authorize.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { createLogger } from "../../platform/logger.ts";
 import type { HttpApp } from "../graphs/project-app.ts";

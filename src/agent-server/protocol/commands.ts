@@ -1,26 +1,11 @@
 import { z } from "zod";
 import { jsonObject } from "../../platform/http/json-object.ts";
+import { readParams as readAs } from "../../platform/streaming-protocol/command.ts";
+import { filterFields, sinceField } from "../../platform/streaming-protocol/filter-fields.ts";
 import { runConfig } from "../graphs/graph-call-schemas.ts";
-import { ProtocolError } from "./protocol-error.ts";
-import { isChannel } from "./subscription-filter.ts";
-
-/** What every command looks like, whatever it asks for. */
-export const commandEnvelope = z.object({
-  id: z.int().min(0),
-  method: z.string().min(1).max(200),
-  params: jsonObject.nullish(),
-});
-export type CommandEnvelope = z.output<typeof commandEnvelope>;
 
 const namespace = z.array(z.string());
-const channel = z.string().refine(isChannel, "Not a channel of the streaming protocol");
 const goto = z.union([z.string(), z.object({ node: z.string(), input: z.unknown() })]);
-
-const filterFields = {
-  channels: z.array(channel).min(1),
-  namespaces: z.array(namespace).nullish(),
-  depth: z.int().min(0).nullish(),
-};
 
 const respondFields = {
   update: z.unknown().optional(),
@@ -59,7 +44,7 @@ export const commandParams = {
     config: runConfig.nullish(),
   }),
   "agent.getTree": z.looseObject({ run_id: z.string().nullish() }),
-  "subscription.subscribe": z.looseObject({ ...filterFields, since: z.int().min(0).nullish() }),
+  "subscription.subscribe": z.looseObject({ ...filterFields, since: sinceField }),
   "subscription.unsubscribe": z.looseObject({ subscription_id: z.string().min(1) }),
   "subscription.reconnect": z.looseObject({
     run_id: z.string().min(1),
@@ -74,25 +59,10 @@ export type CommandParams<M extends keyof Params> = z.output<Params[M]>;
 export const eventStreamBody = z
   .looseObject({
     ...filterFields,
-    since: z.int().min(0).nullish().describe("Only events with a higher number; absent means all there are."),
+    since: sinceField.describe("Only events with a higher number; absent means all there are."),
   })
   .meta({ id: "EventStreamRequest" });
 
 export function readParams<M extends keyof Params>(method: M, params: unknown): CommandParams<M> {
   return readAs(commandParams[method] as unknown as z.ZodType<CommandParams<M>>, params ?? {}, method);
-}
-
-export function readAs<T>(schema: z.ZodType<T>, value: unknown, method: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.slice(0, 5).map(describe);
-  throw new ProtocolError("invalid_argument", `${method}: ${problems.join("; ")}.`);
-}
-
-/** Of a union the closest branch explains more than the union itself. */
-function describe(issue: z.core.$ZodIssue): string {
-  const closest =
-    issue.code === "invalid_union" ? issue.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
-  const { path, message } = closest ?? issue;
-  return path.length === 0 ? message : `params.${path.join(".")}: ${message}`;
 }

@@ -1,8 +1,8 @@
 import type { Caller } from "../../platform/http/access/caller.ts";
+import { type EventFilter, matchesFilter } from "../../platform/streaming-protocol/subscription-filter.ts";
 import { namespaceOf } from "../delivery/protocol-event.ts";
 import type { ThreadEvent } from "../delivery/thread-event.ts";
 import type { ThreadFeed } from "../delivery/thread-feed.ts";
-import { type EventFilter, matchesFilter } from "./subscription-filter.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 
 export type EventReaderOptions = { feed: ThreadFeed; access: ThreadAccess };

@@ -1,12 +1,13 @@
 import type { Caller } from "../../platform/http/access/caller.ts";
 import type { SseBatch, SseFrame } from "../../platform/http/server/sse.ts";
-import { methodOf, toWireText } from "../delivery/protocol-event.ts";
+import { methodOf } from "../../platform/streaming-protocol/event-name.ts";
+import type { EventFilter } from "../../platform/streaming-protocol/subscription-filter.ts";
+import { toWireText } from "../delivery/protocol-event.ts";
 import { sharedFrame } from "../delivery/shared-frame.ts";
 import type { ThreadEvent } from "../delivery/thread-event.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
 import { gapEnvelope } from "./protocol-error.ts";
 import type { ProtocolThread } from "./protocol-store.ts";
-import type { EventFilter } from "./subscription-filter.ts";
 
 export type EventStreamOptions = {
   reader: EventReader;

@@ -1,17 +1,18 @@
 import type { ReconnectResult, ResultData, SubscribeResult } from "@langchain/protocol";
 import type { Database } from "../../platform/db/database.ts";
+import { type CommandEnvelope, readCommand } from "../../platform/streaming-protocol/command.ts";
+import { errorEnvelope, ProtocolError } from "../../platform/streaming-protocol/protocol-error.ts";
+import type { EventFilter } from "../../platform/streaming-protocol/subscription-filter.ts";
 import { type LogEnd, logEndOf } from "../delivery/event-store.ts";
 import { toWireText } from "../delivery/protocol-event.ts";
 import type { ThreadEvent } from "../delivery/thread-event.ts";
 import { flattenTree } from "./agent-tree.ts";
-import { type CommandEnvelope, type CommandParams, readParams } from "./commands.ts";
+import { type CommandParams, readParams } from "./commands.ts";
 import { type EventReader, selectEvents } from "./event-reader.ts";
-import { errorEnvelope, gapEnvelope, ProtocolError } from "./protocol-error.ts";
+import { gapEnvelope } from "./protocol-error.ts";
 import type { ProtocolService } from "./protocol-service.ts";
 import { countEventsAfter } from "./protocol-store.ts";
-import { readCommand } from "./read-command.ts";
 import type { CommandContext } from "./run-commands.ts";
-import type { EventFilter } from "./subscription-filter.ts";
 import { filterOfId, toSubscriptionId } from "./subscription-id.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 

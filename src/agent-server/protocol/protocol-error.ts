@@ -1,16 +1,6 @@
 import type { ErrorCode, ErrorResponse } from "@langchain/protocol";
 import { AppError, type ErrorCode as AppErrorCode } from "../../platform/errors.ts";
-
-/** A command that cannot be done, in the protocol's own words. */
-export class ProtocolError extends Error {
-  readonly code: ErrorCode;
-
-  constructor(code: ErrorCode, message: string) {
-    super(message);
-    this.name = "ProtocolError";
-    this.code = code;
-  }
-}
+import { errorEnvelope, ProtocolError } from "../../platform/streaming-protocol/protocol-error.ts";
 
 const codeByAppCode: Partial<Record<AppErrorCode, ErrorCode>> = {
   "checkpoint.not_found": "no_such_checkpoint",
@@ -30,10 +20,6 @@ export function protocolErrorOf(thrown: unknown): ProtocolError | undefined {
   if (kind === "internal" || kind === "unavailable" || kind === "bad_gateway")
     return new ProtocolError("unknown_error", thrown.message);
   return new ProtocolError("invalid_argument", thrown.message);
-}
-
-export function errorEnvelope(id: number | null, error: ProtocolError): ErrorResponse {
-  return { type: "error", id, error: error.code, message: error.message };
 }
 
 /** Sent first to a client that wants to go on from a number whose followers are partly gone. */

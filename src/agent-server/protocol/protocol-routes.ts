@@ -5,6 +5,7 @@ import { json } from "../../platform/http/route.ts";
 import { sseResponse } from "../../platform/http/server/sse.ts";
 import { requireJsonType } from "../../platform/http/validation/body.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
+import { readCommand } from "../../platform/streaming-protocol/command.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, threadInPath } from "../auth/route-rules.ts";
 import { logEndOf } from "../delivery/event-store.ts";
@@ -17,7 +18,6 @@ import type { EventReader } from "./event-reader.ts";
 import { eventFrames } from "./event-stream.ts";
 import { commandAnswer, errorAnswer } from "./protocol-schemas.ts";
 import type { ProtocolService } from "./protocol-service.ts";
-import { readCommand } from "./read-command.ts";
 import type { CallerOf } from "./run-commands.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 

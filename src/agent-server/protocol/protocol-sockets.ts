@@ -3,9 +3,9 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Authorize } from "../../platform/http/access/access.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
+import type { Authorize } from "../../platform/http/pipeline/authorize.ts";
 import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import { isUuid } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
@@ -59,7 +59,8 @@ async function admit(
     throw new AppError({
       code: "request.unknown_path",
       kind: "not_found",
-      message: "There is no WebSocket at this path.",
+      message:
+        "There is no WebSocket at this path. They lead to threads (/threads/{id}/stream); a project's own application is served over HTTP alone.",
     });
   }
   const headers = new Headers();

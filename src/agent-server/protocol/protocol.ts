@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
-import type { Authorize } from "../../platform/http/access/access.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
+import type { Authorize } from "../../platform/http/pipeline/authorize.ts";
 import type { OnUpgrade } from "../../platform/http/server/server.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { AgentRoute } from "../auth/agent-route.ts";

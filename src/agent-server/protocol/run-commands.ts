@@ -1,14 +1,16 @@
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { KeyedLock } from "../../platform/keyed-lock.ts";
+import { readParams } from "../../platform/streaming-protocol/command.ts";
+import { ProtocolError } from "../../platform/streaming-protocol/protocol-error.ts";
+import { unnamedAssistant } from "../../platform/streaming-protocol/unnamed-assistant.ts";
 import type { CreatedRun } from "../runs/run-create-service.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { type RunCreateBody, runCreateBody, toRunRequest } from "../runs/run-schemas.ts";
 import type { RunService } from "../runs/run-service.ts";
 import type { StateService } from "../threads/state-service.ts";
 import { addressOf } from "../threads/state-service.ts";
-import { type CommandParams, readAs } from "./commands.ts";
+import type { CommandParams } from "./commands.ts";
 import { type PendingInterrupt, pendingInterrupts } from "./pending-interrupts.ts";
-import { ProtocolError } from "./protocol-error.ts";
 import type { ProtocolThread } from "./protocol-store.ts";
 import type { ThreadAccess } from "./thread-access.ts";
 
@@ -40,7 +42,8 @@ export class RunCommands {
   async start(context: CommandContext, params: Record<string, unknown>): Promise<CreatedRun> {
     const { multitaskStrategy, ...rest } = params;
     const strategy = multitaskStrategy === undefined ? {} : { multitask_strategy: multitaskStrategy };
-    const body = readAs(runCreateBody, { ...rest, ...strategy }, "run.start");
+    const named = { ...rest, assistant_id: rest.assistant_id ?? unnamedAssistant };
+    const body = readParams(runCreateBody, { ...named, ...strategy }, "run.start");
     const request: RunRequest = { ...requestOf(body), if_not_exists: "create" };
     const open = () => this.#options.access.open(context.caller, context.threadId);
     const thread = await open();
@@ -65,8 +68,8 @@ export class RunCommands {
     const pending = pendingInterrupts(thread);
     if (pending.length === 0) {
       throw new ProtocolError(
-        "invalid_argument",
-        `Nothing on thread ${context.threadId} waits for an answer: its status is ${thread.status}.`,
+        "no_such_interrupt",
+        `Nothing on thread ${context.threadId} waits for an answer: its status is ${thread.status}. Somebody may have answered already.`,
       );
     }
     const responses = "responses" in params ? (params.responses as Answer[]) : [params as unknown as Answer];

@@ -1,10 +1,10 @@
 import type { CheckpointSummary, ListCheckpointsResult, StateGetResult } from "@langchain/protocol";
 import { errorMessage } from "../../platform/errors.ts";
+import { ProtocolError } from "../../platform/streaming-protocol/protocol-error.ts";
 import type { StateService } from "../threads/state-service.ts";
 import { addressOf } from "../threads/state-service.ts";
 import type { ThreadState } from "../threads/thread-state.ts";
 import type { CommandParams } from "./commands.ts";
-import { ProtocolError } from "./protocol-error.ts";
 import type { CommandContext } from "./run-commands.ts";
 
 const defaultLimit = 10;

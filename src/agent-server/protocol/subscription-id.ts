@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type EventFilter, isChannel } from "./subscription-filter.ts";
+import { type EventFilter, isChannel } from "../../platform/streaming-protocol/subscription-filter.ts";
 
 const savedFilter = z.object({
   channels: z.array(z.string().refine(isChannel)).min(1),

@@ -3,7 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { assistantNotFound, resolveAssistantId } from "../assistants/assistant.ts";
+import { assistantNotFound, resolveRunAssistantId } from "../assistants/assistant.ts";
 import type { AgentGuard } from "../auth/agent-guard.ts";
 import { permitRun } from "../auth/run-permit.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
@@ -89,7 +89,7 @@ export class RunCreateService {
     if (request.webhook) await this.#options.webhooks.check(request.webhook);
     requireTracing(this.#options, request);
     await this.#options.ensureDefaults(workspaceId);
-    const assistantId = resolveAssistantId(this.#options.graphs, request.assistant_id);
+    const assistantId = resolveRunAssistantId(this.#options.graphs, request.assistant_id);
     const target = await this.#targets.add({ workspaceId, threadId, assistantId });
     if (!target.assistant_id || !target.graph_id) throw assistantNotFound(request.assistant_id);
     // Fails here, with a sentence, when the graph is unknown or could not be loaded.

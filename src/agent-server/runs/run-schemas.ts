@@ -10,7 +10,11 @@ const nodeList = z.union([z.literal("*"), z.array(z.string())]);
 const modeList = z.union([z.enum(streamModes), z.array(z.enum(streamModes))]);
 
 const runFields = {
-  assistant_id: z.string().min(1).describe("Id of an assistant, or of a graph for its default assistant."),
+  assistant_id: z
+    .string()
+    .min(1)
+    .describe("Id of an assistant, or of a graph for its default assistant.")
+    .meta({ examples: ["agent"] }),
   input: z.unknown().optional(),
   command: runCommand.nullish(),
   checkpoint_id: z.string().nullish(),
@@ -42,7 +46,9 @@ const runFields = {
     .describe("`project_name`: where the run is traced; `example_id`: the example its trace refers to."),
 };
 
-export const runCreateBody = z.looseObject(runFields).meta({ id: "RunCreate" });
+const runExample = { assistant_id: "agent", input: { messages: [{ role: "user", content: "Hello" }] } };
+
+export const runCreateBody = z.looseObject(runFields).meta({ id: "RunCreate", examples: [runExample] });
 export type RunCreateBody = z.output<typeof runCreateBody>;
 
 /** Fills in the defaults. Without a thread the run gets one of its own, which goes with it unless kept. */

@@ -229,12 +229,12 @@ export const handBack: Statement = {
  * that ended since the last vacuum.
  */
 export const finishRuns: Statement = {
-  name: "runs_finish_6",
+  name: "runs_finish_7",
   text: `with q as (
       select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-        $16::bigint[])
+        $16::bigint[], $17::text[])
       with ordinality as q(run_id, attempt, status, error_json, thread_status, values_json, interrupts_json, last_seq,
-        protocol_seq, ordinal)
+        protocol_seq, trigrams, ordinal)
     ), last as (
       select * from unnest($9::uuid[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
         $15::bigint[]) as last(run_id, seq, family, name, namespace, data, number)
@@ -255,6 +255,7 @@ export const finishRuns: Statement = {
       update threads t set
         status = case when w.queued then 'busy' else q.thread_status end,
         values_json = coalesce(q.values_json, t.values_json),
+        trigrams = case when q.values_json is null then t.trigrams else q.trigrams::bit(1024) end,
         interrupts_json = q.interrupts_json,
         error_json = q.error_json,
         last_seq = greatest(t.last_seq, q.last_seq),

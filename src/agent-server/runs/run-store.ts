@@ -3,6 +3,7 @@ import { type RawBuilder, raw } from "../../platform/db/raw.ts";
 import { textArray } from "../../platform/db/text-array.ts";
 import type { EventNumbers, ThreadEvent } from "../delivery/thread-event.ts";
 import type { ThreadTtl } from "../threads/thread.ts";
+import { wordBitsOf } from "../threads/thread-words.ts";
 import {
   type CancelAction,
   type ClaimedRun,
@@ -250,6 +251,7 @@ export async function finishRunRows(
     textArray(events.map((event) => event.data)),
     events.map((event) => event.number),
     rows.map((row) => row.numbers.protocol),
+    textArray(rows.map((row) => wordBitsOf(row.outcome.valuesJson))),
   ]);
 }
 

@@ -6,6 +6,7 @@ import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
 import { interruptsByTask } from "../graphs/state-snapshot.ts";
+import { wordBitsOf } from "./thread-words.ts";
 
 export type ForgetRunOptions = {
   database: Database;
@@ -30,7 +31,8 @@ export async function forgetRunCheckpoints(
   const opened = await graph.open({ config: {}, access: "threads.read", writes: true });
   const state = await opened.state(threadId);
   const metadata = latest ? { graph_id, ...(assistant_id ? { assistant_id } : {}) } : {};
-  await raw`update threads set values_json = ${JSON.stringify(toWire(state.values ?? {}))},
+  const valuesJson = JSON.stringify(toWire(state.values ?? {}));
+  await raw`update threads set values_json = ${valuesJson}, trigrams = ${wordBitsOf(valuesJson)}::text::bit(1024),
       interrupts_json = ${JSON.stringify(interruptsByTask(state))},
       metadata = metadata || ${JSON.stringify(metadata)}::jsonb, state_updated_at = now(), updated_at = now()
     where thread_id = ${threadId}`.execute(database.sql);

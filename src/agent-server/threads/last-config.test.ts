@@ -64,6 +64,11 @@ describe("the config of a graph's last run on a thread", () => {
     expect(await findLastConfig(test.database.sql, threadId, "made")).toEqual(long);
   });
 
+  it("after an input that is longer than what is read first", async () => {
+    const threadId = await ranWith({ input: { large: "x".repeat(50_000) }, config });
+    expect(await findLastConfig(test.database.sql, threadId, "made")).toEqual(config);
+  });
+
   it("is the first thing a run writes, and the beginning of its text is enough", async () => {
     const ids = { run_id: "r", thread_id: "t", graph_id: "g", assistant_id: "a" };
     const target = { assistant_config: {}, thread_config: {}, assistant_context: {} } as unknown as Target;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { json } from "../../platform/http/route.ts";
+import { jsonText } from "../../platform/http/route.ts";
 import { type AgentRoute, agentRoute } from "../auth/agent-route.ts";
 import { asks, threadInPath } from "../auth/route-rules.ts";
 import { checkpointRef } from "../graphs/graph-call-schemas.ts";
@@ -31,7 +31,7 @@ export function stateRoutes(states: StateService): AgentRoute[] {
         errors: [404],
       },
       async ({ caller, params: { thread_id }, query }) =>
-        json(200, await states.get(caller.workspaceId, thread_id, query)),
+        jsonText(200, await states.getJson(caller.workspaceId, thread_id, query)),
     ),
     agentRoute(
       {
@@ -48,9 +48,12 @@ export function stateRoutes(states: StateService): AgentRoute[] {
         errors: [404],
       },
       async ({ caller, params: { thread_id, checkpoint_id }, query }) =>
-        json(
+        jsonText(
           200,
-          await states.get(caller.workspaceId, thread_id, { ...query, address: addressOf(checkpoint_id) }),
+          await states.getJson(caller.workspaceId, thread_id, {
+            ...query,
+            address: addressOf(checkpoint_id),
+          }),
         ),
     ),
     agentRoute(
@@ -68,9 +71,9 @@ export function stateRoutes(states: StateService): AgentRoute[] {
         errors: [404],
       },
       async ({ caller, params: { thread_id }, body }) =>
-        json(
+        jsonText(
           200,
-          await states.get(caller.workspaceId, thread_id, {
+          await states.getJson(caller.workspaceId, thread_id, {
             subgraphs: body.subgraphs ?? false,
             address: body.checkpoint,
           }),

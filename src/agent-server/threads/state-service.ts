@@ -6,7 +6,13 @@ import type { StoredCheckpoint } from "../checkpoints/checkpoint.ts";
 import type { CheckpointStore } from "../checkpoints/checkpoint-store.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { RunnableGraphs } from "../graphs/graph-registry.ts";
-import type { AccessContext, HistoryQuery, OpenedGraph, StateUpdate } from "../graphs/graph-runtime.ts";
+import type {
+  AccessContext,
+  HistoryQuery,
+  OpenedGraph,
+  StateOptions,
+  StateUpdate,
+} from "../graphs/graph-runtime.ts";
 import {
   interruptsByTask,
   type StateAddress,
@@ -39,13 +45,33 @@ export class StateService {
     threadId: string,
     options: { subgraphs?: boolean; address?: StateAddress } = {},
   ): Promise<ThreadState> {
+    const snapshot = await this.#get(workspaceId, threadId, options);
+    return snapshot ? toThreadState(snapshot) : emptyThreadState;
+  }
+
+  /** `get` as JSON text. */
+  async getJson(
+    workspaceId: string,
+    threadId: string,
+    options: { subgraphs?: boolean; address?: StateAddress } = {},
+  ): Promise<string | Uint8Array<ArrayBuffer>> {
+    const snapshot = await this.#get(workspaceId, threadId, { ...options, asText: true });
+    return snapshot ? joined(toThreadStateJson(snapshot)) : JSON.stringify(emptyThreadState);
+  }
+
+  /** Undefined for a thread that never ran. */
+  async #get(
+    workspaceId: string,
+    threadId: string,
+    options: Omit<StateOptions, "stored">,
+  ): Promise<StateSnapshot | undefined> {
     const { address } = options;
     const graphs = this.#graphs(await this.#thread(workspaceId, threadId), "threads.read", address);
-    if (!graphs) return emptyThreadState;
+    if (!graphs) return undefined;
     const stored = await this.#options.checkpoints.get(placeAt(threadId, address));
     if (!stored && address?.checkpoint_id) throw checkpointNotFound(address.checkpoint_id, threadId);
     const graph = await (stored ? graphs.of(stored) : graphs.last());
-    return toThreadState(await graph.state(threadId, { ...options, stored }));
+    return graph.state(threadId, { ...options, stored });
   }
 
   async history(workspaceId: string, threadId: string, query: HistoryQuery): Promise<ThreadState[]> {
@@ -61,9 +87,7 @@ export class StateService {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const states = await this.#history(workspaceId, threadId, query, true);
     const pieces = states.flatMap((state, index) => [index === 0 ? "" : ",", ...toThreadStateJson(state)]);
-    return Buffer.concat(
-      ["[", ...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
-    );
+    return joined(["[", ...pieces, "]"]);
   }
 
   /** Newest first. Read in one go, then computed by each graph for the checkpoints it wrote. */
@@ -157,6 +181,10 @@ export class StateService {
       : undefined;
     return stored ? graphs.of(stored) : graphs.last();
   }
+}
+
+function joined(pieces: readonly (string | Buffer)[]): Uint8Array<ArrayBuffer> {
+  return Buffer.concat(pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
 }
 
 function placeAt(threadId: string, address: StateAddress = {}) {

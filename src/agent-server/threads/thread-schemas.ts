@@ -30,12 +30,18 @@ export const threadPatchBody = z
   .looseObject({ metadata: jsonObject.nullish(), ttl: ttl.nullish() })
   .meta({ id: "ThreadPatch" });
 
+const wordsQuery = z
+  .string()
+  .max(400)
+  .describe("Words that all occur in the thread's values, whatever the case of their letters.");
+
 export const threadSearchBody = z
   .looseObject({
     metadata: jsonObject.nullish(),
     ids: z.array(z.guid()).max(1000).nullish(),
     status: z.enum(threadStatuses).nullish(),
     values: jsonObject.nullish(),
+    query: wordsQuery.nullish(),
     limit: z.int().min(1).max(1000).default(10),
     offset: z.int().min(0).default(0),
     sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
@@ -54,6 +60,7 @@ export const threadCountBody = z
     metadata: jsonObject.nullish(),
     values: jsonObject.nullish(),
     status: z.enum(threadStatuses).nullish(),
+    query: wordsQuery.nullish(),
   })
   .meta({ id: "ThreadCount" });
 

@@ -4,6 +4,7 @@ import { deleteThreadCheckpoints } from "../checkpoints/checkpoint-maintenance-s
 import { type LastConfig, leadingConfig } from "./leading-config.ts";
 import type { ThreadRow, ThreadTtl } from "./thread.ts";
 import type { ThreadSearch } from "./thread-schemas.ts";
+import { holdsWords, mayHoldWords, wordBitsOf, wordsOf } from "./thread-words.ts";
 
 const columnText = `thread_id, status, metadata, config, values_json, interrupts_json, error_json, ttl_minutes,
   ttl_strategy, expires_at, created_at, updated_at, state_updated_at`;
@@ -73,7 +74,7 @@ export async function lockThread(sql: Sql, workspaceId: string, threadId: string
   return rows[0] ?? null;
 }
 
-export type ThreadFilter = Pick<ThreadSearch, "metadata" | "values" | "status" | "ids"> & {
+export type ThreadFilter = Pick<ThreadSearch, "metadata" | "values" | "status" | "ids" | "query"> & {
   workspaceId: string;
   /** Conditions of a custom auth handler, already as SQL. */
   condition?: RawBuilder<unknown> | undefined;
@@ -90,33 +91,96 @@ function whereOf(filter: ThreadFilter): RawBuilder<unknown> {
   if (filter.status) parts.push(raw`status = ${filter.status}`);
   if (filter.ids) parts.push(raw`thread_id = any(${filter.ids}::uuid[])`);
   if (filter.condition) parts.push(filter.condition);
+  const words = wordsOf(filter.query ?? "");
+  if (words.length > 0) parts.push(holdsWords(words));
   return raw.join(parts, raw` and `);
+}
+
+/**
+ * The threads in order, or for words those that may hold them: an index has nothing but their bits, in the order of their
+ * last update, so that the rest is passed over without a look at its rows. The two offsets keep the planner from joining
+ * what is to be asked one by one.
+ */
+function threadsFor(
+  { query, workspaceId }: ThreadFilter,
+  { sort_by: by, sort_order: order }: Pick<ThreadSearch, "sort_by" | "sort_order">,
+): { from: RawBuilder<unknown>; orderBy: RawBuilder<unknown> } {
+  const column = by ?? "created_at";
+  const direction = raw.raw(order ?? "desc");
+  const may = mayHoldWords(wordsOf(query ?? ""));
+  if (!may) {
+    return {
+      from: raw`threads`,
+      orderBy: raw`order by ${raw.ref(column)} ${direction}, thread_id ${direction}`,
+    };
+  }
+  return {
+    from: raw`(
+      select may.thread_id as found_id, ${raw.ref(`may.${column}`)} as sorted_by from threads may
+      where may.workspace_id = ${workspaceId} and ${may}
+      order by ${raw.ref(`may.${column}`)} ${direction}, may.thread_id ${direction} offset 0
+    ) found cross join lateral (select * from threads t where t.thread_id = found.found_id offset 0) threads`,
+    orderBy: raw`order by found.sorted_by ${direction}, found.found_id ${direction}`,
+  };
 }
 
 /** How far beyond its page a search counts. To count all would cost more than the page, and ever more. */
 const countedBeyondPage = 1_000;
 
-/** `total` is exact up to a thousand beyond the page, and that number where there are more. */
+/** `total` is exact up to a thousand beyond the page (a hundred for words), and that number where there are more. */
 export async function searchThreads(
   sql: Sql,
   filter: ThreadFilter,
   page: Pick<ThreadSearch, "limit" | "offset" | "sort_by" | "sort_order">,
 ): Promise<{ rows: ThreadRow[]; total: number }> {
-  const by = raw.raw(page.sort_by ?? "created_at");
-  const order = raw.raw(page.sort_order ?? "desc");
-  const where = whereOf(filter);
+  if (wordsOf(filter.query ?? "").length > 0) return searchWords(sql, filter, page);
+  const { from, orderBy } = threadsFor(filter, page);
   const [{ rows }, total] = await Promise.all([
-    raw<ThreadRow>`select ${columns} from threads where ${where}
-      order by ${by} ${order}, thread_id ${order} limit ${page.limit} offset ${page.offset}`.execute(sql),
+    raw<ThreadRow>`select ${columns} from ${from} where ${whereOf(filter)}
+      ${orderBy} limit ${page.limit} offset ${page.offset}`.execute(sql),
     countThreads(sql, filter, page.offset + page.limit + countedBeyondPage),
   ]);
   return { rows, total };
 }
 
+/** For words: each thread that is looked into costs, so they are looked for once and counted less far. */
+const wordsCountedBeyondPage = 100;
+
+async function searchWords(
+  sql: Sql,
+  filter: ThreadFilter,
+  page: Pick<ThreadSearch, "limit" | "offset" | "sort_by" | "sort_order">,
+): Promise<{ rows: ThreadRow[]; total: number }> {
+  const few = await fewByMetadata(sql, filter);
+  const { from, orderBy } = threadsFor(few ? { ...filter, query: null } : filter, page);
+  const among = few ? raw`thread_id = any(${few}::uuid[]) and ` : raw``;
+  const { rows: found } = await raw<{
+    thread_id: string;
+  }>`select thread_id from ${from} where ${among}${whereOf(filter)}
+    ${orderBy} limit ${page.offset + page.limit + wordsCountedBeyondPage}`.execute(sql);
+  const ids = found.slice(page.offset, page.offset + page.limit).map(({ thread_id }) => thread_id);
+  const { rows } = await raw<ThreadRow>`select ${columns} from threads
+    where workspace_id = ${filter.workspaceId} and thread_id = any(${ids}::uuid[])`.execute(sql);
+  const places = new Map(ids.map((id, place) => [id, place]));
+  rows.sort((one, other) => places.get(one.thread_id)! - places.get(other.thread_id)!);
+  return { rows, total: found.length };
+}
+
+/** So many are looked into one by one; where there are more, their bits are asked first. */
+const fewThreads = 1_000;
+
+/** The threads with that metadata when they are few: an index knows them, and the words are looked for in them alone. */
+async function fewByMetadata(sql: Sql, { workspaceId, metadata }: ThreadFilter): Promise<string[] | null> {
+  if (!metadata || Object.keys(metadata).length === 0) return null;
+  const { rows } = await raw<{ thread_id: string }>`select thread_id from threads
+    where ${whereOf({ workspaceId, metadata })} limit ${fewThreads + 1}`.execute(sql);
+  return rows.length > fewThreads ? null : rows.map(({ thread_id }) => thread_id);
+}
+
 export async function countThreads(sql: Sql, filter: ThreadFilter, atMost?: number): Promise<number> {
   const limit = atMost === undefined ? raw`` : raw`limit ${atMost}`;
   const { rows } = await raw<{ count: number }>`select count(*)::int as count from (
-    select 1 from threads where ${whereOf(filter)} ${limit}) counted`.execute(sql);
+    select 1 from ${threadsFor(filter, {}).from} where ${whereOf(filter)} ${limit}) counted`.execute(sql);
   return rows[0]!.count;
 }
 
@@ -142,17 +206,18 @@ export async function saveThreadState(
   threadId: string,
   state: { valuesJson: string; interruptsJson: string; status: string; metadata: Record<string, unknown> },
 ): Promise<void> {
-  await raw`update threads set values_json = ${state.valuesJson}, interrupts_json = ${state.interruptsJson},
+  await raw`update threads set values_json = ${state.valuesJson},
+      trigrams = ${wordBitsOf(state.valuesJson)}::text::bit(1024), interrupts_json = ${state.interruptsJson},
       status = ${state.status}, metadata = metadata || ${JSON.stringify(state.metadata)}::jsonb, error_json = null,
       updated_at = now(), state_updated_at = now()
     where thread_id = ${threadId}`.execute(sql);
 }
 
 export async function copyThreadRow(sql: Sql, from: string, to: string): Promise<void> {
-  await raw`insert into threads (thread_id, workspace_id, status, metadata, config, values_json, interrupts_json,
+  await raw`insert into threads (thread_id, workspace_id, status, metadata, config, values_json, trigrams, interrupts_json,
       ttl_minutes, ttl_strategy, expires_at)
     select ${to}::uuid, workspace_id, case when status = 'busy' then 'idle' else status end,
-      metadata || jsonb_build_object('thread_id', ${to}::text), config, values_json, interrupts_json,
+      metadata || jsonb_build_object('thread_id', ${to}::text), config, values_json, trigrams, interrupts_json,
       ttl_minutes, ttl_strategy, now() + make_interval(secs => ttl_minutes * 60)
     from threads where thread_id = ${from}`.execute(sql);
 }
@@ -174,13 +239,20 @@ export async function findLastConfig(sql: Sql, threadId: string, graphId: string
     order by created_at desc, run_id desc limit 1`.execute(sql);
   const [last] = rows;
   if (!last) return {};
-  return leadingConfig(last.beginning) ?? (await readConfig(sql, last.run_id));
+  const config = leadingConfig(last.beginning);
+  if (config) return config;
+  const isWhole = last.beginning.length < beginningChars;
+  return isWhole ? configOf(last.beginning) : readConfig(sql, last.run_id);
 }
 
 async function readConfig(sql: Sql, runId: string): Promise<LastConfig> {
   const { rows } = await raw<{ kwargs_json: string }>`select kwargs_json from runs
     where run_id = ${runId}`.execute(sql);
-  const { config } = JSON.parse(rows[0]?.kwargs_json ?? "{}") as { config?: LastConfig };
+  return configOf(rows[0]?.kwargs_json ?? "{}");
+}
+
+function configOf(kwargsJson: string): LastConfig {
+  const { config } = JSON.parse(kwargsJson) as { config?: LastConfig };
   return config ?? {};
 }
 

@@ -28,9 +28,11 @@ export const deployment = reading<wire.Deployment>()({
   slug: text,
   source: text,
   status: text,
+  desired_state: nullable,
+  health: z.looseObject({ state: text, message: nullable }),
   url: text,
   page_url: nullable,
-  source_config: z.looseObject({ repo_url: nullable }),
+  source_config: z.looseObject({ repo_url: nullable, resource_spec: z.looseObject({}).nullish() }),
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),
   secrets: z.array(z.looseObject({ name: text, value: text })),
   latest_revision_id: nullable,
@@ -49,11 +51,20 @@ export const timelineEvent = reading<wire.RevisionEvent>()({
 });
 export type TimelineEvent = z.output<typeof timelineEvent>;
 
+const failure = z.looseObject({
+  file: nullable,
+  line: z.number().nullish(),
+  column: z.number().nullish(),
+  reason: text,
+  output: z.array(text),
+});
+
 export const revision = reading<wire.Revision>()({
   id: text,
   number: z.number(),
   status: text,
   status_message: nullable,
+  failure: failure.nullish(),
   progress: z.number(),
   source: text,
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),

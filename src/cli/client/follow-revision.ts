@@ -5,6 +5,7 @@ import type { StepView } from "../terminal/step-view.ts";
 import { plainText } from "../terminal/text.ts";
 import { type Deployment, logLine, type Revision, revision, timelineEvent } from "./answers.ts";
 import type { ApiClient } from "./api-client.ts";
+import { failureText } from "./failure-text.ts";
 
 export const revisionSteps = ["Wait", "Build", "Start"] as const;
 const stepOf: Record<string, (typeof revisionSteps)[number]> = {
@@ -45,6 +46,7 @@ export async function followRevision(
       view.log(line.message);
     } else if (event === "event") {
       const entry = timelineEvent.parse(value);
+      if (entry.kind === "held") throw held(deployment, entry.message);
       const step = stepOf[entry.status ?? ""];
       if (step) view.begin(step, entry.message);
       if (step || entry.status == null) view.note(entry.message);
@@ -74,6 +76,15 @@ export async function followRevision(
   return waitUnlessInterrupted({ timeoutMs: options.timeoutMs, goesOn }, work);
 }
 
+/** It waits for somebody to start the deployment, who may take days. */
+function held({ name }: Pick<Deployment, "name">, reason: string): AppError {
+  return new AppError({
+    code: "client.not_deployed",
+    kind: "conflict",
+    message: `${plainText(reason)} Start it with \`treadle deployments start ${name}\`.`,
+  });
+}
+
 /** A stream that was cut off, or a server that is being restarted. */
 function isPassing(error: unknown): boolean {
   if (error instanceof AppError)
@@ -85,15 +96,19 @@ function isPassing(error: unknown): boolean {
 export function revisionFailure(deployment: Pick<Deployment, "name">, followed: Followed): AppError | null {
   const { revision: made, lastLines } = followed;
   if (made.status === "DEPLOYED") return null;
-  const reason = plainText(made.status_message ?? "The server gave no reason.");
-  // A reason of several lines ends with the log's last ones already.
-  const untold = reason.includes("\n") ? [] : lastLines.map(plainText).filter((line) => line.trim() !== "");
-  const lines =
-    untold.length === 0 ? "" : `\nThe last lines:\n${untold.map((line) => `  ${line}`).join("\n")}`;
   const log = `treadle logs ${deployment.name}${made.status === "DEPLOY_FAILED" ? "" : " --build"} --revision ${made.number}`;
   return new AppError({
     code: "client.not_deployed",
     kind: "conflict",
-    message: `Revision ${made.number} of ${deployment.name} ended as ${made.status}: ${reason}${lines}\nThe whole log: ${log}`,
+    message: `${failureText(made) ?? reasonOf(made, lastLines)}\nRevision ${made.number} of ${deployment.name} ended as ${made.status}. The whole log: ${log}`,
   });
+}
+
+/** What is ours, or of an older server: its sentence, and the end of the log where that is not in it. */
+function reasonOf({ status_message: message }: Revision, lastLines: readonly string[]): string {
+  const reason = plainText(message ?? "The server gave no reason.");
+  // A reason of several lines ends with the log's last ones already.
+  const untold = reason.includes("\n") ? [] : lastLines.map(plainText).filter((line) => line.trim() !== "");
+  const lines = untold.map((line) => `\n  ${line}`).join("");
+  return lines === "" ? reason : `${reason}\nThe last lines:${lines}`;
 }

@@ -3,14 +3,13 @@ import { type Config, environmentWith, readConfig } from "../../config/index.ts"
 import type { Database } from "../../platform/db/database.ts";
 import { AppError } from "../../platform/errors.ts";
 import { createLogger, type Logger } from "../../platform/logger.ts";
-import type { GlobalOptions } from "../program.ts";
 import { withDatabase } from "./local-database.ts";
 
 type Installation = { config: Config; database: Database; logger: Logger };
 
 /** For commands that work on the database itself, whether the server runs or not. */
 export async function withInstallation<T>(
-  options: Pick<GlobalOptions, "dataDir">,
+  options: { dataDir?: string | undefined },
   work: (on: Installation) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(environmentWith({ TREADLE_DATA_DIR: options.dataDir }));

@@ -45,7 +45,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   return withDatabaseUrl(config, logger, async (url) => {
     const { migrate } = await import("../../platform/db/schema/migrate.ts");
-    const { openDatabase } = await import("../../platform/db/open-database.ts");
+    const { openDatabase } = await import("../../platform/db/connection/open-database.ts");
     await migrate({ url, directory: migrationsDirectory, logger });
     const database = openDatabase({ url, poolSize: 2, logger, applicationName: "treadle cli" });
     try {

@@ -30,6 +30,12 @@ export function parseCount(text: string): number {
   return count;
 }
 
+export function parseNumber(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0)
+    throw new InvalidArgumentError("It must be a number above 0.");
+  return Number(text);
+}
+
 /** For options that may be given again and again. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -1,5 +1,6 @@
 import type { BuildConfig, SourceRevisionConfig } from "../desired-state/revision.ts";
-import type { GitCredentials } from "./git/git-environment.ts";
+
+export type GitCredentials = { token: string } | { privateKey: string } | null;
 
 export type BuildSource =
   | { kind: "git"; url: string; ref: string | null; commit: string | null; credentials: GitCredentials }

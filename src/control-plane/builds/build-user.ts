@@ -96,8 +96,10 @@ export class BuildUsers {
   async #whyNobodyElse(workFolder: string): Promise<string | null> {
     if (process.getuid?.() !== 0) return "the platform does not run as root";
     if (!(await isMapped(firstUid + uids))) return "this container has no users to spare";
+    const isolation = await this.#isolation();
     // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
-    if ((await this.#isolation()) === "sandbox") return null;
+    if (isolation === "sandbox") return null;
+    if (isolation === "none") return "nothing keeps deployed code apart on this machine";
     for (const path of [workFolder, this.#cacheFolder, process.execPath]) {
       const closed = await findClosedFolder(path);
       if (closed !== null) return `other users cannot pass ${closed}`;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../platform/errors.ts";
 import { exists } from "../../platform/exists.ts";
-import type { PythonProject } from "./python/python-project.ts";
+import type { PythonProject } from "./python-project.ts";
 import { isInside, sizeOf } from "./source-tree.ts";
 
 export type ProjectCheck = {
@@ -57,6 +57,19 @@ export async function requireSize(tree: string, maxBytes: number): Promise<numbe
   );
 }
 
-export function buildRefused(message: string): AppError {
-  return new AppError({ code: "build.failed", kind: "invalid", message });
+/** What a project's own tool printed when it failed, and what it comes down to where that is known. */
+export type ToolOutput = { output: readonly string[]; reason?: string | null };
+
+/** A build that failed, with the words of the project's own tool where one ran. */
+export class BuildFailed extends AppError {
+  readonly tool: ToolOutput | null;
+
+  constructor(message: string, tool: ToolOutput | null) {
+    super({ code: "build.failed", kind: "invalid", message });
+    this.tool = tool;
+  }
+}
+
+export function buildRefused(message: string, tool: ToolOutput | null = null): BuildFailed {
+  return new BuildFailed(message, tool);
 }

@@ -107,7 +107,7 @@ export function checkStartable(
 ): void {
   if (source === "internal_template") {
     throw refused(
-      "The source internal_template is not served here: there are no templates. Use github or internal_source.",
+      "The source internal_template is not served here. Templates are projects to upload: GET /v2/templates has their files, for the source internal_source.",
     );
   }
   const isImage =

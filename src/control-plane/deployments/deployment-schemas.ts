@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deploymentStatuses, deploymentTypes, tiers } from "../desired-state/deployment.ts";
+import { deploymentStatuses, deploymentTypes, desiredStates, tiers } from "../desired-state/deployment.ts";
 import { sources } from "../desired-state/revision.ts";
 import { exitKinds } from "../runtimes/exit.ts";
 import { id, time } from "../wire/wire-fields.ts";
@@ -143,6 +143,13 @@ export const sourceRevisionConfig = z.object({
   repo_commit_sha: nullableText,
 });
 
+export const previewSettings = z.object({
+  enabled: z.boolean(),
+  share_secrets: z
+    .boolean()
+    .describe("Previews get the deployment's secrets: whoever may push a branch then reads them."),
+});
+
 export const deployment = z
   .object({
     id,
@@ -169,6 +176,9 @@ export const deployment = z
     shareable: z.boolean(),
     route_through_gateway: z.boolean(),
     status: z.enum(deploymentStatuses),
+    desired_state: z
+      .enum(desiredStates)
+      .describe("Whether it is meant to run. POST …/stop and …/start set it."),
     latest_revision_id: id.nullable(),
     active_revision_id: id.nullable(),
     url: z.string().describe("Where it is served."),
@@ -188,7 +198,10 @@ export const deployment = z
     slug: z.string(),
     tracked_repo_ref: nullableText,
     tracer_session_id: nullableText,
-    is_preview: z.boolean(),
+    is_preview: z.boolean().describe("Made for a pull request, and removed with it."),
+    preview_of: id.nullable().describe("Of a preview: the deployment it is made of."),
+    preview_number: z.number().int().nullable().describe("Of a preview: the number of the pull request."),
+    previews: previewSettings.describe("Whether its pull requests get deployments of their own."),
     image_version: nullableText,
     deployment_tier: nullableText,
     compute_tier: nullableText,

@@ -1,14 +1,25 @@
+import type { DesiredState } from "../desired-state/deployment.ts";
 import { type ExitColumns, exitText, isInnocent } from "../runtimes/exit.ts";
 import { type Exits, noExits } from "../runtimes/exit-store.ts";
 import { crashLoopAttempts } from "../runtimes/instance.ts";
 
 /** `unstable`: it serves now, and has ended by itself a short while ago. */
-export const healthStates = ["none", "starting", "serving", "unstable", "restarting", "crash_loop"] as const;
+export const healthStates = [
+  "none",
+  "starting",
+  "serving",
+  "unstable",
+  "restarting",
+  "crash_loop",
+  "stopped",
+] as const;
 export type HealthState = (typeof healthStates)[number];
 
 /** The newest server of the active revision, and the last message about it. */
 export type HealthRow = {
   deployment_id: string;
+  desired_state: DesiredState;
+  stopped_at: Date | null;
   active_number: number | null;
   status_message: string | null;
   instance_state: string | null;
@@ -31,6 +42,7 @@ export function healthOf(row: HealthRow | undefined, exits: Exits = noExits): He
 }
 
 function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "exits"> {
+  if (row?.desired_state === "stopped") return stopped(row);
   if (!row || row.active_number === null) return { state: "none", message: null, attempt: 0, since: null };
   const attempt = row.attempt ?? 0;
   const { instance_state: state } = row;
@@ -44,6 +56,15 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
   if (died || attempt > 1)
     return { state: "restarting", message: row.status_message, attempt, since: row.exited_at };
   return { state: "starting", message: null, attempt, since: null };
+}
+
+/** Somebody stopped it; its server may still finish what it has begun. */
+function stopped({ instance_state: state, stopped_at: since }: HealthRow): Omit<Health, "exits"> {
+  const goesOn = state !== null && state !== "exited";
+  const message = goesOn
+    ? "Stopping: its server finishes what it has begun. No new request is taken."
+    : "Stopped. Requests are answered with 503 until it is started.";
+  return { state: "stopped", message, attempt: 0, since };
 }
 
 function unstableText({ recent, last }: Exits): string {

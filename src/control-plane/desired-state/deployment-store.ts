@@ -1,6 +1,7 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
-import type { Deployment } from "./deployment.ts";
+import type { Deployment, DesiredState } from "./deployment.ts";
+import { failedStatuses } from "./revision.ts";
 
 export type DeploymentFilter = {
   limit: number;
@@ -32,7 +33,7 @@ export async function insertDeployment(
     | "route_through_gateway"
     | "database_name"
     | "database_password_sealed"
-  > & { createdBy: string; now: Date },
+  > & { createdBy: string | null; now: Date },
 ): Promise<boolean> {
   const { rows } = await raw`
     insert into deployments (id, workspace_id, name, slug, source, source_config, source_revision_config,
@@ -93,8 +94,11 @@ export async function listDeployments(
   if (filter.ids !== undefined) conditions.push(raw`id = any(${filter.ids}::uuid[])`);
   if (filter.slug !== undefined) conditions.push(raw`slug = ${filter.slug}`);
   if (filter.status !== undefined) {
-    const ready = raw`(active_revision_id is not null or database_ready)`;
-    const matches = { READY: ready, AWAITING_DATABASE: raw`not ${ready}` }[filter.status] ?? raw`false`;
+    const failed = raw`(active_revision_id is null and exists (select 1 from revisions r
+      where r.id = latest_revision_id and r.status = any(${failedStatuses}::text[])))`;
+    const ready = raw`((active_revision_id is not null or database_ready) and not ${failed})`;
+    const waiting = raw`not (${ready} or ${failed})`;
+    const matches = { READY: ready, FAILED: failed, AWAITING_DATABASE: waiting }[filter.status] ?? raw`false`;
     conditions.push(matches);
   }
   const { rows } = await raw<Deployment>`
@@ -149,7 +153,20 @@ export async function saveTracingProject(sql: Sql, id: string, projectId: string
   await raw`update deployments set tracer_session_id = ${projectId} where id = ${id}`.execute(sql);
 }
 
-/** False when it was gone already. */
+/** What its owner wants of it from now on. */
+export async function saveDesiredState(
+  tx: Sql,
+  id: string,
+  { state, restart }: { state: DesiredState; restart: boolean },
+  now: Date,
+): Promise<void> {
+  await raw`
+    update deployments set desired_state = ${state}, stopped_at = ${state === "stopped" ? now : null},
+      restart_requested_at = ${restart ? now : raw`restart_requested_at`}, updated_at = ${now}
+    where id = ${id}`.execute(tx);
+}
+
+/** With its previews. False when it was gone already. */
 export async function markDeleted(
   tx: Sql,
   workspaceId: string,
@@ -159,7 +176,8 @@ export async function markDeleted(
   const { rows } = await raw`
     update deployments set deleted_at = ${as.now}, purge_after = ${as.purgeAfter}, updated_at = ${as.now},
       delete_tracing_project = ${as.deleteTracingProject}
-    where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null returning id`.execute(tx);
+    where (id = ${id} or preview_of = ${id}) and workspace_id = ${workspaceId} and deleted_at is null
+    returning id`.execute(tx);
   return rows.length > 0;
 }
 

@@ -1,4 +1,10 @@
-import type { BuildConfig, Source, SourceRevisionConfig } from "./revision.ts";
+import {
+  type BuildConfig,
+  failedStatuses,
+  type RevisionStatus,
+  type Source,
+  type SourceRevisionConfig,
+} from "./revision.ts";
 
 export const deploymentTypes = [
   "dev_free",
@@ -13,6 +19,7 @@ export const deploymentTypes = [
 export const deploymentStatuses = [
   "AWAITING_DATABASE",
   "READY",
+  "FAILED",
   "UNUSED",
   "AWAITING_DELETE",
   "AWAITING_FINAL_DELETE",
@@ -29,6 +36,10 @@ export const tiers = [
   "DEDICATED_L",
 ] as const;
 export type Tier = (typeof tiers)[number];
+
+/** What its owner wants of it; the reconciler follows. */
+export const desiredStates = ["running", "stopped"] as const;
+export type DesiredState = (typeof desiredStates)[number];
 
 export type SourceConfig = {
   integration_id: string | null;
@@ -68,6 +79,16 @@ export type Deployment = {
   active_revision_id: string | null;
   previous_revision_id: string | null;
   switched_at: Date | null;
+  desired_state: DesiredState;
+  stopped_at: Date | null;
+  /** Servers started before it are replaced. */
+  restart_requested_at: Date | null;
+  /** Whether each pull request gets a deployment of its own, and whether that gets the secrets. */
+  previews: boolean;
+  previews_share_secrets: boolean;
+  /** Of a preview: whose, and of which pull request. */
+  preview_of: string | null;
+  preview_number: number | null;
   created_at: Date;
   updated_at: Date;
   deleted_at: Date | null;
@@ -76,12 +97,14 @@ export type Deployment = {
   delete_tracing_project: boolean;
 };
 
-/** READY means that it can serve; a deployment without a revision has nothing to wait for. */
+/** READY means that it can serve; FAILED, that nothing serves and the latest revision has failed. */
 export function deploymentStatus(
-  deployment: Pick<Deployment, "database_ready" | "active_revision_id" | "latest_revision_id">,
+  deployment: Pick<Deployment, "database_ready" | "active_revision_id">,
+  latest: RevisionStatus | undefined,
 ): DeploymentStatus {
-  if (deployment.active_revision_id !== null || deployment.database_ready) return "READY";
-  return "AWAITING_DATABASE";
+  if (deployment.active_revision_id !== null) return "READY";
+  if (latest !== undefined && failedStatuses.includes(latest)) return "FAILED";
+  return deployment.database_ready ? "READY" : "AWAITING_DATABASE";
 }
 
 /** Lower case, digits and hyphens, with a piece of the id so that a name given again gets another address. */

@@ -1,5 +1,6 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { Failure } from "./failure.ts";
 import {
   progressOf,
   type Revision,
@@ -20,7 +21,7 @@ export async function insertRevision(
   tx: Sql,
   row: Omit<
     Revision,
-    "status_message" | "condition" | "progress" | "created_at" | "updated_at" | "uses_own_auth"
+    "status_message" | "condition" | "failure" | "progress" | "created_at" | "updated_at" | "uses_own_auth"
   > & {
     createdBy: string | null;
     now: Date;
@@ -76,6 +77,8 @@ export async function listRevisions(
 export type RevisionMove = {
   status: RevisionStatus;
   message: string;
+  /** With a status of failure: why, in the project's own words. */
+  failure?: Failure | null;
   /** Only from here; by default from everywhere the transition table permits. */
   from?: RevisionStatus[];
 };
@@ -85,7 +88,7 @@ export async function moveRevision(tx: Sql, id: string, move: RevisionMove, now:
   const from = move.from ?? statusesBefore(move.status);
   const { rows } = await raw<{ deployment_id: string }>`
     update revisions set status = ${move.status}, status_message = ${move.message}, condition = null,
-      progress = ${progressOf(move.status)}, updated_at = ${now}
+      failure = ${move.failure ? JSON.stringify(move.failure) : null}::jsonb, progress = ${progressOf(move.status)}, updated_at = ${now}
     where id = ${id} and status = any(${from}::text[]) returning deployment_id`.execute(tx);
   if (rows.length === 0) return false;
   await insertEvent(tx, id, { kind: "status", status: move.status, message: move.message }, now);

@@ -1,3 +1,5 @@
+import type { Failure } from "./failure.ts";
+
 export const revisionStatuses = [
   "CREATING",
   "QUEUED",
@@ -14,6 +16,8 @@ export const revisionStatuses = [
   "UNKNOWN",
 ] as const;
 export type RevisionStatus = (typeof revisionStatuses)[number];
+
+export const failedStatuses: readonly RevisionStatus[] = ["CREATE_FAILED", "BUILD_FAILED", "DEPLOY_FAILED"];
 
 /** Every move a revision may make; the store's updates are built from this table. */
 export const revisionTransitions: Record<RevisionStatus, readonly RevisionStatus[]> = {
@@ -115,6 +119,8 @@ export type Revision = {
   number: number;
   status: RevisionStatus;
   status_message: string | null;
+  /** Why it failed, in the project's own words; null where it has not, or where it is not the project's. */
+  failure: Failure | null;
   /** How what serves is doing when it is not well. */
   condition: RevisionCondition | null;
   progress: number;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../platform/errors.ts";
-import { type Authorize, checkDemand } from "../../platform/http/access/access.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { isKey } from "../../platform/http/access/carried-key.ts";
+import { type Authorize, checkDemand } from "../../platform/http/pipeline/authorize.ts";
 import type { PageDoors } from "../pages/page-doors.ts";
 import { withoutPlatformCookies } from "./platform-cookies.ts";
 import { onlyReads } from "./reading.ts";
@@ -166,10 +166,10 @@ export function notFound(slug: string): AppError {
 
 export function notServing(target: Target): AppError {
   return new AppError({
-    code: "gateway.not_serving",
+    code: target.stopped ? "gateway.stopped" : "gateway.not_serving",
     kind: "unavailable",
     message: target.reason,
-    headers: { "retry-after": "2" },
+    headers: { "retry-after": target.stopped ? "300" : "2" },
   });
 }
 

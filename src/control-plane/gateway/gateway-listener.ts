@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../platform/errors.ts";
 import type { AuditSink } from "../../platform/http/audit/audit.ts";
 import { statusOf } from "../../platform/http/error-response.ts";
-import type { BeginRaw, RawExchange } from "../../platform/http/server/raw-exchange.ts";
+import type { BeginRaw, RawExchange } from "../../platform/http/pipeline/raw-exchange.ts";
 import type { OnRequest } from "../../platform/http/server/server.ts";
 import { refererPolicy } from "../pages/page-request.ts";
 import type { DeploymentOrigins } from "./deployment-origins.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../platform/errors.ts";
 import type { AuditSink } from "../../platform/http/audit/audit.ts";
-import type { RawExchange } from "../../platform/http/server/raw-exchange.ts";
+import type { RawExchange } from "../../platform/http/pipeline/raw-exchange.ts";
 import type { PageDoors, PageRequest } from "../pages/page-doors.ts";
 import type { PageAnswer } from "../pages/page-notice.ts";
 import { entryPath, isNavigation } from "../pages/page-request.ts";

@@ -1,11 +1,13 @@
 import type { Sql } from "../../platform/db/database.ts";
 import { raw } from "../../platform/db/raw.ts";
+import type { DesiredState } from "../desired-state/deployment.ts";
 import type { ExitColumns } from "../runtimes/exit.ts";
 
 export type TargetRow = {
   deployment_id: string;
   workspace_id: string;
   name: string;
+  desired_state: DesiredState;
   uses_own_auth: boolean | null;
   active_number: number | null;
   instance_id: string | null;
@@ -20,7 +22,7 @@ export type TargetRow = {
 /** Which server serves a deployment now, and what is needed to explain why none does. */
 export async function findTarget(sql: Sql, slug: string): Promise<TargetRow | undefined> {
   const { rows } = await raw<TargetRow>`
-    select d.id as deployment_id, d.workspace_id, d.name, a.uses_own_auth, a.number as active_number,
+    select d.id as deployment_id, d.workspace_id, d.name, d.desired_state, a.uses_own_auth, a.number as active_number,
       i.id as instance_id, i.port, i.secret_sealed, i.state as instance_state, i.exit_kind, i.exit_detail, i.attempt,
       l.number as latest_number, l.status as latest_status
     from deployments d

@@ -9,12 +9,15 @@ export type Target = {
   /** Null with the reason when nothing serves. */
   instance: { id: string; port: number; secret: string | null } | null;
   reason: string;
+  /** Somebody stopped it: to ask again soon is of no use. */
+  stopped: boolean;
 };
 
 export type OpenSecret = (instanceId: string, sealed: string) => string;
 
 export function targetOf(row: TargetRow, openSecret: OpenSecret): Target {
-  const serves = row.instance_state === "ready" || row.instance_state === "draining";
+  const stopped = row.desired_state === "stopped";
+  const serves = !stopped && (row.instance_state === "ready" || row.instance_state === "draining");
   const { secret_sealed: sealed } = row;
   const instanceOf = (id: string, port: number) => ({
     id,
@@ -27,11 +30,14 @@ export function targetOf(row: TargetRow, openSecret: OpenSecret): Target {
     usesOwnAuth: row.uses_own_auth ?? false,
     instance: serves && row.instance_id && row.port ? instanceOf(row.instance_id, row.port) : null,
     reason: reasonOf(row),
+    stopped,
   };
 }
 
 function reasonOf(row: TargetRow): string {
   const who = `The deployment ${row.name}`;
+  if (row.desired_state === "stopped")
+    return `${who} is stopped. Start it on its page in the console, with \`treadle deployments start\`, or with POST /v2/deployments/${row.deployment_id}/start.`;
   if (row.latest_number === null) return `${who} has no revision yet. Give it a source with PATCH.`;
   if (row.active_number === null) {
     return `${who} serves nothing yet: its revision ${row.latest_number} is ${row.latest_status}.`;

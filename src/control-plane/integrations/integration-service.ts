@@ -7,7 +7,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
-import type { GitCredentials } from "../builds/git/git-environment.ts";
+import type { GitCredentials } from "../builds/build-request.ts";
 import { parseRepoUrl } from "../builds/git/repo-url.ts";
 import { countForIntegration } from "../desired-state/deployment-store.ts";
 import { integrationCredentialsContext, integrationWebhookContext } from "../encryption/sealed-columns.ts";
@@ -20,6 +20,7 @@ import {
   readPush,
 } from "./integration.ts";
 import * as store from "./integration-store.ts";
+import { type PullRequest, readPullRequest } from "./pull-request.ts";
 
 export type NewIntegration = {
   name: string;
@@ -35,6 +36,7 @@ export type IntegrationServiceOptions = {
   secretBox: SecretBox;
   github: GithubApi;
   onPush(integration: Integration, push: Push): Promise<string[]>;
+  onPullRequest(integration: Integration, request: PullRequest): Promise<string[]>;
 };
 
 export class IntegrationService {
@@ -140,6 +142,12 @@ export class IntegrationService {
         kind: "unauthenticated",
         message: "The signature of this webhook is missing or wrong. Check the secret set at the git host.",
       });
+    }
+    if (request.event === "pull_request") {
+      const changed = readPullRequest(parse(request.body));
+      if (changed === null) return [];
+      if ("problem" in changed) throw badWebhook(`The webhook cannot be used: ${changed.problem}`);
+      return this.#options.onPullRequest(row, changed);
     }
     if (request.event !== null && request.event !== "push") return [];
     const push = readPush(parse(request.body));

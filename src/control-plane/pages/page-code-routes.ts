@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../platform/errors.ts";
-import { checkDemand } from "../../platform/http/access/access.ts";
+import { checkDemand } from "../../platform/http/pipeline/authorize.ts";
 import { json, type Route, route } from "../../platform/http/route.ts";
 import { id, time } from "../wire/wire-fields.ts";
 import type { EntryStates } from "./entry-state.ts";

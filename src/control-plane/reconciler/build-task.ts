@@ -3,7 +3,9 @@ import type { Database } from "../../platform/db/database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { BuildRequest, BuildSource, Built } from "../builds/build-request.ts";
-import type { Builder } from "../builds/builder.ts";
+import type { Builder } from "../builds/builder/builder.ts";
+import { BuildFailed } from "../builds/project-files.ts";
+import { explainFailure, type Failure } from "../desired-state/failure.ts";
 import { type Revision, statusesBefore } from "../desired-state/revision.ts";
 import { moveRevision, noteProgress, saveBuilt, saveCommit } from "../desired-state/revision-store.ts";
 import { plainLine, redact } from "../logs/log.ts";
@@ -101,7 +103,10 @@ export class BuildTask {
     const message = this.#commitSha === "" ? reason : `Commit ${this.#commitSha.slice(0, 12)}: ${reason}`;
     this.#write(message, "ERROR");
     await this.#log.flush();
-    const move = { status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") };
+    const move = {
+      ...{ status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") },
+      failure: this.#explain(error, reason),
+    };
     await database
       .transaction((tx) => moveRevision(tx, id, move, clock.now()))
       .catch((failure: unknown) => {
@@ -110,6 +115,15 @@ export class BuildTask {
           "the failure of a build could not be stored; it will be built again",
         );
       });
+  }
+
+  /** Ours are not the project's: they have no place in it. */
+  #explain(error: unknown, told: string): Failure | null {
+    if (!(error instanceof AppError)) return null;
+    const tool = error instanceof BuildFailed ? error.tool : null;
+    const output = (tool?.output ?? [told]).map((line) => plainLine(redact(line, this.#hidden)));
+    const failure = explainFailure(output, told);
+    return tool?.reason ? { ...failure, reason: redact(tool.reason, this.#hidden) } : failure;
   }
 }
 

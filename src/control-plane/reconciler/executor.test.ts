@@ -148,8 +148,22 @@ describe("a failed start", () => {
       status: "DEPLOY_FAILED",
       status_message:
         "It did not become healthy. Last look: nothing listens on its port yet.\nIts last lines:\nCannot find module './agent.js'",
+      failure: { reason: "Cannot find module './agent.js'", output: ["Cannot find module './agent.js'"] },
     });
     expect(asked).toEqual([`stop ${instanceId}`]);
+  });
+
+  it("of a graph that cannot be loaded shows its place and nothing of the log", async () => {
+    const failed = await newRevision("DEPLOYING");
+    const instanceId = await newInstance(failed, "starting");
+    await log(failed, ["Serving ", "GET /ok 200"]);
+    const broken = ["loading the file failed: Error: no key (/srv/project/src/model.ts, line 3)."];
+    const reason = `The server cannot load a graph:\n  agent: ${broken[0]}`;
+    await execute({ kind: "fail", revisionId: failed, instanceId, reason, broken });
+    expect(await revision(failed)).toMatchObject({
+      status_message: reason,
+      failure: { file: "src/model.ts", line: 3, reason: "no key." },
+    });
   });
 
   it("of what was to be deployed fails the revision; of what serves it is tried again", async () => {

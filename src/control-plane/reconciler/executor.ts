@@ -4,6 +4,7 @@ import { createOwnDatabase } from "../../platform/db/own-database.ts";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
+import { explainFailure } from "../desired-state/failure.ts";
 import {
   announceDeployment,
   insertEvent,
@@ -25,7 +26,7 @@ import {
   restorePrevious,
   switchActive,
 } from "./observation-store.ts";
-import type { Operation } from "./plan.ts";
+import type { Operation, RenewalReason } from "./plan.ts";
 
 export type ExecutorOptions = {
   database: Database;
@@ -45,9 +46,13 @@ export type ExecutorOptions = {
 const shownLines = 12;
 /** More than one start writes of them. */
 const routineLines = 200;
-const isRoutine = (line: string) => /\bmigrations? applied\b/.test(line);
-const renewalText =
-  "The key this server sends its traces with has been replaced: it was revoked, or it would soon expire. A server with a new key is being started and takes over when it is ready. Traces sent with a revoked key until then are lost.";
+const isRoutine = (line: string) =>
+  /\bmigrations? applied\b|^the database was brought up to date\b/.test(line);
+const renewalText: Record<RenewalReason, string> = {
+  restart_asked: "A restart was asked for. A new server is being started and takes over when it is ready.",
+  tracing_key:
+    "The key this server sends its traces with has been replaced: it was revoked, or it would soon expire. A server with a new key is being started and takes over when it is ready. Traces sent with a revoked key until then are lost.",
+};
 
 /** Performs what was planned. Each step checks in the database that it is still wanted. */
 export class Executor {
@@ -92,13 +97,15 @@ export class Executor {
       case "start":
         return this.#start(deployment, operation.revisionId, operation.attempt);
       case "fail":
-        return this.#fail(operation.revisionId, operation.instanceId, operation.reason);
+        return this.#fail(operation);
       case "switch":
         return this.#takeOver(deployment, operation.revisionId, operation.instanceId);
       case "roll_back":
         return this.#rollBack(deployment, operation);
       case "renew":
-        return this.#renew(deployment, operation.revisionId, operation.attempt);
+        return this.#renew(deployment, operation);
+      case "hold":
+        return this.#note(operation.revisionId, { kind: "held", message: operation.message });
       case "hand_over":
         return this.#handOver(deployment, operation.revisionId, operation.instanceId);
       case "drain":
@@ -138,7 +145,7 @@ export class Executor {
   }
 
   async #provision(deployment: Deployment, revisionId: string): Promise<void> {
-    await this.#note(revisionId, { kind: "database", message: "Creating the this.#database.", progress: 66 });
+    await this.#note(revisionId, { kind: "database", message: "Creating the database.", progress: 66 });
     try {
       await createOwnDatabase(this.#database.sql, this.#options.launches.ownDatabase(deployment));
     } catch (error) {
@@ -176,18 +183,20 @@ export class Executor {
     }
   }
 
-  async #renew(deployment: Deployment, revisionId: string, attempt: number): Promise<void> {
+  async #renew(
+    deployment: Deployment,
+    { revisionId, attempt, because }: Extract<Operation, { kind: "renew" }>,
+  ): Promise<void> {
     const revision = await readRevision(this.#database.sql, revisionId);
     if (!revision) return;
     const again = attempt > 1 ? ` Start number ${attempt}: the one before did not become ready.` : "";
-    const message = `${renewalText}${again}`;
-    await this.#recordEvent(deployment.id, revisionId, { kind: "tracing_key", message });
+    const message = `${renewalText[because]}${again}`;
+    await this.#recordEvent(deployment.id, revisionId, { kind: because, message });
     const place = { deploymentId: deployment.id, revisionId, kind: "deploy" } as const;
-    await insertLogs(this.#database.sql, place, [{ at: this.#clock.now(), level: "WARNING", message }]);
-    this.#options.logger.warn(
-      { deployment: deployment.id, attempt },
-      "a deployment's tracing key was replaced",
-    );
+    await insertLogs(this.#database.sql, place, [
+      { at: this.#clock.now(), level: because === "restart_asked" ? "INFO" : "WARNING", message },
+    ]);
+    this.#options.logger.info({ deployment: deployment.id, attempt, because }, "a server is being replaced");
     await this.#supervisor.launch(await this.#options.launches.plan(deployment, revision, attempt));
   }
 
@@ -209,12 +218,22 @@ export class Executor {
     });
   }
 
-  async #fail(revisionId: string, instanceId: string | null, reason: string): Promise<void> {
+  async #fail({
+    revisionId,
+    instanceId,
+    reason,
+    broken,
+  }: Extract<Operation, { kind: "fail" }>): Promise<void> {
     const probe = instanceId ? this.#supervisor.lastProbe(instanceId) : "";
     const lines = await this.#projectLines(revisionId);
     const log =
       lines.length > 0 ? `\nIts last lines:\n${lines.join("\n")}` : "\nIt wrote nothing to its log.";
-    await this.#move(revisionId, "DEPLOY_FAILED", `${reason}${probe ? ` Last look: ${probe}.` : ""}${log}`);
+    // Why a graph cannot be loaded is all there is to know; the log repeats it.
+    const message = broken ? reason : `${reason}${probe ? ` Last look: ${probe}.` : ""}${log}`;
+    const failure = explainFailure(broken ?? lines, reason);
+    await this.#database.transaction((tx) =>
+      moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message, failure }, this.#clock.now()),
+    );
     if (instanceId) await this.#supervisor.stop(instanceId);
   }
 
@@ -244,7 +263,8 @@ export class Executor {
       );
       if (!restored) return;
       const message = `${reason} The revision before it serves again. Its last lines:\n${lines.join("\n")}`;
-      await moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message }, now);
+      const failure = explainFailure(lines, reason);
+      await moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message, failure }, now);
       const event = { kind: "rollback", status: null, message: "Serves again: the revision after it died." };
       await insertEvent(tx, toRevisionId, event, now);
     });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Deployment } from "../desired-state/deployment.ts";
 import type { Revision, RevisionStatus } from "../desired-state/revision.ts";
 import type { Instance, InstanceState } from "../runtimes/instance.ts";
-import { backoffMs, type Observed, plan } from "./plan.ts";
+import { backoffMs, heldText, type Observed, plan } from "./plan.ts";
 
 const now = new Date("2026-01-01T12:00:00Z");
 const ago = (ms: number) => new Date(now.getTime() - ms);
@@ -52,7 +52,8 @@ function look(more: Partial<Omit<Observed, "deployment">> & { deployment?: Parti
     ...rest,
     deployment: {
       ...{ id: "d", deleted_at: null, active_revision_id: null, previous_revision_id: null },
-      ...{ switched_at: null, database_ready: true, ...deployment },
+      ...{ switched_at: null, database_ready: true, desired_state: "running", restart_requested_at: null },
+      ...deployment,
     } as Deployment,
   });
 }
@@ -181,7 +182,9 @@ describe("a server whose tracing key was replaced", () => {
     look({ revisions, deployment, outdated, instances, ...more });
 
   it("serves until another one is ready, then hands over and ends", () => {
-    expect(see([old]).operations).toEqual([{ kind: "renew", revisionId: "r1", attempt: 1 }]);
+    expect(see([old]).operations).toEqual([
+      { kind: "renew", revisionId: "r1", attempt: 1, because: "tracing_key" },
+    ]);
     expect(see([old, next("starting")])).toEqual({ operations: [], lookAgainMs: 59_000 });
     expect(see([old, next("ready")]).operations).toEqual([
       { kind: "hand_over", revisionId: "r1", instanceId: "old" },
@@ -202,7 +205,9 @@ describe("a server whose tracing key was replaced", () => {
     expect(see([draining, dead]).operations).toEqual([{ kind: "undrain", instanceId: "old" }]);
     expect(see([old, dead])).toEqual({ operations: [], lookAgainMs: backoffMs(3) - 100 });
     const long = { ...dead, exited_at: ago(backoffMs(3)) };
-    expect(see([old, long]).operations).toEqual([{ kind: "renew", revisionId: "r1", attempt: 4 }]);
+    expect(see([old, long]).operations).toEqual([
+      { kind: "renew", revisionId: "r1", attempt: 4, because: "tracing_key" },
+    ]);
   });
 
   it("keeps its place when the other one does not become healthy", () => {
@@ -216,6 +221,89 @@ describe("a server whose tracing key was replaced", () => {
     const both = [revision(1, "DEPLOYED"), revision(2, "DEPLOYING")];
     const { operations } = see([old, instance("r2", "starting")], { revisions: both });
     expect(operations).toEqual([]);
+  });
+});
+
+describe("a stopped deployment", () => {
+  const deployment = { desired_state: "stopped" as const, active_revision_id: "r1" };
+  const revisions = [revision(1, "DEPLOYED")];
+
+  it("lets its server finish, asks it to end, and ends one that does not", () => {
+    const ready = look({ deployment, revisions, instances: [instance("r1", "ready")] });
+    expect(ready.operations).toEqual([{ kind: "drain", instanceId: "i-r1" }]);
+    const draining = (ms: number, requests: number) =>
+      look({
+        ...{ deployment, revisions, inFlight: () => requests },
+        instances: [instance("r1", "draining", { drain_since: ago(ms) })],
+      });
+    expect(draining(1_000, 1)).toEqual({ operations: [], lookAgainMs: 250 });
+    for (const over of [draining(0, 0), draining(30_000, 1)])
+      expect(over.operations).toEqual([{ kind: "stop", instanceId: "i-r1" }]);
+    const stopping = (ms: number) =>
+      look({ deployment, revisions, instances: [instance("r1", "stopping", { stop_since: ago(ms) })] });
+    expect(stopping(1_000)).toEqual({ operations: [], lookAgainMs: 9_000 });
+    expect(stopping(10_000).operations).toEqual([{ kind: "kill", instanceId: "i-r1" }]);
+  });
+
+  it("starts nothing, whatever its server ended with", () => {
+    const ends = ["stopped", "exit_code"] as const;
+    for (const exit_kind of ends) {
+      const instances = [instance("r1", "exited", { exit_kind, exited_at: ago(60_000) })];
+      expect(look({ deployment, revisions, instances })).toEqual({ operations: [], lookAgainMs: null });
+    }
+  });
+
+  it("builds what is new, and holds it until it is started", () => {
+    const building = [...revisions, revision(2, "AWAITING_BUILD")];
+    expect(look({ deployment, revisions: building }).operations).toEqual([
+      { kind: "build", revisionId: "r2", resumed: false },
+    ]);
+    for (const status of ["AWAITING_DEPLOY", "DEPLOYING"] as const) {
+      const built = [...revisions, revision(2, status, { status_message: "Built." })];
+      expect(look({ deployment, revisions: built }).operations).toEqual([
+        { kind: "hold", revisionId: "r2", message: heldText },
+      ]);
+      const held = [...revisions, revision(2, status, { status_message: heldText })];
+      expect(look({ deployment, revisions: held })).toEqual({ operations: [], lookAgainMs: null });
+    }
+  });
+
+  it("serves again once it is started", () => {
+    const instances = [instance("r1", "exited", { exit_kind: "stopped", exited_at: ago(60_000) })];
+    const started = { ...deployment, desired_state: "running" as const };
+    expect(look({ deployment: started, revisions, instances }).operations).toEqual([
+      { kind: "start", revisionId: "r1", attempt: 1 },
+    ]);
+  });
+});
+
+describe("a restart", () => {
+  const revisions = [revision(1, "DEPLOYED")];
+  const deployment = {
+    ...{ active_revision_id: "r1", switched_at: ago(3_600_000), restart_requested_at: ago(1_000) },
+  };
+  const old = instance("r1", "ready", { id: "old", started_at: ago(600_000) });
+
+  it("starts a second server, which takes over; one that is newer than the wish stays", () => {
+    expect(look({ deployment, revisions, instances: [old] }).operations).toEqual([
+      { kind: "renew", revisionId: "r1", attempt: 1, because: "restart_asked" },
+    ]);
+    const next = (state: InstanceState) => instance("r1", state, { id: "new", started_at: ago(500) });
+    expect(look({ deployment, revisions, instances: [old, next("starting")] }).operations).toEqual([]);
+    expect(look({ deployment, revisions, instances: [old, next("ready")] }).operations).toEqual([
+      { kind: "hand_over", revisionId: "r1", instanceId: "old" },
+    ]);
+    expect(look({ deployment, revisions, instances: [next("ready")] }).operations).toEqual([]);
+  });
+
+  it("begins at once for a server that keeps ending, and counts anew", () => {
+    const dead = { exit_kind: "exit_code" as const, attempt: 9, started_at: ago(3_000) };
+    const before = instance("r1", "exited", { ...dead, exited_at: ago(2_000) });
+    expect(look({ deployment, revisions, instances: [before] }).operations).toEqual([
+      { kind: "start", revisionId: "r1", attempt: 1 },
+    ]);
+    const after = instance("r1", "exited", { ...dead, exited_at: ago(500) });
+    expect(look({ deployment, revisions, instances: [after] }).operations).toEqual([]);
   });
 });
 

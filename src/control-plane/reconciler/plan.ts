@@ -43,10 +43,18 @@ export type Operation =
   | { kind: "provision"; revisionId: string }
   | { kind: "begin_deploy"; revisionId: string }
   | { kind: "start"; revisionId: string; attempt: number }
-  | { kind: "fail"; revisionId: string; instanceId: string | null; reason: string }
+  | {
+      kind: "fail";
+      revisionId: string;
+      instanceId: string | null;
+      reason: string;
+      /** Why each graph cannot be loaded, as its server has it. */
+      broken?: string[];
+    }
   | { kind: "switch"; revisionId: string; instanceId: string }
   | { kind: "roll_back"; revisionId: string; toRevisionId: string; reason: string }
-  | { kind: "renew"; revisionId: string; attempt: number }
+  | { kind: "renew"; revisionId: string; attempt: number; because: RenewalReason }
+  | { kind: "hold"; revisionId: string; message: string }
   | { kind: "hand_over"; revisionId: string; instanceId: string }
   | { kind: "drain"; instanceId: string }
   | { kind: "undrain"; instanceId: string }
@@ -55,6 +63,9 @@ export type Operation =
   | { kind: "recovered"; revisionId: string }
   | { kind: "remove_traces" }
   | { kind: "purge" };
+
+/** Its tracing key was replaced, or somebody asked for a new server. */
+export type RenewalReason = "tracing_key" | "restart_asked";
 
 export type Plan = { operations: Operation[]; lookAgainMs: number | null };
 
@@ -73,7 +84,10 @@ export function backoffMs(attempt: number): number {
 export function plan(observed: Observed): Plan {
   const steps = new Steps();
   if (observed.deployment.deleted_at !== null) planRemoval(observed, steps);
-  else {
+  else if (observed.deployment.desired_state === "stopped") {
+    planQueue(observed, steps);
+    planStopped(observed, steps);
+  } else {
     planQueue(observed, steps);
     planDeploy(observed, steps);
     planActive(observed, steps);
@@ -115,6 +129,36 @@ function planRemoval(observed: Observed, steps: Steps): void {
   // Somebody asked for it now; otherwise its time comes in the round that also looks for others.
   const asked = deployment.purge_after !== null && deployment.purge_after <= now;
   if (asked && !revisions.some(({ status }) => isOpen(status))) steps.add({ kind: "purge" });
+}
+
+export const heldText =
+  "The deployment is stopped. This revision is deployed when the deployment is started.";
+
+/** No server is wanted. What is built waits; what has begun is finished first. */
+function planStopped(observed: Observed, steps: Steps): void {
+  const { revisions, instances, now, limits } = observed;
+  for (const { id, status, status_message } of revisions) {
+    const waits = status === "AWAITING_DEPLOY" || status === "DEPLOYING";
+    if (waits && status_message !== heldText) steps.add({ kind: "hold", revisionId: id, message: heldText });
+  }
+  for (const instance of instances.filter(live)) {
+    if (instance.state === "ready") steps.add({ kind: "drain", instanceId: instance.id });
+    else if (instance.state === "draining") planDrained(instance, observed, 0, steps);
+    else planStop(instance, now, limits.stopMs, steps);
+  }
+}
+
+/** It gets no new requests: it is stopped when it has answered those it has, or has taken too long. */
+function planDrained(
+  instance: Instance,
+  { now, limits, inFlight }: Observed,
+  bakeMs: number,
+  steps: Steps,
+): void {
+  const drainedMs = now.getTime() - instance.drain_since!.getTime();
+  const idle = inFlight(instance.id) === 0 && drainedMs >= bakeMs;
+  if (idle || drainedMs >= limits.drainMs) steps.add({ kind: "stop", instanceId: instance.id });
+  else steps.lookAgain(Math.min(250, limits.drainMs - drainedMs));
 }
 
 function planStop(instance: Instance, now: Date, graceMs: number, steps: Steps): void {
@@ -190,11 +234,13 @@ function neverHealthy(instance: Instance): string {
 /** Only a server that loaded every graph and answers its health check gets the traffic. */
 function planGate(revision: Revision, instance: Instance, now: Date, limits: Limits, steps: Steps): void {
   const broken = Object.entries(instance.announced?.broken ?? {});
-  const fail = (reason: string) =>
-    steps.add({ kind: "fail", revisionId: revision.id, instanceId: instance.id, reason });
+  const fail = (reason: string, why: { broken?: string[] } = {}) =>
+    steps.add({ kind: "fail", revisionId: revision.id, instanceId: instance.id, reason, ...why });
   if (broken.length > 0) {
     const list = broken.map(([graph, why]) => `${graph}: ${why}`).join("\n  ");
-    fail(`The server cannot load ${broken.length === 1 ? "a graph" : "some graphs"}:\n  ${list}`);
+    fail(`The server cannot load ${broken.length === 1 ? "a graph" : "some graphs"}:\n  ${list}`, {
+      broken: broken.map(([, why]) => why),
+    });
   } else if (instance.state === "ready") {
     steps.add({ kind: "switch", revisionId: revision.id, instanceId: instance.id });
   } else {
@@ -229,7 +275,9 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
     return;
   }
   const last = own.find((instance) => instance.state === "exited");
-  if (!last || isInnocent(last.exit_kind)) {
+  const askedAt = deployment.restart_requested_at;
+  const isAsked = last !== undefined && askedAt !== null && last.exited_at! < askedAt;
+  if (!last || isInnocent(last.exit_kind) || isAsked) {
     steps.add({ kind: "start", revisionId: active.id, attempt: 1 });
     return;
   }
@@ -263,8 +311,11 @@ function planRenewal({ deployment, revisions, instances, outdated, now }: Observ
   const active = deployment.active_revision_id;
   const own = instances.filter((instance) => instance.revision_id === active);
   const [current] = readyOnes(own);
-  if (!active || !current || !outdated.has(current.id)) return;
-  // What is being deployed brings the new key with it.
+  if (!active || !current) return;
+  const askedAt = deployment.restart_requested_at;
+  const isAsked = askedAt !== null && current.started_at < askedAt;
+  if (!isAsked && !outdated.has(current.id)) return;
+  // What is being deployed is a new server, with the new key.
   if (revisions.some(({ status }) => status === "DEPLOYING")) return;
   if (own.some(({ state }) => state === "starting" || state === "stopping")) return;
   const failed = own.find(
@@ -272,7 +323,13 @@ function planRenewal({ deployment, revisions, instances, outdated, now }: Observ
   );
   const waitMs = failed ? failed.exited_at!.getTime() + backoffMs(failed.attempt) - now.getTime() : 0;
   if (waitMs > 0) steps.lookAgain(waitMs);
-  else steps.add({ kind: "renew", revisionId: active, attempt: (failed?.attempt ?? 0) + 1 });
+  else
+    steps.add({
+      kind: "renew",
+      revisionId: active,
+      attempt: (failed?.attempt ?? 0) + 1,
+      because: isAsked ? "restart_asked" : "tracing_key",
+    });
 }
 
 /** The record of its deaths stays until it has run long enough. */
@@ -297,11 +354,7 @@ function planOthers(observed: Observed, steps: Steps): void {
       const graceMs = instance.ready_at === null ? Math.min(limits.stopMs, 3_000) : limits.stopMs;
       planStop(instance, now, graceMs, steps);
     } else if (wanted) continue;
-    else if (instance.state === "draining") {
-      const drainedMs = now.getTime() - instance.drain_since!.getTime();
-      const idle = observed.inFlight(instance.id) === 0 && drainedMs >= limits.bakeMs;
-      if (idle || drainedMs >= limits.drainMs) steps.add({ kind: "stop", instanceId: instance.id });
-      else steps.lookAgain(Math.min(250, limits.drainMs - drainedMs));
-    } else steps.add({ kind: instance.state === "ready" ? "drain" : "stop", instanceId: instance.id });
+    else if (instance.state === "draining") planDrained(instance, observed, limits.bakeMs, steps);
+    else steps.add({ kind: instance.state === "ready" ? "drain" : "stop", instanceId: instance.id });
   }
 }

@@ -27,6 +27,16 @@ export const revision = z
     number: z.number().int(),
     status: z.enum(revisionStatuses),
     status_message: z.string().nullable(),
+    failure: z
+      .object({
+        file: z.string().nullable().describe("In the project's folder."),
+        line: z.number().int().nullable(),
+        column: z.number().int().nullable(),
+        reason: z.string(),
+        output: z.array(z.string()).describe("What the project's own tool printed, at most 60 lines."),
+      })
+      .nullable()
+      .describe("Why it failed, in the words of the project's own tools; null where it has not."),
     condition: z
       .enum(revisionConditions)
       .nullable()
@@ -53,6 +63,7 @@ export function toRevisionWire({ revision: row, events, exits }: RevisionView): 
     number: row.number,
     status: row.status,
     status_message: row.status_message,
+    failure: row.failure,
     condition: row.condition,
     progress: row.progress,
     source: row.source,

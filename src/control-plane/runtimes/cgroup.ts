@@ -58,7 +58,8 @@ export function planGroups(layout: Layout, name: string, { memoryBytes, cpus }: 
 
 const group = (folder: string, settings: Group["settings"]): Group => ({ folder, settings });
 
-export type LimitProcess = (name: string, pid: number, resources: Resources) => Promise<void>;
+/** Null when the limits hold, or there are none; else why the server runs without them. */
+export type LimitProcess = (name: string, pid: number, resources: Resources) => Promise<string | null>;
 
 /**
  * Limits processes where the machine's control groups are writable. Elsewhere the reason is the machine's, so it is a
@@ -68,7 +69,7 @@ export function createProcessLimits(logger: Logger, root = mountedAt): LimitProc
   let warned = false;
   return async (name, pid, resources) => {
     const reason = await limitProcess(name, pid, resources, root);
-    if (reason === null) return;
+    if (reason === null) return null;
     const facts = { instance: name, reason, ...resources };
     if (warned) logger.debug(facts, "the server runs without its limits of memory, CPU and processes");
     else {
@@ -78,6 +79,7 @@ export function createProcessLimits(logger: Logger, root = mountedAt): LimitProc
       );
     }
     warned = true;
+    return reason;
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTempFolder, type TempFolder } from "../../../tests/support/components/temp-folder.ts";
@@ -33,6 +33,25 @@ test("a home gets a copy where the Node of its user looks for it, which that use
   await writeFile(join(copied, "entry"), "changed");
   expect(await readFile(join(from, "v24.1.0-x64-0a1b2c3d-0", "entry"), "utf8")).toBe("code");
   expect((await stat(from)).uid).toBe(process.getuid?.());
+});
+
+test.runIf(isRoot)("files that only root may write are shared with users who may read them", async () => {
+  const original = join(from, "v24.1.0-x64-0a1b2c3d-0", "entry");
+  const owner = { uid: 345_678, gid: 345_679 };
+  const seeded = async (name: string, mode: number) => {
+    await chmod(original, mode);
+    const path = join(folder.path, name);
+    await mkdir(path);
+    await seedCompileCache(from, path, owner);
+    return stat(join(path, compileCacheName, `v24.1.0-x64-0a1b2c3d-${owner.uid}`, "entry"));
+  };
+  const { ino } = await stat(original);
+  // One that stays root's own is the only one that may be shared: its mode is not the deployment's to change.
+  expect(await seeded("shared", 0o644)).toMatchObject({ ino, uid: 0 });
+  expect((await seeded("hidden", 0o640)).uid).toBe(owner.uid);
+  expect((await seeded("of a group", 0o664)).uid).toBe(owner.uid);
+  expect((await seeded("of all", 0o646)).uid).toBe(owner.uid);
+  expect(await stat(original)).toMatchObject({ ino, uid: 0 });
 });
 
 test("a home in which something lies there already is refused, not followed", async () => {

@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { write } from "node:fs";
 import { chmod, chown, mkdir, open, readdir, readFile, readlink } from "node:fs/promises";
 import { constants } from "node:os";
 import { basename, dirname, posix } from "node:path";
+import { promisify } from "node:util";
 import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Mount } from "../sandbox/bubblewrap.ts";
@@ -195,7 +197,9 @@ export class ProcessRuntime implements Runtime {
     }
     const pid = child.pid!;
     child.unref();
-    await this.#limit(spec.instanceId, pid, spec.resources);
+    const unlimited = await this.#limit(spec.instanceId, pid, spec.resources);
+    // Into its own log: its owner asked for the limits, and sees no other.
+    if (unlimited !== null && asksForLimits(spec)) await writeText(logFile, limitsMissing(unlimited));
     enclosed.begin();
     const identity = await identify(pid);
     // Gone already: there is nobody to confuse it with, and its end is reported the usual way.
@@ -211,6 +215,18 @@ export class ProcessRuntime implements Runtime {
     );
     return handle;
   }
+}
+
+const writeText = promisify(write) as (file: number, text: string) => Promise<unknown>;
+
+function asksForLimits({ resources: { memoryBytes, cpus } }: StartSpec): boolean {
+  return memoryBytes !== null || cpus !== null;
+}
+
+/** A line as the server's own logger writes them. */
+function limitsMissing(reason: string): string {
+  const msg = `The limits of memory and CPU of this deployment are not in force: this machine cannot set them (${reason}). Run Treadle where control groups are writable, or with TREADLE_RUNTIME=docker.`;
+  return `${JSON.stringify({ level: 40, msg })}\n`;
 }
 
 const keyOf = ({ pid, started }: ProcessIdentity) => `${pid}:${started}`;

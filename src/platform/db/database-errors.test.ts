@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../tests/support/database.ts";
+import { isConnectionError } from "./database-errors.ts";
 import { raw } from "./raw.ts";
 
 let shared: TestDatabase;
@@ -29,3 +30,8 @@ describe("text that PostgreSQL refuses is the sender's to mend", () => {
     await expect(query.execute(shared.database.sql)).rejects.toMatchObject({ code: "22P02" });
   });
 });
+
+test.each(["timeout expired", "Connection terminated due to connection timeout"])(
+  "a connection that took too long (%s) is the database's to answer for",
+  (message) => expect(isConnectionError(new Error(message))).toBe(true),
+);

@@ -36,6 +36,7 @@ const contentionStates = new Set(["40001", "40P01", "55P03"]);
 const driverMessages = [
   "Connection terminated",
   "timeout exceeded when trying to connect",
+  "timeout expired",
   "Client has encountered a connection error",
   "Client was closed and is not queryable",
   "Client has already been connected",

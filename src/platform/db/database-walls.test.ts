@@ -7,9 +7,9 @@ import {
 } from "../../../tests/support/components/debian-postgres.ts";
 import { createTestDatabase } from "../../../tests/support/database.ts";
 import { createLogger } from "../logger.ts";
+import { openDatabase } from "./connection/open-database.ts";
 import type { Database } from "./database.ts";
 import { raiseDatabaseWalls } from "./database-walls.ts";
-import { openDatabase } from "./open-database.ts";
 import { createOwnDatabase, dropOwnDatabase, ownDatabaseUrl, ownRoleConnections } from "./own-database.ts";
 
 type Ground = { database: Database; url: string; ownsServer: boolean; stop(): Promise<void> };

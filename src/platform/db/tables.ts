@@ -19,6 +19,54 @@ export type Numeric = ColumnType<string, number | string, number | string>;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AlertDeliveriesTable {
+  id: string;
+  event_id: string;
+  channel: string;
+  target: string;
+  status: Generated<string>;
+  attempts: Generated<number>;
+  error: string | null;
+  sent_at: Timestamp | null;
+}
+
+export interface AlertEventsTable {
+  id: string;
+  rule_id: string;
+  workspace_id: string;
+  kind: string;
+  value: number | null;
+  message: string;
+  muted: Generated<boolean>;
+  at: Timestamp;
+}
+
+export interface AlertRulesTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  kind: string;
+  scope: string;
+  scope_id: string | null;
+  window_minutes: number;
+  threshold: number | null;
+  min_runs: Generated<number>;
+  emails: Generated<string[]>;
+  webhook_host: string | null;
+  webhook_sealed: string | null;
+  enabled: Generated<boolean>;
+  muted_until: Timestamp | null;
+  state: Generated<string>;
+  state_since: Timestamp;
+  last_value: number | null;
+  problem: string | null;
+  evaluated_at: Timestamp | null;
+  tested_at: Timestamp | null;
+  created_by: string | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
 export interface ApiKeysTable {
   id: string;
   organization_id: string;
@@ -288,6 +336,17 @@ export interface BulkExportsTable {
   error_code: string | null;
 }
 
+export interface ChatSharesTable {
+  token: string;
+  workspace_id: string;
+  user_id: string;
+  server: string;
+  thread: string;
+  title: string;
+  messages_json: string;
+  created_at: Generated<Timestamp>;
+}
+
 export interface CheckpointBlobsTable {
   thread_id: string;
   checkpoint_ns: string;
@@ -462,6 +521,14 @@ export interface DeploymentsTable {
   purge_after: Timestamp | null;
   tracer_session_id: string | null;
   delete_tracing_project: Generated<boolean>;
+  desired_state: Generated<string>;
+  stopped_at: Timestamp | null;
+  restart_requested_at: Timestamp | null;
+  previews: Generated<boolean>;
+  previews_share_secrets: Generated<boolean>;
+  preview_of: string | null;
+  preview_number: number | null;
+  preview_seen_at: Timestamp | null;
 }
 
 export interface EncryptionKeysTable {
@@ -543,6 +610,15 @@ export interface MembershipsTable {
   updated_at: Generated<Timestamp>;
 }
 
+export interface ModelKeysTable {
+  workspace_id: string;
+  provider: string;
+  key_sealed: string;
+  hint: string;
+  updated_by: string | null;
+  updated_at: Timestamp;
+}
+
 export interface OrganizationsTable {
   id: string;
   name: string;
@@ -591,6 +667,7 @@ export interface RevisionsTable {
   image_reference: string | null;
   image_digest: string | null;
   condition: string | null;
+  failure: Json | null;
 }
 
 export interface RunsTable {
@@ -639,6 +716,7 @@ export interface SignInCodesTable {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
   used_at: Timestamp | null;
+  invited_to: string | null;
 }
 
 export interface SigningKeysTable {
@@ -713,6 +791,7 @@ export interface ThreadsTable {
   state_updated_at: Generated<Timestamp>;
   protocol_seq: Generated<number>;
   pruned_protocol_seq: Generated<number>;
+  trigrams: Generated<string | null>;
 }
 
 export interface TraceAnnotationItemsTable {
@@ -957,6 +1036,20 @@ export interface TraceRunsTable {
   below: string[] | null;
 }
 
+export interface TraceSavedViewsTable {
+  id: string;
+  workspace_id: string;
+  project_id: string;
+  name: string;
+  filter: string;
+  columns: string[];
+  sort: string | null;
+  options: Json;
+  created_by: string | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
 export interface TraceSettingsTable {
   workspace_id: string;
   retention_days: number | null;
@@ -987,6 +1080,7 @@ export interface UsersTable {
   name: string;
   is_bootstrap: Generated<boolean>;
   created_at: Generated<Timestamp>;
+  signed_in_at: Timestamp | null;
 }
 
 export interface WorkspacesTable {
@@ -999,6 +1093,9 @@ export interface WorkspacesTable {
 }
 
 export interface Tables {
+  alert_deliveries: AlertDeliveriesTable;
+  alert_events: AlertEventsTable;
+  alert_rules: AlertRulesTable;
   api_keys: ApiKeysTable;
   assistant_versions: AssistantVersionsTable;
   assistants: AssistantsTable;
@@ -1014,6 +1111,7 @@ export interface Tables {
   bulk_export_destinations: BulkExportDestinationsTable;
   bulk_export_runs: BulkExportRunsTable;
   bulk_exports: BulkExportsTable;
+  chat_shares: ChatSharesTable;
   checkpoint_blobs: CheckpointBlobsTable;
   checkpoint_writes: CheckpointWritesTable;
   checkpoints: CheckpointsTable;
@@ -1033,6 +1131,7 @@ export interface Tables {
   jobs: JobsTable;
   listeners: ListenersTable;
   memberships: MembershipsTable;
+  model_keys: ModelKeysTable;
   organizations: OrganizationsTable;
   page_codes: PageCodesTable;
   revision_events: RevisionEventsTable;
@@ -1066,6 +1165,7 @@ export interface Tables {
   trace_projects: TraceProjectsTable;
   trace_run_ids: TraceRunIdsTable;
   trace_runs: TraceRunsTable;
+  trace_saved_views: TraceSavedViewsTable;
   trace_settings: TraceSettingsTable;
   trace_shares: TraceSharesTable;
   user_logins: UserLoginsTable;

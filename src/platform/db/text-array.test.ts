@@ -17,6 +17,13 @@ it.each<[string, (string | null)[]]>([
   expect(rows.map((row) => row.value)).toEqual(values);
 });
 
+it("carries texts that are bytes already", async () => {
+  const statement = { name: "echo_texts", text: "select value from unnest($1::text[]) as value" };
+  const values = [Buffer.from("ä🧵"), "text", null, Buffer.alloc(0)];
+  const rows = await database.database.query<{ value: string | null }>(statement, [textArray(values)]);
+  expect(rows.map((row) => row.value)).toEqual(["ä🧵", "text", null, ""]);
+});
+
 it("refuses what PostgreSQL cannot hold as a text", async () => {
   const statement = { name: "echo_nul", text: "select unnest($1::text[])" };
   await expect(database.database.query(statement, [textArray(["\0"])])).rejects.toThrow();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTempFolder } from "../../../tests/support/components/temp-folder.ts";
 import { createLogger } from "../logger.ts";
 import { Metrics } from "../metrics.ts";
-import { createHttpApp, type HttpApp } from "./http-app.ts";
+import { createHttpApp, type HttpApp } from "./pipeline/http-app.ts";
 import { staticPageRoutes } from "./static-page.ts";
 
 const script = `${"export const thread = 'over and under';\n".repeat(100)}`;

@@ -17,6 +17,8 @@ export type StaticPageOptions = {
   paths: readonly `/${string}`[];
   /** Where its files are asked for: `{assets}/{file}`. */
   assets: `/${string}`;
+  /** What the page may do, where it is more than other pages may. */
+  policy?: string;
   /** What to do meanwhile, when nobody has built it. */
   unbuiltNote: string;
 };
@@ -51,7 +53,11 @@ export function staticPageRoutes(options: StaticPageOptions): Route[] {
       },
       async () =>
         new Response((await readIfThere(join(folder, "index.html"))) ?? unbuilt(options), {
-          headers: { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" },
+          headers: {
+            "content-type": "text/html; charset=utf-8",
+            "cache-control": "no-cache",
+            ...(options.policy ? { "content-security-policy": options.policy } : {}),
+          },
         }),
     ),
   );

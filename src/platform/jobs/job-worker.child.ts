@@ -1,5 +1,5 @@
 import { systemClock } from "../clock.ts";
-import { openDatabase } from "../db/open-database.ts";
+import { openDatabase } from "../db/connection/open-database.ts";
 import { createLogger } from "../logger.ts";
 import { JobWorker } from "./job-worker.ts";
 

@@ -55,6 +55,49 @@ describe("datasets", () => {
   });
 });
 
+describe("as a file", () => {
+  const file = async (id: string, format: string) => {
+    const response = await subject.app.fetch(
+      new Request(`http://127.0.0.1/api/v1/datasets/${id}/${format}`, {
+        headers: { "x-api-key": subject.app.apiKey },
+      }),
+    );
+    return {
+      status: response.status,
+      type: response.headers.get("content-type"),
+      text: await response.text(),
+    };
+  };
+
+  test("more examples than are read at once come in their order", async () => {
+    const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });
+    const examples = Array.from({ length: 1_001 }, (_, n) => ({
+      dataset_id: dataset.id,
+      inputs: { n },
+      ...(n === 1_000 && { outputs: { last: true } }),
+    }));
+    expect((await call("POST", "/examples/bulk", examples)).status).toBe(200);
+    const lines = await file(dataset.id, "jsonl");
+    expect([lines.status, lines.type]).toEqual([200, "application/jsonl"]);
+    const read = lines.text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { inputs: { n: number } });
+    expect(read.map(({ inputs }) => inputs.n)).toEqual(examples.map(({ inputs }) => inputs.n));
+    const table = await file(dataset.id, "csv");
+    expect([table.status, table.type]).toEqual([200, "text/csv"]);
+    const rows = table.text.trimEnd().split("\r\n");
+    expect(rows[0]).toBe("id,inputs.n,outputs.last");
+    expect(rows).toHaveLength(1_002);
+    expect(rows.at(-1)).toMatch(/,1000,true$/);
+  });
+
+  test("404: a dataset that is not there", async () => {
+    expect((await file(randomUUID(), "jsonl")).status).toBe(404);
+    expect((await file(randomUUID(), "csv")).status).toBe(404);
+  });
+});
+
 describe("examples", () => {
   test("come as parts, are listed in order, changed and deleted", async () => {
     const { body: dataset } = await call("POST", "/datasets", { name: randomUUID() });

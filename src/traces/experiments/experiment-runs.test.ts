@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTracesApp, samplePost, type TracesApp } from "../../../tests/support/traces-app.ts";
 
 let subject: TracesApp;
@@ -98,4 +98,62 @@ test("404 for a comparison that is not of this dataset, 422 for experiments it d
     422,
     expect.stringContaining("is not part of this comparison"),
   ]);
+});
+
+describe("comparing scores", () => {
+  const compare = (datasetId: string, ids: readonly string[]) =>
+    call(
+      "GET",
+      `/api/v1/datasets/${datasetId}/comparison?${ids.map((each) => `experiment=${each}`).join("&")}`,
+    );
+
+  test("200: what became better and worse since the first experiment", async () => {
+    const { datasetId, experiments, experiment_ids } = await compared();
+    const give = (run: string, key: string, score: number) =>
+      call("POST", "/api/v1/feedback", { run_id: run, key, score });
+    await call("POST", "/api/v1/feedback-configs", {
+      feedback_key: "seconds",
+      feedback_config: { type: "continuous" },
+      is_lower_score_better: true,
+    });
+    for (const [index, { run }] of experiments.entries()) {
+      await give(run, "right", 1 - index);
+      await give(run, "seconds", 5 - index);
+    }
+    const [before, after] = experiment_ids;
+    const { body } = await compare(datasetId, [before!, after!]);
+    expect(body).toMatchObject({
+      baseline_id: before,
+      keys: [
+        {
+          key: "right",
+          experiments: [
+            { avg: 1, n: 1 },
+            { avg: 0, worse: 1, better: 0 },
+          ],
+        },
+        { key: "seconds", lower_is_better: true, experiments: [{ avg: 5 }, { avg: 4, better: 1, worse: 0 }] },
+      ],
+      worse: { count: 1, example_ids: [expect.any(String)] },
+      better: { count: 0, example_ids: [] },
+    });
+    const turned = (await compare(datasetId, [after!, before!])).body;
+    expect(turned).toMatchObject({ baseline_id: after, worse: { count: 1 } });
+  });
+
+  test("404: an experiment of another dataset", async () => {
+    const [mine, others] = [await compared(), await compared()];
+    expect((await compare(mine.datasetId, others.experiment_ids)).status).toBe(404);
+    expect((await compare(randomUUID(), mine.experiment_ids)).status).toBe(404);
+  });
+
+  test("413: more experiments than fit beside one another", async () => {
+    const { datasetId } = await compared();
+    const many = Array.from({ length: 11 }, () => randomUUID());
+    expect((await compare(datasetId, many)).status).toBe(413);
+  });
+
+  test("422: no experiment", async () => {
+    expect((await compare((await compared()).datasetId, [])).status).toBe(422);
+  });
 });

@@ -46,7 +46,7 @@ export class FeedbackTokenService {
     this.#sql = options.database.sql;
   }
 
-  /** A config that comes along counts for a key that has none yet. */
+  /** A config in the request counts for a key that has none yet. */
   async create(workspaceId: string, sent: readonly NewFeedbackToken[]): Promise<FeedbackToken[]> {
     if (sent.length === 0) return [];
     return this.#database.transaction(async (tx) => {

@@ -1,4 +1,5 @@
-import { neededTrigrams, signedFields } from "./compile-field.ts";
+import { neededTrigrams } from "../../platform/db/trigram-condition.ts";
+import { signedFields } from "./compile-field.ts";
 import type { Filter } from "./filter.ts";
 
 /** The bits every run has that this filter finds; null when it requires none. */

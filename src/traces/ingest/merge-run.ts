@@ -16,7 +16,8 @@ export type MergeContext = {
 
 /**
  * A run after its changes, in order. A patch's fields win, its nulls included; only `extra` is merged. A post after
- * a patch fills what is still open: it was sent before the patch, whatever order the network made of it.
+ * a patch fills what is still open: it was sent before the patch, whatever order the network made of it. A post of a
+ * run that began earlier is another attempt at it, after a crash: start, place and inputs stay those of the first.
  */
 export function mergeRun(
   stored: StoredRun | null,
@@ -31,6 +32,7 @@ export function mergeRun(
   let sentModel: Model | undefined;
   let extras = 0;
   const terms = new Set(run.terms);
+  const resumes = new Set<RunChange>();
   for (const change of changes) {
     const fillOnly = change.kind === "post" && run.patched;
     const { fields, facts } = change;
@@ -43,7 +45,13 @@ export function mergeRun(
     if (makes && change.projectId !== undefined) run.project_id = change.projectId;
     run.name = (makes ? fields.name : take(fields.name, run.name || null)) ?? run.name;
     run.run_type = (makes ? fields.run_type : take(fields.run_type, run.run_type || null)) ?? run.run_type;
-    run.start_time = change.kind === "post" ? (fields.start_time ?? run.start_time) : run.start_time;
+    const resumed = isResumed(run, change);
+    if (resumed) resumes.add(change);
+    // The end of the attempt before is not the run's.
+    if (resumed && run.end_time !== null && run.end_time <= fields.start_time!)
+      run.end_time = run.error = null;
+    run.start_time =
+      change.kind === "post" && !resumed ? (fields.start_time ?? run.start_time) : run.start_time;
     run.end_time = take(fields.end_time, run.end_time);
     run.error = take(fields.error, run.error);
     run.reference_example_id = take(fields.reference_example_id, run.reference_example_id);
@@ -60,7 +68,7 @@ export function mergeRun(
         payloads.extra = fillOnly ? mergeExtra(content, known) : mergeExtra(known, content);
         continue;
       }
-      if (fillOnly && present.has(field)) continue;
+      if ((fillOnly || (resumed && field === "inputs")) && present.has(field)) continue;
       payloads[field] = content ?? jsonNull;
       present.add(field);
     }
@@ -80,7 +88,9 @@ export function mergeRun(
     else run.patched = true;
   }
   run.terms = [...terms];
-  const place = placeOf(run, stored, changes, context);
+  const placing =
+    stored || resumes.size < changes.length ? changes.filter((each) => !resumes.has(each)) : changes;
+  const place = placeOf(run, stored, placing, context);
   const model = () => {
     if (extras === 1 && !stored?.extra) return sentModel;
     const extra = payloads.extra ?? stored?.extra;
@@ -101,6 +111,10 @@ export function mergeRun(
     stored,
     below: stored ? null : noSum,
   };
+}
+
+function isResumed(run: StoredRun, { kind, fields }: RunChange): boolean {
+  return kind === "post" && run.posted && fields.start_time != null && fields.start_time > run.start_time;
 }
 
 /** Costs that nobody stated follow from the model the run names now, whenever it was named. */

@@ -86,6 +86,45 @@ describe("single runs and batches", () => {
     expect(await subject.run(post.id)).toMatchObject({ inputs: { a: 1 }, outputs: null });
   });
 
+  test("a run that is begun again after a crash keeps its start, its inputs and its place", async () => {
+    const first = samplePost({ start_time: "2026-10-05T10:00:00.000000Z", inputs: { asked: 1 } });
+    await subject.app.call("POST", "/api/v1/runs", { body: first });
+    const stored = await subject.run(first.id);
+    const again = {
+      ...first,
+      start_time: "2026-10-05T10:00:30Z",
+      inputs: { input: null },
+      dotted_order: `20261005T100030000000Z${first.id}`,
+      trace_id: first.id,
+    };
+    await subject.app.call("POST", "/api/v1/runs", { body: again });
+    await subject.app.call("PATCH", `/api/v1/runs/${first.id}`, {
+      body: { end_time: "2026-10-05T10:00:40Z", outputs: { done: 1 } },
+    });
+    expect(await subject.run(first.id)).toMatchObject({
+      start_time: "2026-10-05T10:00:00.000000Z",
+      latency: 40,
+      inputs: { asked: 1 },
+      outputs: { done: 1 },
+      dotted_order: stored!.dotted_order,
+      status: "success",
+    });
+  });
+
+  test("an attempt that was stopped does not leave its error to the one that goes on", async () => {
+    const first = samplePost({ start_time: "2026-10-05T10:00:00.000000Z" });
+    const { id } = first;
+    const patch = (body: object) => subject.app.call("PATCH", `/api/v1/runs/${id}`, { body });
+    await subject.app.call("POST", "/api/v1/runs", { body: first });
+    await patch({ end_time: "2026-10-05T10:00:05Z", error: "Aborted" });
+    await subject.app.call("POST", "/api/v1/runs", {
+      body: { ...first, start_time: "2026-10-05T10:00:06Z" },
+    });
+    expect(await subject.run(id)).toMatchObject({ status: "pending", error: null, end_time: null });
+    await patch({ end_time: "2026-10-05T10:00:09Z", outputs: { done: 1 } });
+    expect(await subject.run(id)).toMatchObject({ status: "success", latency: 9, error: null });
+  });
+
   test("a batch names the runs it refuses by their place", async () => {
     const good = samplePost();
     const answer = await subject.app.call("POST", "/api/v1/runs/batch", {

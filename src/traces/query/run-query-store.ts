@@ -5,6 +5,7 @@ import { requiredTrigrams } from "../filter/required-trigrams.ts";
 import { isDirect, projectsOf, runConditions } from "./run-conditions.ts";
 import type { FoundRuns, Page, RunField, RunQuery } from "./run-query.ts";
 import { readRuns } from "./run-read-store.ts";
+import { isSorted, sortedKeys } from "./sorted-runs.ts";
 
 /** One page of runs. */
 export function findRuns(
@@ -13,12 +14,16 @@ export function findRuns(
   page: Page,
   fields: ReadonlySet<RunField>,
 ): Promise<FoundRuns> {
+  const { limit } = page;
+  const { workspaceId } = query;
+  if (isSorted(page))
+    return readRuns(sql, { keys: sortedKeys(query, page), limit, fields, workspaceId, isSorted: true });
   const order = raw.raw(page.order);
   const found = isDirect(query) ? directKeys(query, page) : projectKeys(query, page);
   const keys = raw`select found.id, found.start_time,
       row_number() over (order by found.start_time ${order}, found.id ${order}) as position
     from (${found}) found`;
-  return readRuns(sql, { keys, limit: page.limit, fields, workspaceId: query.workspaceId });
+  return readRuns(sql, { keys, limit, fields, workspaceId });
 }
 
 /** The runs of one trace, in the order of the tree. */

@@ -28,10 +28,23 @@ export type RunQuery = {
 
 export type PageOrder = "asc" | "desc";
 
-/** Where a page ended. Runs are ordered by start and id, so that new arrivals shift nothing. */
-export type Cursor = { startTime: string; id: string };
+/**
+ * Where a page ended. Runs are ordered by start and id, so that new arrivals shift nothing; `key` comes before both
+ * where they are sorted by something else.
+ */
+export type Cursor = { startTime: string; id: string; key?: string };
 
-export type Page = { limit: number; order: PageOrder; after?: Cursor | undefined };
+/** What runs may be sorted by: all of it is in the index that has a project's runs in order. */
+export const sortFields = ["start_time", "name", "status", "latency", "total_tokens", "total_cost"] as const;
+export type SortField = (typeof sortFields)[number];
+
+export type Page = {
+  limit: number;
+  order: PageOrder;
+  after?: Cursor | undefined;
+  /** Start when left out. */
+  sort?: SortField | undefined;
+};
 
 export const previewFields = ["inputs_preview", "outputs_preview", "outputs_tail", "error_preview"] as const;
 export const previewChars = 250;
@@ -54,18 +67,28 @@ export type FoundRuns = {
 };
 
 const cursorPattern =
-  /^(\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+  /^(\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:\/(.*))?$/s;
 
-export function writeCursor(cursor: Cursor): string {
-  return Buffer.from(`${cursor.startTime}/${cursor.id}`).toString("base64url");
+export function writeCursor({ startTime, id, key }: Cursor): string {
+  return Buffer.from(`${startTime}/${id}${key === undefined ? "" : `/${key}`}`).toString("base64url");
 }
 
-export function readCursor(text: string, loc: (string | number)[]): Cursor {
+/** `sorted`: whether the list is sorted by something else than the start, and whether that is a number. */
+export function readCursor(
+  text: string,
+  loc: (string | number)[],
+  sorted: { isSorted: boolean; isNumber?: boolean } = { isSorted: false },
+): Cursor {
   const found = cursorPattern.exec(Buffer.from(text, "base64url").toString());
-  if (!found) {
+  if (
+    !found ||
+    (found[3] !== undefined) !== sorted.isSorted ||
+    (sorted.isNumber && Number.isNaN(Number(found[3])))
+  ) {
     throw invalidField(loc, "The cursor is not one this server gave. Begin again without a cursor.", text);
   }
-  return { startTime: found[1]!, id: found[2]! };
+  const place = { startTime: found[1]!, id: found[2]! };
+  return found[3] === undefined ? place : { ...place, key: found[3] };
 }
 
 /** A run that exists, but not in the place the caller named. */

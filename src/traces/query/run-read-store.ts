@@ -20,6 +20,8 @@ export type ReadRuns = {
   limit: number;
   fields: ReadonlySet<RunField>;
   workspaceId: string;
+  /** The keys have a `sort_key`, which comes before the start in their order. */
+  isSorted?: boolean;
 };
 
 /**
@@ -28,16 +30,20 @@ export type ReadRuns = {
  */
 export async function readRuns(sql: Sql, read: ReadRuns): Promise<FoundRuns> {
   const { fields } = read;
-  const { rows } = await raw<RunRow & { found: number }>`with keys as materialized (${read.keys}),
+  const sortKey = read.isSorted ? raw`, page.sort_key` : raw``;
+  const { rows } = await raw<
+    RunRow & { found: number; sort_key?: string }
+  >`with keys as materialized (${read.keys}),
     page as materialized (${pageOf(read)})${feedbackOfPage(read)}
-    select ${selectList(fields)}, (select count(*)::int from keys) as found
+    select ${selectList(fields)}${sortKey}, (select count(*)::int from keys) as found
     from page ${joinRun(raw`page`, read)}
     ${fields.has("feedback_stats") ? raw`left join feedback f on f.run_id = r.id` : raw``}
     order by page.position`.execute(sql);
   const found = rows[0]?.found ?? 0;
   const last = rows.at(-1);
-  const next = last && found > rows.length ? { startTime: last.start_time, id: last.id } : null;
-  return { rows, next };
+  if (!last || found <= rows.length) return { rows, next: null };
+  const { start_time: startTime, id, sort_key: key } = last;
+  return { rows, next: { startTime, id, ...(key !== undefined && { key }) } };
 }
 
 function joinRun(keys: RawBuilder<unknown>, { workspaceId }: ReadRuns): RawBuilder<unknown> {
@@ -50,7 +56,7 @@ function pageOf(read: ReadRuns): RawBuilder<unknown> {
   if (payloads.length === 0) return raw`select * from keys where position <= ${read.limit}`;
   // The length of a payload is known without reading it.
   const sizes = payloads.map((field) => raw`coalesce(octet_length(${raw.ref(`r.${field}`)}), 0)`);
-  return raw`select id, start_time, position from (
+  return raw`select id, start_time, position${read.isSorted ? raw`, sort_key` : raw``} from (
       select keys.*, sum(size) over (order by keys.position) - size as bytes_before
       from keys ${joinRun(raw`keys`, read)}
       cross join lateral (select ${raw.join(sizes, raw` + `)} as size) s

@@ -109,6 +109,27 @@ describe("200", () => {
     expect(trials.items).toMatchObject([{ name: "trial" }]);
   });
 
+  test("sorted by what can be sorted, page by page, without a value last", async () => {
+    const names = async (sort: string, order: string) => {
+      const found: unknown[] = [];
+      let cursor: string | null = null;
+      do {
+        const body = { project_ids: [session], min_start_time: "2019-01-01T00:00:00Z" };
+        const page: Page = await query({ ...body, sort, order, selects: ["NAME"], page_size: 1, cursor });
+        found.push(...page.items.map((item) => (item as { name?: string }).name));
+        cursor = page.next_cursor;
+      } while (cursor);
+      return found;
+    };
+    expect(await names("name", "asc")).toEqual(["child", "old", "root"]);
+    expect(await names("name", "desc")).toEqual(["root", "old", "child"]);
+    const [slowest] = await names("latency", "desc");
+    expect(slowest).toBe("root");
+    for (const sort of ["start_time", "status", "latency", "total_tokens", "total_cost"])
+      for (const order of ["asc", "desc"])
+        expect((await names(sort, order)).toSorted()).toEqual(["child", "old", "root"]);
+  });
+
   test("one run and the runs of one trace", async () => {
     const one = await app.call(
       "GET",
@@ -125,6 +146,9 @@ describe("200", () => {
   });
 });
 
+const cursorOf = (more: string) =>
+  Buffer.from(`2026-01-01T00:00:00.000000Z/${randomUUID()}${more}`).toString("base64url");
+
 describe("422", () => {
   test.each([
     {},
@@ -132,6 +156,10 @@ describe("422", () => {
     { project_ids: [session], filter: "eq(" },
     { project_ids: [session], page_size: 1_001 },
     { project_ids: [session], cursor: "x" },
+    { project_ids: [session], sort: "tags" },
+    { project_ids: [session], sort: "latency", cursor: cursorOf("") },
+    { project_ids: [session], sort: "latency", cursor: cursorOf("/slow") },
+    { project_ids: [session], cursor: cursorOf("/1") },
   ])("%j", async (body) => {
     expect((await app.call("POST", "/api/v2/runs/query", { body })).status).toBe(422);
   });

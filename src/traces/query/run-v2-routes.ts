@@ -4,13 +4,23 @@ import { invalidField } from "../../platform/errors.ts";
 import { jsonText, type Route, route } from "../../platform/http/route.ts";
 import { queryList } from "../../platform/http/validation/query.ts";
 import { parseFilter } from "../filter/parse-filter.ts";
+import { feedbackSummary } from "../runs/feedback-summary.ts";
 import { reads } from "../wire/access.ts";
 import { time } from "../wire/time-schema.ts";
 import type { BoundedRead } from "./bounded-read.ts";
-import { type RunQuery, readCursor, runNotFound, traceTooLarge, writeCursor } from "./run-query.ts";
+import {
+  type Page,
+  type RunQuery,
+  readCursor,
+  runNotFound,
+  sortFields,
+  traceTooLarge,
+  writeCursor,
+} from "./run-query.ts";
 import { findRuns, findTrace } from "./run-query-store.ts";
 import { readFilter } from "./run-request.ts";
 import { readSelects, v2ColumnsOf, writeV2Run, writeV2Runs } from "./run-v2-view.ts";
+import { sortKindOf } from "./sorted-runs.ts";
 
 const tag = "Trace queries";
 const maxTrace = 10_000;
@@ -34,6 +44,8 @@ const runV2 = z
     total_tokens: z.int().optional(),
     total_cost: z.number().nullish(),
     tags: z.array(z.string()).optional(),
+    thread_id: nullable,
+    feedback_stats: feedbackSummary.nullish(),
     app_path: text,
     inputs_preview: nullable,
     outputs_preview: nullable,
@@ -60,6 +72,11 @@ const queryBody = z
     selects: z.array(z.string()).nullish(),
     page_size: z.int().min(1).max(1_000).nullish(),
     cursor: z.string().nullish(),
+    sort: z
+      .enum(sortFields)
+      .nullish()
+      .describe("By the start when left out. What has no value comes last. Tags and feedback have no order."),
+    order: z.enum(["asc", "desc"]).nullish().describe("Descending when left out."),
   })
   .meta({ id: "RunQueryV2" });
 
@@ -91,15 +108,21 @@ export function runV2Routes(options: RunV2RoutesOptions): Route[] {
         tag,
         access: reads,
         body: queryBody,
-        responses: { 200: { description: "A page of runs, newest first.", schema: page } },
+        responses: {
+          200: { description: "A page of runs, newest first unless asked otherwise.", schema: page },
+        },
       },
       async ({ caller, body }) => {
         const query = readV2Query(caller.workspaceId, body, clock.now());
         const limit = body.page_size ?? 100;
         const names = readSelects(body.selects);
-        const after = body.cursor ? readCursor(body.cursor, ["body", "cursor"]) : undefined;
-        const newest = { limit, order: "desc", after } as const;
-        const { rows, next } = await read((sql) => findRuns(sql, query, newest, v2ColumnsOf(names)));
+        const asked: Page = { limit, order: body.order ?? "desc", sort: body.sort ?? undefined };
+        const after = body.cursor
+          ? readCursor(body.cursor, ["body", "cursor"], sortKindOf(asked))
+          : undefined;
+        const { rows, next } = await read((sql) =>
+          findRuns(sql, query, { ...asked, after }, v2ColumnsOf(names)),
+        );
         const cursor = JSON.stringify(next && writeCursor(next));
         const items = writeV2Runs(rows, names);
         return jsonText(200, `{"items":${items},"next_cursor":${cursor},"has_more":${next !== null}}`);

@@ -50,7 +50,7 @@ export class Partitions {
         .transaction((tx) => createPartition(tx, month))
         .then(() => {
           this.#known.add(month.name);
-          this.#logger.info({ partition: month.name }, "trace partition is ready");
+          this.#logger.debug({ partition: month.name }, "trace partition is ready");
         })
         .finally(() => this.#creating.delete(month.name));
       this.#creating.set(month.name, pending);

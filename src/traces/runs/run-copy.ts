@@ -1,10 +1,10 @@
 import { CopyEncoder } from "../../platform/db/copy/copy-encoder.ts";
+import { addTrigrams, canTell, signatureBytes } from "../../platform/db/trigrams.ts";
 import { isNothing, totalsOf } from "../usage/usage-sum.ts";
 import type { UsageVector } from "../usage/usage-vector.ts";
 import { type RunColumn, runColumns } from "./run-columns.ts";
 import { searchedTexts } from "./searched-texts.ts";
 import type { MergedRun } from "./stored-run.ts";
-import { addTrigrams, canTell, signatureBytes } from "./trigrams.ts";
 import { passedOn } from "./usage-plan.ts";
 
 /** Where `encodeRuns` is copied to. */

@@ -1,4 +1,5 @@
 import type { Statement } from "../../platform/db/database.ts";
+import { signatureBits } from "../../platform/db/trigrams.ts";
 import { timeTextSql } from "./run.ts";
 import {
   arrayColumns,
@@ -11,7 +12,6 @@ import {
   usageColumns,
   usageNames,
 } from "./run-columns.ts";
-import { signatureBits } from "./trigrams.ts";
 
 /** Columns written whole, and how their values are read from the parameters. */
 const plainValues = [

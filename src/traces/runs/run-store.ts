@@ -1,5 +1,6 @@
 import type { Database, Sql } from "../../platform/db/database.ts";
 import { runStatement } from "../../platform/db/run-statement.ts";
+import { trigramsOf } from "../../platform/db/trigrams.ts";
 import { isNothing, totalsOf, type UsageSum } from "../usage/usage-sum.ts";
 import { readUsageVector, type UsageVector, usageTexts } from "../usage/usage-vector.ts";
 import { arrayLiteral, textArrayLiteral } from "./array-literal.ts";
@@ -8,7 +9,6 @@ import { encodeRuns, runCopyTarget } from "./run-copy.ts";
 import { findRuns, inputColumnNames, writeRuns } from "./run-statements.ts";
 import { searchedTexts } from "./searched-texts.ts";
 import type { MergedRun, StoredRun } from "./stored-run.ts";
-import { trigramsOf } from "./trigrams.ts";
 import { passedOn, type SpendingPlan } from "./usage-plan.ts";
 
 export type RunKey = { id: string; workspaceId: string };

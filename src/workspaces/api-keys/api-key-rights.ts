@@ -1,7 +1,7 @@
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { type Caller, type Role, roleCovers } from "../../platform/http/access/caller.ts";
 import { mayGiveScopes, type Scope, serviceScopes } from "../../platform/http/access/scope.ts";
-import { scopeRoles } from "../identity/api-key.ts";
+import { roleForScopes, scopeRoles } from "../identity/api-key.ts";
 
 export type WantedRights = {
   service?: boolean | undefined;
@@ -54,9 +54,15 @@ function checkService(scopes: Scope[] | null): void {
   }
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
+/** What a key may do when nobody says it: change things, but neither delete them nor manage people. */
+export function defaultRole(scopes: readonly Scope[] | null): Role {
+  return scopes === null ? "editor" : roleForScopes(scopes);
+}
 
-/** Null: never. */
+const dayMs = 24 * 60 * 60 * 1000;
+const defaultDays = 90;
+
+/** Null: never, which has to be asked for. */
 export function expiryOf(
   wanted: { expires_at?: Date | null | undefined; expires_in_days?: number | null | undefined },
   now: Date,
@@ -69,5 +75,6 @@ export function expiryOf(
   if (at != null && at <= now) {
     throw invalidField(["body", "expires_at"], "Must be in the future", at.toISOString());
   }
+  if (at === undefined && days === undefined) return new Date(now.getTime() + defaultDays * dayMs);
   return at ?? null;
 }

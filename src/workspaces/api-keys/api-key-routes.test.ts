@@ -66,10 +66,22 @@ describe("GET 200", () => {
 });
 
 describe("POST 201", () => {
-  test("gives a key that works, for the workspace of the request", async () => {
-    const created = await create();
-    expect(created).toMatchObject({ role: "admin", workspace_id: app.workspaceId, user_id: app.userId });
+  test("gives an editor's key that works for 90 days, for the workspace of the request", async () => {
+    const created = (await create()) as Created & { expires_at: string; created_at: string };
+    expect(created).toMatchObject({ role: "editor", workspace_id: app.workspaceId, user_id: app.userId });
+    const days = (Date.parse(created.expires_at) - Date.parse(created.created_at)) / 86_400_000;
+    expect(days).toBeCloseTo(90, 2);
     expect((await callApp(app.fetch, "GET", "/v2/members", { key: created.key })).status).toBe(200);
+  });
+
+  test("more than that has to be asked for", async () => {
+    expect(await create({ role: "admin", expires_at: null })).toMatchObject({
+      role: "admin",
+      expires_at: null,
+    });
+    expect(await create({ expires_in_days: null })).toMatchObject({ expires_at: null });
+    expect(await create({ scopes: ["export"] })).toMatchObject({ role: "admin" });
+    expect(await create({ scopes: ["read"] })).toMatchObject({ role: "viewer" });
   });
 
   test("a viewer's key reads and does not write", async () => {
@@ -141,7 +153,7 @@ describe("POST 422", () => {
 
 describe("DELETE", () => {
   test("204 revokes, also the key in use; then 404", async () => {
-    const { id, key } = await create();
+    const { id, key } = await create({ role: "admin" });
     expect((await app.call("DELETE", `/v2/api-keys/${id}`, { key })).status).toBe(204);
     expect((await app.call("GET", "/v2/members", { key })).status).toBe(401);
     expect((await app.call("DELETE", `/v2/api-keys/${id}`)).status).toBe(404);
@@ -163,7 +175,7 @@ describe("DELETE", () => {
   test("403 for a key that opens workspaces the caller does not administer", async () => {
     const second = await addWorkspace();
     const userId = await addMember("admin");
-    const local = await create({ user_id: userId });
+    const local = await create({ user_id: userId, role: "admin" });
     const [bootstrapKeyId] = (await listIds(app.apiKey, second)).slice(-1);
     const refused = await app.call("DELETE", `/v2/api-keys/${bootstrapKeyId}`, { key: local.key });
     expect(refused).toMatchObject({
@@ -176,19 +188,19 @@ describe("DELETE", () => {
     const [id] = await listIds();
     await create({ role: "editor" });
     const soon = new Date(app.clock.now().getTime() + 1000).toISOString();
-    await create({ expires_at: soon });
+    await create({ role: "admin", expires_at: soon });
     app.clock.advance(2000);
     expect(await app.call("DELETE", `/v2/api-keys/${id}`)).toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining(app.workspaceId) },
     });
-    await create();
+    await create({ role: "admin", expires_at: null });
     expect((await app.call("DELETE", `/v2/api-keys/${id}`)).status).toBe(204);
   });
 
   test("409 for one of two admin keys that are revoked at the same moment", async () => {
     const [first] = await listIds();
-    const second = await create();
+    const second = await create({ role: "admin", expires_at: null });
     const answers = await Promise.all([
       app.call("DELETE", `/v2/api-keys/${first}`),
       app.call("DELETE", `/v2/api-keys/${second.id}`),

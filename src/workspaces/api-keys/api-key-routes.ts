@@ -47,7 +47,9 @@ const createdApiKey = apiKey
 
 const createRequest = z.object({
   name,
-  role: role.optional().describe("Default: the caller's own role."),
+  role: role
+    .optional()
+    .describe("Default: editor, or what its scopes need; never more than the caller and the user have."),
   user_id: id.optional().describe("A member of the workspace; default: the caller."),
   workspace_id: id
     .nullable()
@@ -80,14 +82,14 @@ const createRequest = z.object({
     .transform((text) => new Date(text))
     .nullable()
     .optional()
-    .describe("Default: never."),
+    .describe("Default: in 90 days. Null: never."),
   expires_in_days: z
     .number()
     .positive()
     .max(36_500)
     .nullable()
     .optional()
-    .describe("Instead of `expires_at`."),
+    .describe("Instead of `expires_at`. Null: never."),
 });
 
 const tag = "API keys";

@@ -68,7 +68,7 @@ async function addMember(role = "admin"): Promise<string> {
 
 describe("scopes", () => {
   test("a key with scopes does what they say and nothing else", async () => {
-    const made = await create({ scopes: ["read", "read"] });
+    const made = await create({ role: "admin", scopes: ["read", "read"] });
     expect(made).toMatchObject({ role: "admin", scopes: ["read"] });
     expect(await statusOf(made.key, "/v2/members")).toBe(200);
     const refused = await app.call("POST", "/v2/members", {
@@ -85,7 +85,7 @@ describe("scopes", () => {
   });
 
   test("a key without scopes has what its role gives, as keys that are older have", async () => {
-    const { key, id } = await create();
+    const { key, id } = await create({ role: "admin" });
     await raw`update api_keys set scopes = null, created_by = null where id = ${id}`.execute(
       app.database.sql,
     );
@@ -145,7 +145,7 @@ describe("scopes", () => {
 describe("service keys", () => {
   test("belong to the workspace and to nobody, and live on when their maker leaves", async () => {
     const userId = await addMember();
-    const admin = await create({ user_id: userId });
+    const admin = await create({ user_id: userId, role: "admin" });
     const made = await create({ service: true, scopes: ["deploy", "read"] }, admin.key);
     expect(made).toMatchObject({ service: true, user_id: null, role: "editor", scopes: ["deploy", "read"] });
     expect((await app.call("DELETE", `/v2/members/${userId}`)).status).toBe(204);
@@ -243,7 +243,7 @@ describe("a key that somebody else made", () => {
 
   test("neither do the keys and sessions made with it, for whomever", async () => {
     const userId = await addMember();
-    const given = await create({ user_id: userId });
+    const given = await create({ user_id: userId, role: "admin" });
     const again = await create({}, given.key);
     expect(again).toMatchObject({ user_id: userId, created_by: app.userId });
     expect(await statusOf(again.key, "/test/accounts")).toBe(403);

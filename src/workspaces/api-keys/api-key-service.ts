@@ -24,7 +24,7 @@ import {
 import type { IdentityChanges } from "../identity/identity-change-service.ts";
 import { findMember } from "../identity/member-store.ts";
 import { weakerRole } from "../identity/role.ts";
-import { checkScopes, checkUseful, expiryOf } from "./api-key-rights.ts";
+import { checkScopes, checkUseful, defaultRole, expiryOf } from "./api-key-rights.ts";
 
 export type ApiKeyRequest = {
   name: string;
@@ -90,7 +90,8 @@ export class ApiKeyService {
     if (workspaceId === null) await this.#checkMayOpenAll(caller, userId);
     const member = await findMember(database.sql, caller.workspaceId, userId);
     if (!member) throw invalidField(["body", "user_id"], "Must be a member of this workspace", userId);
-    const role = request.role ?? weakerRole(caller.role, member.role);
+    const most = weakerRole(caller.role, member.role);
+    const role = request.role ?? weakerRole(most, defaultRole(request.scopes ?? null));
     if (!roleCovers(caller.role, role)) {
       throw forbidden(
         `A key of role ${role} can only be created by a caller of that role; yours is ${caller.role}.`,

@@ -64,7 +64,7 @@ describe("what is done", () => {
       workspace_id: app.workspaceId,
       actor: { kind: "person", user_id: app.userId, api_key_name: "Generated at start" },
       target: { kind: "api_key", id: created.id, name: "For the build" },
-      details: { role: "admin" },
+      details: { role: "editor" },
     });
     const { rows } = await raw<{ text: string }>`
       select string_agg(e::text, ' ') as text from audit_events e`.execute(app.database.sql);

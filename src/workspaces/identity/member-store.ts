@@ -4,7 +4,7 @@ import type { Role } from "../../platform/http/access/caller.ts";
 import type { Member } from "./member.ts";
 
 const members = (workspaceId: string) => raw`
-  select m.user_id, u.email, u.name, m.role, m.created_at, m.updated_at
+  select m.user_id, u.email, u.name, m.role, u.signed_in_at, m.created_at, m.updated_at
   from memberships m join users u on u.id = m.user_id
   where m.workspace_id = ${workspaceId}`;
 

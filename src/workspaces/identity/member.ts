@@ -7,6 +7,8 @@ export type Member = {
   email: string;
   name: string;
   role: Role;
+  /** Null: never. */
+  signed_in_at: Date | null;
   created_at: Date;
   updated_at: Date;
 };

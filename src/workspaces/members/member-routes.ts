@@ -11,6 +11,9 @@ const member = z
     email: z.string(),
     name: z.string(),
     role,
+    signed_in_at: time
+      .nullable()
+      .describe("The first time the person signed in to the console; null: never."),
     created_at: time,
     updated_at: time,
   })
@@ -120,6 +123,7 @@ function toWire(found: Member): z.input<typeof member> {
     email: found.email,
     name: found.name,
     role: found.role,
+    signed_in_at: found.signed_in_at?.toISOString() ?? null,
     created_at: found.created_at.toISOString(),
     updated_at: found.updated_at.toISOString(),
   };

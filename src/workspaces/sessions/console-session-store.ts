@@ -46,6 +46,8 @@ export async function insertSession(
     expiresAt: Date;
   },
 ): Promise<ConsoleSession> {
+  await raw`update users set signed_in_at = ${session.now}
+    where id = ${session.userId} and signed_in_at is null`.execute(sql);
   const { rows } = await raw<ConsoleSession>`
     insert into console_sessions (id, hash, organization_id, user_id, workspace_id, api_key_id, method, user_agent,
       address, created_at, last_seen_at, idle_expires_at, expires_at)

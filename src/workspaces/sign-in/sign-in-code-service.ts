@@ -2,9 +2,18 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { ApiKeyHasher } from "../identity/api-key-hasher.ts";
-import { deleteOldCodes, findCode, insertCode, markCodeUsed, type SignInCode } from "./sign-in-code-store.ts";
+import {
+  deleteInvitations,
+  deleteOldCodes,
+  findCode,
+  insertCode,
+  isInvitable,
+  markCodeUsed,
+  type SignInCode,
+} from "./sign-in-code-store.ts";
 
 export const codeLifetimeMs = 15 * 60_000;
+export const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
 
 type SignInCodesOptions = {
   database: Database;
@@ -33,8 +42,29 @@ export class SignInCodes {
     const code = newSecret(32);
     const expiresAt = new Date(now.getTime() + codeLifetimeMs);
     const hash = await this.#hashOf(code);
-    await insertCode(database.sql, { id: newId(), hash, organizationId, userId, now, expiresAt });
+    const invitedTo = null;
+    await insertCode(database.sql, { id: newId(), hash, organizationId, userId, invitedTo, now, expiresAt });
     return { code, expiresAt };
+  }
+
+  /** A code for a member who never signed in and is in this workspace alone. Undefined where that is not so. */
+  async invite(to: {
+    organizationId: string;
+    workspaceId: string;
+    userId: string;
+  }): Promise<{ code: string; expiresAt: Date } | undefined> {
+    const { clock, database } = this.#options;
+    const now = clock.now();
+    const code = newSecret(32);
+    const expiresAt = new Date(now.getTime() + invitationLifetimeMs);
+    const hash = await this.#hashOf(code);
+    const made = await database.transaction(async (tx) => {
+      if (!(await isInvitable(tx, to.userId, to.workspaceId))) return false;
+      await deleteInvitations(tx, to.userId);
+      await insertCode(tx, { id: newId(), hash, ...to, invitedTo: to.workspaceId, now, expiresAt });
+      return true;
+    });
+    return made ? { code, expiresAt } : undefined;
   }
 
   async find(code: string): Promise<SignInCode | undefined> {
@@ -58,7 +88,8 @@ export class SignInCodes {
   }
 }
 
-/** The link that carries a code. Behind `#`, so that no server and no log on the way sees it. */
-export function signInLink(url: string, code: string): string {
-  return `${url.replace(/\/+$/, "")}/sign-in#code=${code}`;
+/** The link that carries a code, and where to go with it. The code is behind `#`, so that no server and no log on the way sees it. */
+export function signInLink(url: string, code: string, page?: string): string {
+  const search = page === undefined ? "" : `?return_to=${encodeURIComponent(page)}`;
+  return `${url.replace(/\/+$/, "")}/sign-in${search}#code=${code}`;
 }

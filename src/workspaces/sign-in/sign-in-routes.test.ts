@@ -29,7 +29,8 @@ async function newCode(): Promise<string> {
 }
 
 describe("who makes a one-time link", () => {
-  // A session by link uses its person's accounts. So only the operator makes links: at the start and by the command line.
+  // A session by link uses its person's accounts. So only the operator makes links: at the start and by the command
+  // line. An invitation is for who has no accounts yet: `invitation-routes.test.ts`.
   it("is the operator on the machine: no route is given what makes one", async () => {
     const makers: string[] = [];
     for (const file of await readdir("src", { recursive: true })) {
@@ -42,6 +43,8 @@ describe("who makes a one-time link", () => {
       "app/compose.ts",
       "app/platform.ts",
       "cli/commands/login-link/login-link.ts",
+      "cli/commands/open/open.ts",
+      "cli/server/sign-in-link.ts",
       "workspaces/sign-in/sign-in-code-service.ts",
       "workspaces/sign-in/sign-in-code-store.ts",
       "workspaces/sign-in/sign-in.ts",

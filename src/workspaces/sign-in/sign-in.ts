@@ -12,6 +12,7 @@ import type { Bootstrapped } from "../installation/bootstrap.ts";
 import type { MemberService } from "../members/member-service.ts";
 import type { ConsoleSessions } from "../sessions/console-session-service.ts";
 import type { SignInPlace } from "./browser-request.ts";
+import { invitationRoutes } from "./invitation-routes.ts";
 import { OidcAccounts } from "./oidc-account-service.ts";
 import { OidcClient } from "./oidc-client.ts";
 import type { OidcConfig } from "./oidc-config.ts";
@@ -51,6 +52,12 @@ export function createSignIn(options: SignInOptions): SignIn {
   return {
     routes: [
       ...signInRoutes(service, { ...place, ways }),
+      ...invitationRoutes({
+        members: options.members,
+        codes,
+        publicUrl: () => place.publicUrl(),
+        allowed: keysMaySignIn,
+      }),
       ...(oidc === null ? [] : providerRoutes(options, oidc)),
     ],
     clearCookie: (headers) => signOutHeaders(headers, place),

@@ -85,7 +85,10 @@ describe("403", () => {
     });
     const userId = (other.body as { user_id: string }).user_id;
     await app.call("POST", "/v2/members", { body: { email: "second@example.com", role: "viewer" } });
-    const key = await app.call("POST", "/v2/api-keys", { tenant: id, body: { name: "k", user_id: userId } });
+    const key = await app.call("POST", "/v2/api-keys", {
+      tenant: id,
+      body: { name: "k", user_id: userId, role: "admin" },
+    });
     const secondAdmin = (key.body as { key: string }).key;
     expect((await app.call("DELETE", `/v2/workspaces/${id}`, { key: secondAdmin, tenant: id })).status).toBe(
       204,

@@ -3,7 +3,7 @@
 from contextlib import asynccontextmanager
 
 import pool
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import StreamingResponse
 
 
@@ -46,3 +46,8 @@ async def lines() -> StreamingResponse:
 @app.get("/broken")
 async def broken() -> dict:
     raise RuntimeError("the route's own fault")
+
+
+@app.websocket("/live")
+async def live(socket: WebSocket) -> None:
+    await socket.accept()

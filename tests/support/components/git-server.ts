@@ -32,12 +32,21 @@ export async function startGitServer(options: { credentials?: GitCredentials[] }
   const folder = await createTempFolder("git");
   const root = join(folder.path, "repositories");
   let accepted = options.credentials ?? [];
+  /** As GitHub lists what a token may read. */
+  const listed: { id: number; name: string; owner: object; clone_url: string; default_branch: string }[] = [];
 
   const listener = await startHttpListener(() => (request, response) => {
     const given = readBasicCredentials(request.headers.authorization);
     const known = accepted.some(
       ({ username, password }) => given?.username === username && given.password === password,
     );
+    if (request.url?.startsWith("/api/v3/user/repos")) {
+      const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
+      const may = accepted.some(({ password }) => password === token);
+      response.writeHead(may ? 200 : 401, { "content-type": "application/json" });
+      response.end(JSON.stringify(may ? listed : { message: "Bad credentials" }));
+      return;
+    }
     if (accepted.length > 0 && !known) {
       response.writeHead(401, { "www-authenticate": 'Basic realm="git"' }).end("Wrong user or password.\n");
       return;
@@ -52,6 +61,8 @@ export async function startGitServer(options: { credentials?: GitCredentials[] }
     },
     async createRepository(name, files) {
       const url = `${listener.origin}/${name}.git`;
+      const owner = { login: "weavers" };
+      listed.push({ id: listed.length + 1, name, owner, clone_url: url, default_branch: "main" });
       const authenticated = new URL(url);
       if (accepted[0]) {
         authenticated.username = encodeURIComponent(accepted[0].username);

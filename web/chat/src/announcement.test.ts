@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { afterAnnouncing, announcementOf, isAnnouncementDue } from "./announcement.ts";
 import type { Turn } from "./turns.ts";
 
-const asked: Turn = { id: "asked", kind: "human", text: "6 * 7?" };
+const asked: Turn = { id: "asked", kind: "human", text: "6 * 7?", files: [] };
 const answer: Turn = {
   id: "answer",
+  lastId: "answer",
   kind: "assistant",
   parts: [{ kind: "text", key: "0", text: "**42**" }],
 };

@@ -1,54 +1,84 @@
-import { useCallback, useEffect, useRef, useState } from "react";
-import { type Assistant, type Checkpoint, deleteThread, listAssistants } from "./api.ts";
-import { Chat } from "./chat.tsx";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import { Chat, type FirstStep } from "./chat.tsx";
 import { useConnection } from "./connection.ts";
-import { HistoryPanel } from "./history-panel.tsx";
-import { Icon, type IconName } from "./icons.tsx";
-import { LostBanner, SignInFirst } from "./notices.tsx";
+import { Icon } from "./icons.tsx";
+import { LostBanner, NoSuchServer, SignInFirst } from "./notices.tsx";
+import type { Assistant, Checkpoint } from "./servers/chat-server.ts";
+import { useAssistants } from "./servers/use-assistants.ts";
+import { useServers } from "./servers/use-servers.ts";
+import { unshare } from "./share/share-api.ts";
 import { Sidebar } from "./sidebar.tsx";
+import { TitleBar } from "./title-bar.tsx";
 import { useAsleep } from "./use-asleep.ts";
 import { useGone } from "./use-gone.ts";
-import { type Theme, useTheme } from "./use-theme.ts";
 import { useThreadAddress } from "./use-thread-address.ts";
 import { useThreads } from "./use-threads.ts";
 
-const themeIcons: Record<Theme, IconName> = { system: "contrast", light: "sun", dark: "moon" };
+// Not everybody opens these, and nobody at once.
+const HistoryPanel = lazy(() =>
+  import("./history-panel.tsx").then((module) => ({ default: module.HistoryPanel })),
+);
+const ShareDialog = lazy(() =>
+  import("./share/share-dialog.tsx").then((module) => ({ default: module.ShareDialog })),
+);
+const AddServer = lazy(() =>
+  import("./servers/add-server.tsx").then((module) => ({ default: module.AddServer })),
+);
+
+const isExample = location.pathname.startsWith("/chat/example");
+const pageSize = 50;
+const searchSize = 500;
 
 export function App() {
   const { view, show, name, reload } = useThreadAddress();
-  const { list, refresh, announce } = useThreads();
+  const servers = useServers(isExample);
+  const server = servers.all?.find((one, at) =>
+    view.serverId === null ? at === 0 : one.id === view.serverId,
+  );
+  const { threadId } = view;
+  const [search, setSearch] = useState("");
+  const [limit, setLimit] = useState(pageSize);
+  const { list, refresh, announce } = useThreads(
+    server,
+    threadId,
+    search === "" ? limit : searchSize,
+    servers.look,
+  );
   const status = useConnection();
-  const [theme, nextTheme] = useTheme();
-  const assistants = useAssistants(status === "online");
+  const { assistants, problem, tryAgain } = useAssistants(server, status === "online");
   const [chosen, setChosen] = useState<string>();
   const [listOpen, setListOpen] = useState(false);
   const [historyOpen, setHistoryOpen] = useState(false);
+  const [adding, setAdding] = useState<"new" | "change">();
+  const [sharing, setSharing] = useState(false);
   const [past, setPast] = useState<Checkpoint>();
-  const [firstMessage, setFirstMessage] = useState<string>();
+  const [first, setFirst] = useState<FirstStep>();
   const [busy, setBusy] = useState(false);
   const asleep = useAsleep(busy);
-  const drafts = useRef(new Map<string | null, string>());
-  const { threadId } = view;
+  const drafts = useRef(new Map<string, string>());
   const summary = list?.threads.find((thread) => thread.thread_id === threadId);
   const { isGone, begin, forgetBegun } = useGone(threadId, list);
-  const isReady = list !== undefined && assistants.length > 0;
-  const assistantId = chosen ?? summary?.assistant_id ?? assistants[0]?.assistant_id;
+  const assistantId = chooseAssistant(
+    assistants,
+    chosen ?? summary?.assistant_id ?? view.assistant ?? undefined,
+  );
+  const serverId = server && servers.all?.[0] !== server ? server.id : null;
 
   const open = useCallback(
-    (id: string | null, message?: string) => {
-      setFirstMessage(message);
+    (id: string | null, step?: FirstStep, to: string | null = serverId) => {
+      setFirst(step);
       setPast(undefined);
       setHistoryOpen(false);
       setListOpen(false);
       setChosen(undefined);
-      show(id);
+      show({ serverId: to, threadId: id });
       void refresh();
     },
-    [show, refresh],
+    [show, refresh, serverId],
   );
   const again = useCallback(
-    (message?: string) => {
-      setFirstMessage(message);
+    (step?: FirstStep) => {
+      setFirst(step);
       reload();
       announce();
     },
@@ -83,33 +113,41 @@ export function App() {
   }, []);
 
   const remove = async (id: string) => {
-    await deleteThread(id).catch(() => undefined);
-    if (id === threadId) open(null);
+    try {
+      // The link first: what is deleted is not to be read by anybody.
+      if (server && !isExample) await unshare(server, id);
+      await server?.deleteThread(id);
+      if (id === threadId) open(null);
+    } catch {
+      // It is still in the list, and the banner says why where the server is away.
+    }
     announce();
   };
+  const rename = server?.renameThread;
+  const renameTo = rename && ((id: string, title: string) => rename(id, title).then(announce, announce));
 
   if (status === "locked") return <SignInFirst />;
   return (
     <div className={`app${historyOpen ? " with-history" : ""}`}>
       <Sidebar
+        server={server}
         threads={list?.threads}
         current={threadId}
         open={listOpen}
-        onOpen={open}
+        search={search}
+        onSearch={setSearch}
+        onMore={list?.more && search === "" ? () => setLimit((now) => now + pageSize) : undefined}
+        onOpen={(id) => open(id)}
         onDelete={(id) => void remove(id)}
+        onRename={renameTo}
         onClose={() => setListOpen(false)}
       />
       <main className="main">
-        <header className="topbar">
-          <button
-            type="button"
-            className="quiet only-narrow"
-            aria-label="Conversations"
-            onClick={() => setListOpen(true)}
-          >
-            <Icon name="menu" />
-          </button>
-          <h2>{summary?.title ?? (isGone ? "A conversation that is gone" : "New conversation")}</h2>
+        <TitleBar
+          title={summary?.title ?? (isGone ? "A conversation that is gone" : "New conversation")}
+          onList={() => setListOpen(true)}
+          onRename={summary && renameTo ? (title) => void renameTo(summary.thread_id, title) : undefined}
+        >
           {summary && (
             <button
               type="button"
@@ -122,32 +160,47 @@ export function App() {
               <span className="only-wide">History</span>
             </button>
           )}
-          <button
-            type="button"
-            className="quiet"
-            aria-label={`Colours: ${theme}. Change`}
-            onClick={nextTheme}
-          >
-            <Icon name={themeIcons[theme]} />
-          </button>
-        </header>
-        {status === "lost" && <LostBanner />}
-        {isReady && assistantId !== undefined && !asleep && (
+          {summary && !isExample && (
+            <button type="button" className="quiet" aria-label="Share" onClick={() => setSharing(true)}>
+              <Icon name="share" />
+              <span className="only-wide">Share</span>
+            </button>
+          )}
+        </TitleBar>
+        {status === "lost" && !problem && <LostBanner />}
+        {servers.all && !server && (
+          <NoSuchServer signedOut={servers.signedOut} onHome={() => open(null, undefined, null)} />
+        )}
+        {problem && server && (
+          <NoSuchServer
+            problem={problem}
+            onHome={() => open(null, undefined, null)}
+            onTryAgain={tryAgain}
+            onChange={server.kind === "address" ? () => setAdding("change") : undefined}
+          />
+        )}
+        {server && list && assistantId !== undefined && !asleep && (
           <Chat
-            key={`${view.key} ${assistantId}`}
+            key={`${server.id} ${view.key} ${assistantId}`}
+            server={server}
             threadId={threadId}
             assistants={assistants}
             assistantId={assistantId}
-            onAssistant={setChosen}
+            servers={servers}
+            onPick={(to, assistant) => {
+              if (to.id === server.id) setChosen(assistant);
+              else open(null, undefined, to === servers.all?.[0] ? null : to.id);
+            }}
+            onAddServer={() => setAdding("new")}
             summary={summary}
-            askedAt={list?.askedAt ?? 0}
+            askedAt={list.askedAt}
             gone={isGone}
             past={past}
             onPast={setPast}
-            firstMessage={firstMessage}
-            onFirstSent={() => setFirstMessage(undefined)}
-            draft={drafts.current.get(threadId) ?? ""}
-            onDraft={(text) => drafts.current.set(threadId, text)}
+            first={first}
+            onFirstDone={() => setFirst(undefined)}
+            draft={drafts.current.get(`${server.id} ${threadId}`) ?? ""}
+            onDraft={(text) => drafts.current.set(`${server.id} ${threadId}`, text)}
             onThreadId={(id) => {
               begin(id);
               name(id);
@@ -155,32 +208,48 @@ export function App() {
             onChanged={announce}
             onBusy={setBusy}
             onReload={again}
-            onNew={(message) => open(null, message)}
+            onNew={(step) => open(null, step)}
           />
         )}
       </main>
-      {historyOpen && threadId && summary && (
-        <HistoryPanel
-          threadId={threadId}
-          version={summary.checkpoint_id}
-          selected={past?.checkpoint.checkpoint_id}
-          onSelect={(step) => {
-            setPast(step);
-            // There is no room for both.
-            if (matchMedia("(max-width: 60rem)").matches) setHistoryOpen(false);
-          }}
-          onClose={() => setHistoryOpen(false)}
-        />
-      )}
+      <Suspense fallback={null}>
+        {historyOpen && threadId && summary && server && (
+          <HistoryPanel
+            server={server}
+            threadId={threadId}
+            version={summary.version}
+            selected={past?.checkpoint.checkpoint_id}
+            onSelect={(step) => {
+              setPast(step);
+              // There is no room for both.
+              if (matchMedia("(max-width: 60rem)").matches) setHistoryOpen(false);
+            }}
+            onClose={() => setHistoryOpen(false)}
+          />
+        )}
+        {sharing && server && summary && (
+          <ShareDialog server={server} thread={summary} onClose={() => setSharing(false)} />
+        )}
+        {adding && (
+          <AddServer
+            servers={servers}
+            change={adding === "change" ? servers.saved.find(({ id }) => id === server?.id) : undefined}
+            onClose={() => setAdding(undefined)}
+            onAdded={(id) => {
+              setAdding(undefined);
+              open(null, undefined, id);
+            }}
+          />
+        )}
+      </Suspense>
     </div>
   );
 }
 
-function useAssistants(online: boolean): Assistant[] {
-  const [assistants, setAssistants] = useState<Assistant[]>([]);
-  useEffect(() => {
-    if (!online || assistants.length > 0) return;
-    listAssistants().then(setAssistants, () => undefined);
-  }, [online, assistants.length]);
-  return assistants;
+/** A thread knows an assistant by its id, or by the graph it is the default of. */
+function chooseAssistant(assistants: readonly Assistant[], wanted: string | undefined): string | undefined {
+  const found =
+    assistants.find(({ assistant_id }) => assistant_id === wanted) ??
+    assistants.find(({ graph_id }) => graph_id === wanted);
+  return (found ?? assistants[0])?.assistant_id;
 }

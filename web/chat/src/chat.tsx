@@ -1,46 +1,79 @@
 import { type AnyStream, useSubmissionQueue } from "@langchain/react";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
-import { type Assistant, type Checkpoint, cancelRun, goBack, type ThreadSummary } from "./api.ts";
-import { findCheckpointBefore } from "./checkpoints.ts";
+import { type Attachment, toContent } from "./attachments/attachment.ts";
+import { findCheckpointAt, findCheckpointBefore } from "./checkpoints.ts";
 import { Composer } from "./composer.tsx";
 import { Empty, Loading } from "./empty.tsx";
 import { Icon } from "./icons.tsx";
+import { useModel } from "./model/use-model.ts";
 import { GoneNotice, Notice } from "./notices.tsx";
-import { Approval } from "./parts/approval.tsx";
+import type { Assistant, ChatServer, Checkpoint, ThreadSummary } from "./servers/chat-server.ts";
+import type { Servers } from "./servers/use-servers.ts";
+import { titleOf } from "./thread-title.ts";
 import { Transcript } from "./transcript.tsx";
 import { textOf, toTurns } from "./turns.ts";
+import { useBranches } from "./use-branches.ts";
 import { useChatStream } from "./use-chat-stream.ts";
 import { useFollowedThread } from "./use-followed-thread.ts";
 import { useStickToBottom } from "./use-stick-to-bottom.ts";
 
+const Approval = lazy(() => import("./parts/approval.tsx").then((module) => ({ default: module.Approval })));
+
+/** What to do as soon as the view is there: say something, or go on where the thread is. */
+export type FirstStep = { kind: "say"; content: unknown } | { kind: "go on" };
+
 export type ChatProps = {
+  server: ChatServer;
   threadId: string | null;
   assistants: readonly Assistant[];
   assistantId: string;
-  onAssistant(id: string): void;
+  servers: Servers;
+  onPick(server: ChatServer, assistantId: string | undefined): void;
+  onAddServer(): void;
   summary: ThreadSummary | undefined;
   askedAt: number;
   gone: boolean;
   /** A step of the past that is being looked at. */
   past: Checkpoint | undefined;
   onPast(checkpoint: Checkpoint | undefined): void;
-  /** To be sent as soon as the thread is there. */
-  firstMessage: string | undefined;
-  onFirstSent(): void;
+  first: FirstStep | undefined;
+  onFirstDone(): void;
   draft: string;
   onDraft(text: string): void;
   onThreadId(threadId: string): void;
   onChanged(): void;
   onBusy(busy: boolean): void;
-  /** Loads the view anew; then sends the message, if there is one. */
-  onReload(message?: string): void;
-  onNew(message?: string): void;
+  /** Loads the view anew, and then takes the step, if there is one. */
+  onReload(step?: FirstStep): void;
+  onNew(step?: FirstStep): void;
 };
 
 export function Chat(props: ChatProps) {
-  const { threadId, assistantId, summary, askedAt, gone, past } = props;
-  const stream = useChatStream(props);
+  const { server, threadId, assistantId, summary, askedAt, gone, past } = props;
+  const model = useModel(server, assistantId);
+  /** For a thread that has just been made: it cannot be named before it is there. */
+  const untitled = useRef<string>(undefined);
+  const onCreated = () => {
+    const title = untitled.current;
+    untitled.current = undefined;
+    const id = current.current;
+    const named = title && id ? server.renameThread?.(id, title) : undefined;
+    // A title that could not be kept is made of the first words again.
+    void Promise.resolve(named)
+      .catch(() => undefined)
+      .then(props.onChanged);
+  };
+  const current = useRef(threadId);
+  current.current = threadId ?? current.current;
+  const stream = useChatStream({
+    ...props,
+    onCreated,
+    onThreadId(id) {
+      current.current = id;
+      props.onThreadId(id);
+    },
+  });
   const queue = useSubmissionQueue(stream as AnyStream);
   const [editing, setEditing] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -67,44 +100,50 @@ export function Chat(props: ChatProps) {
     setProblem(undefined);
     work().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
   };
-  const send = (text: string) => {
+  const runOptions = model.config ? { config: model.config } : {};
+  const say = (content: unknown) => {
     toEnd();
-    attempt(() =>
-      stream.submit({ messages: [{ type: "human", content: text }] }, { multitaskStrategy: "enqueue" }),
-    );
+    if (threadId === null) untitled.current = titleOf(content);
+    const input = { messages: [{ type: "human", content }] };
+    attempt(() => stream.submit(input, { multitaskStrategy: "enqueue", ...runOptions }));
   };
+  const send = (text: string, files: readonly Attachment[] = []) => say(toContent(text, files));
   const stop = () => {
     if (!threadId) return;
     attempt(async () => {
       await queue.clear();
-      await cancelRun(threadId);
+      await server.cancelRuns(threadId);
     });
   };
-  const branch = (messageId: string, text: string) => {
+  /** Goes back to a checkpoint, loads the view from there, and takes the step. */
+  const goOnFrom = (find: (id: string) => Promise<string | undefined>, step?: FirstStep) => {
     if (!threadId) return;
     attempt(async () => {
-      const checkpointId = await findCheckpointBefore(threadId, messageId);
+      const checkpointId = await find(threadId);
       if (!checkpointId) throw new Error("The step before this message is no longer in the history.");
-      await goBack(threadId, checkpointId);
-      props.onReload(text);
-    });
-  };
-  const continueFrom = (step: Checkpoint) => {
-    if (!threadId) return;
-    attempt(async () => {
-      await goBack(threadId, step.checkpoint.checkpoint_id);
+      await server.goBack(threadId, checkpointId);
       props.onPast(undefined);
-      props.onReload();
+      props.onReload(step);
     });
   };
+  const branch = (messageId: string, content: unknown) =>
+    goOnFrom((id) => findCheckpointBefore(server, id, messageId), { kind: "say", content });
+  const regenerate = (messageId: string) =>
+    goOnFrom((id) => findCheckpointAt(server, id, messageId), { kind: "go on" });
+  const switchTo = (checkpointId: string) => goOnFrom(async () => checkpointId);
   /** Several interrupts at once are answered in one go, when all have their answer. */
   const answer = (id: string, response: unknown) => {
     const all = { ...answers, [id]: response };
     setAnswers(all);
     if (stream.interrupts.every((one) => one.id !== undefined && one.id in all)) {
       attempt(async () => {
-        await stream.respondAll(all).finally(() => setAnswers({}));
-        props.onChanged();
+        try {
+          await stream.respondAll(all, runOptions).finally(() => setAnswers({}));
+          props.onChanged();
+        } catch (error) {
+          if (!isAnsweredElsewhere(error)) throw error;
+          props.onReload();
+        }
       });
     }
   };
@@ -115,12 +154,14 @@ export function Chat(props: ChatProps) {
     return () => onBusy(false);
   }, [busy, onBusy]);
 
-  const sent = useRef(false);
+  const done = useRef(false);
   useEffect(() => {
-    if (props.firstMessage === undefined || sent.current || stream.isThreadLoading) return;
-    sent.current = true;
-    send(props.firstMessage);
-    props.onFirstSent();
+    const { first } = props;
+    if (first === undefined || done.current || stream.isThreadLoading) return;
+    done.current = true;
+    if (first.kind === "say") say(first.content);
+    else attempt(() => stream.submit(null, runOptions));
+    props.onFirstDone();
   });
 
   useEffect(() => {
@@ -138,24 +179,36 @@ export function Chat(props: ChatProps) {
   const activity = past || gone ? "idle" : busy ? "running" : asks.length > 0 ? "waiting" : "idle";
   const error = problem ?? (stream.error && !gone ? errorText(stream.error) : undefined);
   const lastSaid = turns.findLast((turn) => turn.kind === "human");
-  const stopped = summary?.status === "stopped" && activity === "idle" && !past && !gone;
+  const stopped = summary?.status === "stopped" && activity === "idle" && !past && !gone && !props.first;
+  const mayChange = activity === "idle" && !past && !gone && threadId !== null;
+  const branches = useBranches({ server, threadId, version: summary?.version, idle: mayChange && !loading });
   return (
     <>
       <div className="frame" ref={frame}>
         <div className="column" ref={content}>
           {loading && <Loading />}
-          {!loading && turns.length === 0 && !gone && <Empty onIdea={send} />}
+          {!loading && turns.length === 0 && !gone && <Empty server={server} onIdea={send} />}
           <Transcript
             turns={turns}
             activity={activity}
             stream={past ? undefined : (stream as AnyStream)}
             editing={editing}
             onEditing={setEditing}
-            onBranch={activity === "idle" && !past && !gone && threadId ? branch : undefined}
+            onBranch={mayChange ? branch : undefined}
+            onRegenerate={mayChange ? regenerate : undefined}
+            onSwitch={mayChange ? switchTo : undefined}
+            branches={past ? undefined : branches}
+            links={linksOf(server, threadId)}
           />
-          {asks.map((one) => (
-            <Approval key={one.id} ask={one.value} onAnswer={(response) => answer(one.id ?? "", response)} />
-          ))}
+          <Suspense fallback={null}>
+            {asks.map((one) => (
+              <Approval
+                key={one.id}
+                ask={one.value}
+                onAnswer={(response) => answer(one.id ?? "", response)}
+              />
+            ))}
+          </Suspense>
           {queue.entries.map((entry) => (
             <div key={entry.id} className="queued">
               <span>Next: {queuedText(entry.values)}</span>
@@ -169,7 +222,7 @@ export function Chat(props: ChatProps) {
               tone="info"
               title="Stopped before it was done"
               actions={
-                <button type="button" onClick={() => attempt(() => stream.submit(null))}>
+                <button type="button" onClick={() => attempt(() => stream.submit(null, runOptions))}>
                   Go on
                 </button>
               }
@@ -192,8 +245,13 @@ export function Chat(props: ChatProps) {
           )}
           {gone && (
             <GoneNotice
+              inMemory={server.kind === "example"}
               onNew={() => props.onNew()}
-              onAskAgain={lastSaid?.kind === "human" ? () => props.onNew(lastSaid.text) : undefined}
+              onAskAgain={
+                lastSaid?.kind === "human"
+                  ? () => props.onNew({ kind: "say", content: lastSaid.text })
+                  : undefined
+              }
             />
           )}
         </div>
@@ -207,12 +265,14 @@ export function Chat(props: ChatProps) {
           </button>
         )}
         {past ? (
-          <PastBar onContinue={() => continueFrom(past)} onNow={() => props.onPast(undefined)} />
+          <PastBar
+            onContinue={() => switchTo(past.checkpoint.checkpoint_id)}
+            onNow={() => props.onPast(undefined)}
+          />
         ) : (
           <Composer
-            assistants={props.assistants}
-            assistantId={assistantId}
-            onAssistant={props.onAssistant}
+            picker={props}
+            model={model}
             busy={busy}
             blocked={blockedBy(gone, asks.length)}
             draft={props.draft}
@@ -226,6 +286,15 @@ export function Chat(props: ChatProps) {
       </div>
     </>
   );
+}
+
+/** Where an answer can be looked into: the console's pages for this thread and for a run of it. */
+function linksOf({ kind, id }: ChatServer, threadId: string | null) {
+  if (threadId === null || (kind !== "built-in" && kind !== "deployment")) return undefined;
+  return {
+    studio: `/agents/${id}/threads/${threadId}`,
+    trace: (runId: string) => `/traces/run/r/${runId}`,
+  };
 }
 
 function PastBar({ onContinue, onNow }: { onContinue(): void; onNow(): void }) {
@@ -246,15 +315,20 @@ function PastBar({ onContinue, onNow }: { onContinue(): void; onNow(): void }) {
 
 function blockedBy(gone: boolean, asks: number): string | undefined {
   if (gone) return "This conversation is gone";
-  return asks > 0 ? "Decide above first" : undefined;
+  return asks > 0 ? "Answer the question above first" : undefined;
 }
 
 function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text === "" ? "The run failed without saying why." : text;
+  return text === "" ? "The run failed without an error message." : text;
 }
 
 function queuedText(values: unknown): string {
   const messages = (values as { messages?: { content?: unknown }[] } | undefined)?.messages ?? [];
   return textOf(messages[0]?.content);
+}
+
+/** In another tab, or by another person: what came of it is on the thread. */
+function isAnsweredElsewhere(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "no_such_interrupt";
 }

@@ -1,4 +1,4 @@
-import { type Checkpoint, listCheckpoints } from "./api.ts";
+import type { ChatServer, Checkpoint } from "./servers/chat-server.ts";
 import { textOf } from "./turns.ts";
 
 type Message = {
@@ -21,30 +21,53 @@ export function branchOf(steps: readonly Checkpoint[]): Set<string> {
   return branch;
 }
 
+/** The steps that led to the latest one, newest first, read as far back as they are asked for. */
+async function* pathOf(server: ChatServer, threadId: string): AsyncGenerator<Checkpoint> {
+  const known = new Map<string, Checkpoint>();
+  let page = await server.listCheckpoints(threadId, { limit: 100 });
+  let step = page[0];
+  while (step) {
+    for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
+    yield step;
+    const parent: string | undefined = step.parent_checkpoint?.checkpoint_id;
+    if (parent === undefined) return;
+    while (!known.has(parent)) {
+      const last = page.at(-1);
+      if (!last) return;
+      page = await server.listCheckpoints(threadId, { limit: 100, before: last.checkpoint.checkpoint_id });
+      for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
+    }
+    step = known.get(parent);
+  }
+}
+
 /**
  * The checkpoint just before a message: where a branch without it begins. (`useMessageMetadata` names the
  * parent of the latest checkpoint that holds the message, which is only right for the last one.)
  */
-export async function findCheckpointBefore(threadId: string, messageId: string): Promise<string | undefined> {
-  const known = new Map<string, Checkpoint>();
-  let page = await listCheckpoints(threadId, { limit: 100 });
-  let step = page[0];
-  while (step) {
-    for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
+export async function findCheckpointBefore(
+  server: ChatServer,
+  threadId: string,
+  messageId: string,
+): Promise<string | undefined> {
+  for await (const step of pathOf(server, threadId)) {
     const isBefore = !messagesOf(step).some((message) => message.id === messageId);
     // The step that only took the input in has a cleaner one before it, except at the very beginning.
     if (isBefore && (step.metadata.source !== "input" || step.parent_checkpoint === null)) {
       return step.checkpoint.checkpoint_id;
     }
-    const parent: string | undefined = step.parent_checkpoint?.checkpoint_id;
-    if (parent === undefined) return undefined;
-    while (!known.has(parent)) {
-      const last = page.at(-1);
-      if (!last) return undefined;
-      page = await listCheckpoints(threadId, { limit: 100, before: last.checkpoint.checkpoint_id });
-      for (const one of page) known.set(one.checkpoint.checkpoint_id, one);
-    }
-    step = known.get(parent);
+  }
+  return undefined;
+}
+
+/** The checkpoint that ends with a message: where another answer to it begins. */
+export async function findCheckpointAt(
+  server: ChatServer,
+  threadId: string,
+  messageId: string,
+): Promise<string | undefined> {
+  for await (const step of pathOf(server, threadId)) {
+    if (messagesOf(step).at(-1)?.id === messageId) return step.checkpoint.checkpoint_id;
   }
   return undefined;
 }

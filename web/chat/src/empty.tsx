@@ -1,4 +1,5 @@
 import { Icon, type IconName, Mark } from "./icons.tsx";
+import type { ChatServer } from "./servers/chat-server.ts";
 
 const ideas: { icon: IconName; title: string; text: string }[] = [
   {
@@ -11,27 +12,35 @@ const ideas: { icon: IconName; title: string; text: string }[] = [
   { icon: "spark", title: "Show some code", text: "Explain how I choose a real model" },
 ];
 
-export function Empty({ onIdea }: { onIdea(text: string): void }) {
+const introductions: Record<ChatServer["kind"], (name: string) => string> = {
+  "built-in": () =>
+    "Tools, subagents, approvals and branches, on threads that survive a restart. The offline model needs no key and no network.",
+  deployment: (name) => `This is ${name}, a deployment of your workspace. It has its own conversations.`,
+  address: (name) => `This is ${name}, another server. The key for it stays in this browser.`,
+  example: () =>
+    "An example of streaming over the agent protocol: tools, subagents, approvals, branches. The built-in model needs no key and no network.",
+};
+
+export function Empty({ server, onIdea }: { server: ChatServer; onIdea(text: string): void }) {
   return (
     <div className="empty">
       <Mark />
       <h1>What shall we work on?</h1>
-      <p>
-        An example of streaming over the agent protocol: tools, subagents, approvals, branches. The built-in
-        model needs no key and no network.
-      </p>
+      <p>{introductions[server.kind](server.name)}</p>
       <ul className="ideas">
-        {ideas.map(({ icon, title, text }) => (
-          <li key={title}>
-            <button type="button" onClick={() => onIdea(text)}>
-              <Icon name={icon} />
-              <span>
-                <strong>{title}</strong>
-                <span>{text}</span>
-              </span>
-            </button>
-          </li>
-        ))}
+        {(server.kind === "built-in" || server.kind === "example" ? ideas : []).map(
+          ({ icon, title, text }) => (
+            <li key={title}>
+              <button type="button" onClick={() => onIdea(text)}>
+                <Icon name={icon} />
+                <span>
+                  <strong>{title}</strong>
+                  <span>{text}</span>
+                </span>
+              </button>
+            </li>
+          ),
+        )}
       </ul>
     </div>
   );

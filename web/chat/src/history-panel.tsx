@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useState } from "react";
-import { type Checkpoint, listCheckpoints } from "./api.ts";
 import { branchOf, describeStep } from "./checkpoints.ts";
 import { Icon } from "./icons.tsx";
+import type { ChatServer, Checkpoint } from "./servers/chat-server.ts";
 
 const pageSize = 20;
 
 export type HistoryPanelProps = {
+  server: ChatServer;
   threadId: string;
   /** Changes when the thread went on: the list is read again. */
   version: string;
@@ -15,7 +16,7 @@ export type HistoryPanelProps = {
 };
 
 /** Every step the thread ever took, also those on branches that were left. */
-export function HistoryPanel({ threadId, version, selected, onSelect, onClose }: HistoryPanelProps) {
+export function HistoryPanel({ server, threadId, version, selected, onSelect, onClose }: HistoryPanelProps) {
   const [steps, setSteps] = useState<Checkpoint[]>();
   const [more, setMore] = useState(false);
   const [problem, setProblem] = useState<string>();
@@ -23,7 +24,10 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
   const load = useCallback(
     async (before?: string) => {
       try {
-        const page = await listCheckpoints(threadId, { limit: pageSize, ...(before ? { before } : {}) });
+        const page = await server.listCheckpoints(threadId, {
+          limit: pageSize,
+          ...(before ? { before } : {}),
+        });
         setSteps((now) => (before ? [...(now ?? []), ...page] : page));
         setMore(page.length === pageSize);
         setProblem(undefined);
@@ -31,7 +35,7 @@ export function HistoryPanel({ threadId, version, selected, onSelect, onClose }:
         setProblem(error instanceof Error ? error.message : String(error));
       }
     },
-    [threadId],
+    [server, threadId],
   );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version means there is more to read.

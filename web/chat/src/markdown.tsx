@@ -1,68 +1,19 @@
-import { type ComponentProps, memo, useRef, useState } from "react";
-import ReactMarkdown from "react-markdown";
-import remarkGfm from "remark-gfm";
-import { Icon } from "./icons.tsx";
+import { lazy, memo, Suspense } from "react";
 
-const plugins = [remarkGfm];
-const components = { pre: CodeBlock, a: Link, table: Table };
+const load = () => import("./formatted-markdown.tsx");
+const Formatted = lazy(load);
+
+/** The page is usable before it can draw Markdown; by the time there is an answer, it can. */
+export function preloadMarkdown(): void {
+  // When it cannot be loaded, drawing tries again and the text stays plain until then.
+  load().catch(() => undefined);
+}
 
 /** HTML in the text stays text: what a model writes is not ours to trust. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
-    <div className="prose">
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
-        {text}
-      </ReactMarkdown>
-    </div>
+    <Suspense fallback={<div className="prose plain">{text}</div>}>
+      <Formatted text={text} />
+    </Suspense>
   );
 });
-
-function CodeBlock({ children }: ComponentProps<"pre">) {
-  const code = useRef<HTMLPreElement>(null);
-  const language = /language-(\w+)/.exec(
-    (children as { props?: { className?: string } })?.props?.className ?? "",
-  );
-  return (
-    <div className="code-block">
-      <div className="code-head">
-        <span>{language?.[1] ?? "text"}</span>
-        <CopyButton text={() => code.current?.textContent ?? ""} />
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre ref={code} tabIndex={0}>
-        {children}
-      </pre>
-    </div>
-  );
-}
-
-export function CopyButton({ text, label = "Copy" }: { text(): string; label?: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text());
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_500);
-  };
-  return (
-    <button type="button" className="quiet small" onClick={() => void copy()}>
-      <Icon name={copied ? "check" : "copy"} />
-      <span>{copied ? "Copied" : label}</span>
-    </button>
-  );
-}
-
-function Link({ href, children }: ComponentProps<"a">) {
-  return (
-    <a href={href} target="_blank" rel="noreferrer">
-      {children}
-    </a>
-  );
-}
-
-function Table({ children }: ComponentProps<"table">) {
-  return (
-    <div className="table-scroll">
-      <table>{children}</table>
-    </div>
-  );
-}

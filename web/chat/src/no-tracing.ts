@@ -15,3 +15,11 @@ export const getCurrentRunTree = () => undefined;
 export const getDefaultProjectName = () => "default";
 
 export const convertToDottedOrderFormat = () => ({ dottedOrder: "", microsecondPrecisionDatestring: "" });
+
+export class BaseTracer {}
+
+export const isBaseTracer = () => false;
+
+export class ConsoleCallbackHandler {}
+
+export class LangChainTracer {}

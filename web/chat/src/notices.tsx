@@ -30,8 +30,16 @@ export function Notice({
   );
 }
 
-/** The server was restarted, or the thread was deleted elsewhere. What is on the screen is all that is left of it. */
-export function GoneNotice({ onNew, onAskAgain }: { onNew(): void; onAskAgain: (() => void) | undefined }) {
+/** The thread was deleted elsewhere, or its server was restarted. What is on the screen is all that is left of it. */
+export function GoneNotice({
+  inMemory,
+  onNew,
+  onAskAgain,
+}: {
+  inMemory: boolean;
+  onNew(): void;
+  onAskAgain: (() => void) | undefined;
+}) {
   return (
     <Notice
       tone="info"
@@ -50,20 +58,77 @@ export function GoneNotice({ onNew, onAskAgain }: { onNew(): void; onAskAgain: (
         </>
       }
     >
-      Conversations live in the server’s memory. It was restarted, or somebody deleted this one.
+      {inMemory
+        ? "The example keeps conversations in memory. The server was restarted, or somebody deleted this one."
+        : "It was deleted, or it was never on this server."}
     </Notice>
+  );
+}
+
+/** The address names a server that cannot be reached from here. */
+export function NoSuchServer({
+  problem,
+  signedOut = false,
+  onHome,
+  onTryAgain,
+  onChange,
+}: {
+  problem?: string;
+  signedOut?: boolean;
+  onHome(): void;
+  onTryAgain?: () => void;
+  /** For a server of this browser: its address or key may be wrong. */
+  onChange?: (() => void) | undefined;
+}) {
+  return (
+    <div className="column">
+      <Notice
+        tone="error"
+        title="This agent cannot be reached"
+        actions={
+          <>
+            {signedOut && (
+              <a
+                className="button primary"
+                href={`/sign-in?return_to=${encodeURIComponent(location.pathname)}`}
+              >
+                Sign in
+              </a>
+            )}
+            {onChange && (
+              <button type="button" className="primary" onClick={onChange}>
+                Change address or key
+              </button>
+            )}
+            {onTryAgain && (
+              <button type="button" onClick={onTryAgain}>
+                Try again
+              </button>
+            )}
+            <button type="button" onClick={onHome}>
+              Go to the built-in agents
+            </button>
+          </>
+        }
+      >
+        {problem ??
+          (signedOut
+            ? "It may be a deployment. Sign in to see the deployments of your workspace."
+            : "It is not a deployment of your workspace (it may have been deleted), and not a server saved in this browser.")}
+      </Notice>
+    </div>
   );
 }
 
 /** The console's sign-in page leads back here. */
 export function SignInFirst() {
-  const here = encodeURIComponent(location.pathname + location.search);
+  const here = encodeURIComponent(location.pathname + location.search + location.hash);
   return (
     <main className="key-form">
       <div>
         <Mark />
         <h1>Sign in first</h1>
-        <p>This server is open to more than this machine, so it wants to know who is asking.</p>
+        <p>Other machines can reach this server, so it asks who you are.</p>
         <a className="button primary" href={`/sign-in?return_to=${here}`}>
           Sign in
         </a>

@@ -19,17 +19,18 @@ it("everything between two questions is one answer, with its calls and their res
   ]);
   const call = { id: "c", name: "weather", args: { city: "Ulm" }, result: { text: "rain", failed: true } };
   expect(turns).toEqual([
-    { kind: "human", id: "1", text: "weather?" },
+    { kind: "human", id: "1", text: "weather?", files: [] },
     {
       kind: "assistant",
       id: "2",
+      lastId: "4",
       parts: [
         { kind: "tool", key: "c", call },
         { kind: "reasoning", key: "4-0", text: "hm" },
         { kind: "text", key: "4-1", text: "Rain." },
       ],
     },
-    { kind: "human", id: "5", text: "thanks" },
+    { kind: "human", id: "5", text: "thanks", files: [] },
   ]);
 });
 
@@ -62,17 +63,18 @@ it("messages as objects of the library make one answer too", () => {
     new HumanMessage({ id: "h2", content: [{ type: "text", text: "Thanks" }] }),
   ]);
   expect(turns).toEqual([
-    { kind: "human", id: "h1", text: "What is there?" },
+    { kind: "human", id: "h1", text: "What is there?", files: [] },
     {
       kind: "assistant",
       id: "a1",
+      lastId: "a2",
       parts: [
         { kind: "reasoning", key: "a1-0", text: "I must look." },
         { kind: "tool", key: "c1", call: { ...call, result: { text: "clouds", failed: false } } },
         { kind: "text", key: "a2-0", text: "Clouds." },
       ],
     },
-    { kind: "human", id: "h2", text: "Thanks" },
+    { kind: "human", id: "h2", text: "Thanks", files: [] },
   ]);
 });
 
@@ -91,5 +93,5 @@ it("what has no words is left out: results without a call, empty text, instructi
     { type: "tool", tool_call_id: "gone", content: "x" },
     { type: "ai", id: "a", content: "" },
   ]);
-  expect(turns).toEqual([{ kind: "assistant", id: "a", parts: [] }]);
+  expect(turns).toEqual([{ kind: "assistant", id: "a", lastId: "a", parts: [] }]);
 });

@@ -1,7 +1,10 @@
+import { readContent, type ShownFile } from "./attachments/attachment.ts";
+
 /** A conversation as it is drawn: who speaks, and what one answer is made of. */
 export type Turn =
-  | { kind: "human"; id: string; text: string }
-  | { kind: "assistant"; id: string; parts: Part[] };
+  | { kind: "human"; id: string; text: string; files: ShownFile[] }
+  /** `lastId` is the id of its latest message. */
+  | { kind: "assistant"; id: string; lastId: string; parts: Part[] };
 
 export type Part =
   | { kind: "reasoning"; key: string; text: string }
@@ -40,14 +43,16 @@ export function toTurns(messages: readonly unknown[]): Turn[] {
     const id = message.id ?? `message-${at}`;
     const type = message.getType?.() ?? message.type;
     if (type === "human") {
-      turns.push({ kind: "human", id, text: textOf(message.content) });
+      turns.push({ kind: "human", id, ...readContent(message.content) });
     } else if (type === "tool") {
       const call = calls.get(message.tool_call_id ?? "");
       if (call) call.result = { text: textOf(message.content), failed: message.status === "error" };
     } else if (type === "ai") {
       const last = turns.at(-1);
-      const turn = last?.kind === "assistant" ? last : { kind: "assistant" as const, id, parts: [] };
+      const turn =
+        last?.kind === "assistant" ? last : { kind: "assistant" as const, id, lastId: id, parts: [] };
       if (turn !== last) turns.push(turn);
+      turn.lastId = id;
       turn.parts.push(...partsOf(message, id, calls));
     }
   }

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { ThreadSummary } from "./api.ts";
+import type { ThreadSummary } from "./servers/chat-server.ts";
 
 /** Long enough for events on their way to arrive before the list is believed over the stream. */
 const graceMs = 1_200;
@@ -29,7 +29,7 @@ export function useFollowedThread(options: {
 
   useEffect(() => {
     if (!summary || occupied || askedAt < quietSince.current + graceMs) return;
-    const seen = `${summary.checkpoint_id} ${summary.status}`;
+    const seen = `${summary.version} ${summary.status}`;
     const moved = known.current !== undefined && known.current !== seen;
     known.current = seen;
     const answered = asking && summary.status !== "interrupted";

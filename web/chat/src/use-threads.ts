@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { listThreads, type ThreadSummary } from "./api.ts";
 import { useConnection } from "./connection.ts";
+import type { ChatServer, ThreadSummary } from "./servers/chat-server.ts";
+import { RefusedError } from "./servers/http-api.ts";
 
-/** `askedAt` is when the question left: an answer cannot know what happened after that. */
-export type ThreadList = { threads: ThreadSummary[]; askedAt: number } | undefined;
+/** `askedAt` is when the question left: an answer cannot know what happened after that. `more`: there may be others. */
+export type ThreadList = { threads: ThreadSummary[]; askedAt: number; more: boolean } | undefined;
 
 const everyMs = 2_500;
 const lostEveryMs = 1_000;
@@ -11,24 +12,35 @@ const lostEveryMs = 1_000;
 /** Tells the other tabs of this browser that a thread has changed, so that they need not wait for their next look. */
 const tabs = new BroadcastChannel("treadle.chat.threads");
 
-/** The sidebar's list. It is looked at again and again: other tabs and other people use the same threads. */
-export function useThreads(): { list: ThreadList; refresh(): Promise<void>; announce(): void } {
-  const [list, setList] = useState<ThreadList>();
+/**
+ * The threads of a server, the open one among them. They are looked at again and again: other tabs and other people use
+ * the same ones.
+ */
+export function useThreads(
+  server: ChatServer | undefined,
+  threadId: string | null,
+  limit: number,
+  /** The server answers that it is not there. */
+  onMissing: () => void,
+) {
+  const [answer, setAnswer] = useState<{ server: ChatServer; list: NonNullable<ThreadList> }>();
   const status = useConnection();
   const latest = useRef(0);
 
   const refresh = useCallback(async () => {
+    if (!server) return;
     const askedAt = performance.now();
     try {
-      const threads = await listThreads();
+      const threads = await server.listThreads({ limit, include: threadId });
       // Answers may overtake one another.
       if (askedAt < latest.current) return;
       latest.current = askedAt;
-      setList({ threads, askedAt });
-    } catch {
-      // The connection's status shows it, and the next look comes by itself.
+      setAnswer({ server, list: { threads, askedAt, more: threads.length >= limit } });
+    } catch (error) {
+      // The connection's status shows the rest, and the next look comes by itself.
+      if (error instanceof RefusedError && error.status === 404) onMissing();
     }
-  }, []);
+  }, [server, threadId, limit, onMissing]);
 
   const announce = useCallback(() => {
     tabs.postMessage("changed");
@@ -50,5 +62,7 @@ export function useThreads(): { list: ThreadList; refresh(): Promise<void>; anno
     };
   }, [refresh, status]);
 
+  // What one server has is not shown as another's.
+  const list: ThreadList = answer?.server === server ? answer?.list : undefined;
   return { list, refresh, announce };
 }

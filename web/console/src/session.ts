@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "react";
 import type { CurrentSession, Workspace } from "./api/wire.ts";
+import { isStudio } from "./studio-mode.ts";
 
 /** Who is signed in, from the server. The browser holds a cookie that no script can read, and no key. */
 export type Role = Workspace["role"];
@@ -18,7 +19,11 @@ export type Session = {
 export type SessionState = Session | "checking" | "away" | null;
 
 /** Sent with every request: a header that other sites' pages cannot send, which proves that it is this page. */
-export const consoleHeaders = { "x-treadle-console": "1" };
+export const consoleHeaders: Readonly<Record<string, string>> = {
+  "x-treadle-console": "1",
+  // To a project with its own sign-in: whoever runs the server looks at it.
+  ...(isStudio ? { "x-auth-scheme": "langsmith" } : {}),
+};
 
 const current = "/v2/auth/sessions/current";
 /** Which workspace this tab is in; another tab may be in another one. */
@@ -34,6 +39,8 @@ class SessionStore {
 
   constructor() {
     forgetKeys();
+    // There are no sessions there; who came by a link has a cookie of that server.
+    if (isStudio) return;
     this.#tabs.addEventListener("message", () => void this.refresh());
     void this.refresh();
   }

@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Send, interrupt
 from langgraph_sdk import get_client
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 try:
@@ -54,6 +55,25 @@ def ask(state: State) -> dict[str, Any]:
 
 
 approval = StateGraph(State).add_node(ask).add_edge(START, "ask").compile()
+
+
+def ask_twice(state: State) -> dict[str, Any]:
+    return {"seen": [f"{interrupt('Go?')}, {interrupt('Really?')}"]}
+
+
+asking_twice = StateGraph(State).add_node(ask_twice).add_edge(START, "ask_twice").compile()
+
+pausing = StateGraph(State).add_node("last", lambda state: {"seen": ["last"]}).add_edge(START, "last")
+pausing_inside = {"inside": pausing.compile(interrupt_before=["last"])}
+
+
+async def call_pausing(state: State) -> dict[str, Any]:
+    """Looked up, so that nobody can tell beforehand that a graph is called here."""
+    return {"seen": (await pausing_inside["inside"].ainvoke({"seen": []}))["seen"]}
+
+
+calling_pausing = StateGraph(State).add_node(call_pausing).add_edge(START, "call_pausing").compile()
+paused = pausing.compile(interrupt_before=["last"])
 
 
 def spin(state: State) -> dict[str, Any]:
@@ -208,3 +228,25 @@ using_tools = (
     .add_edge("decide", "tools")
     .compile()
 )
+
+
+class Checked(BaseModel):
+    """A state that is made an object for each node, so the library looks into its values."""
+
+    messages: Annotated[list[AnyMessage], add_messages] = []
+    count: int = 0
+
+
+def check(state: Checked) -> dict[str, Any]:
+    return {"messages": [AIMessage(f"checked {len(state.messages)}")], "count": state.count + 1}
+
+
+checked = StateGraph(Checked).add_node(check).add_edge(START, "check").compile()
+
+
+def half(state: State) -> dict[str, Any]:
+    return {"seen": ["half"]}
+
+
+side = StateGraph(State).add_node(ask).add_node(half).add_edge(START, "ask").add_edge(START, "half").compile()
+"""A task is done beside one that waits."""

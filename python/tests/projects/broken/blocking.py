@@ -1,3 +1,4 @@
+import asyncio
 import re
 import time
 
@@ -15,6 +16,17 @@ async def block(state: State) -> State:
 
 
 graph = StateGraph(State).add_node(block).add_edge(START, "block").compile()
+
+
+async def step(state: State) -> State:
+    """Gives way to others all the time."""
+    end = time.monotonic() + state["seconds"]
+    while time.monotonic() < end:
+        await asyncio.sleep(0)
+    return {}
+
+
+stepping = StateGraph(State).add_node(step).add_edge(START, "step").compile()
 
 
 async def hold(state: State) -> State:

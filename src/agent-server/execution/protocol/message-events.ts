@@ -3,7 +3,7 @@ import { toWire } from "../../checkpoints/message-wire.ts";
 import { type ClassicMessage, isPiece, MessageBlocks } from "./message-blocks.ts";
 
 type Metadata = Record<string, unknown>;
-type OpenMessage = { blocks: MessageBlocks; namespace: readonly string[]; metadata: Metadata };
+type OpenMessage = { blocks: MessageBlocks; namespace: readonly string[]; metadata: Metadata; task: string };
 
 /** Events of the `messages` channel, whether the library speaks in content blocks or in message pieces. */
 export class MessageEvents {
@@ -18,17 +18,14 @@ export class MessageEvents {
   map(namespace: readonly string[], payload: unknown): MessagesEvent[] {
     const [spoken, metadata] = payload as [unknown, Metadata];
     if (isClassic(spoken)) return this.#classic(namespace, spoken, metadata);
-    const data = toWire(spoken) as MessagesData;
-    return [this.#event(namespace, metadata, data)];
+    return [this.#event(namespace, metadata, toWire(spoken) as MessagesData)];
   }
 
   /** A task is over: messages whose pieces it sent have no more to come. */
   finishUnder(prefix: string): MessagesEvent[] {
     const events: MessagesEvent[] = [];
-    for (const [id, message] of this.#open) {
-      const place = message.namespace.join("|");
-      if (prefix === "" || place === prefix || place.startsWith(`${prefix}|`))
-        events.push(...this.#finish(id));
+    for (const [id, { task }] of this.#open) {
+      if (prefix === "" || task === prefix || task.startsWith(`${prefix}|`)) events.push(...this.#finish(id));
     }
     return events;
   }
@@ -38,10 +35,11 @@ export class MessageEvents {
     if (message._getType() === "tool" || !message.id || this.#finished.has(message.id)) return [];
     let open = this.#open.get(message.id);
     if (!open) {
-      open = { blocks: new MessageBlocks(message.id), namespace, metadata };
+      open = openMessage(message.id, namespace, metadata);
       this.#open.set(message.id, open);
     }
-    const events = open.blocks.add(message).map((data) => this.#event(namespace, metadata, data));
+    const about = open.metadata;
+    const events = open.blocks.add(message).map((data) => this.#event(namespace, about, data));
     return isPiece(message) ? events : [...events, ...this.#finish(message.id)];
   }
 
@@ -69,6 +67,20 @@ export class MessageEvents {
       },
     };
   }
+}
+
+/**
+ * Clients tell messages that are spoken at once by `run_id`. Pieces have that of the whole run, so theirs is made of
+ * the message's id. The task is where the message comes from, which its namespace need not say.
+ */
+function openMessage(id: string, namespace: readonly string[], metadata: Metadata): OpenMessage {
+  const { langgraph_checkpoint_ns: place } = metadata;
+  return {
+    blocks: new MessageBlocks(id),
+    namespace,
+    metadata: { ...metadata, run_id: id.replace(/^(lc_)?run-+/, "") },
+    task: typeof place === "string" ? place : namespace.join("|"),
+  };
 }
 
 /** The library leaves out the author of a model's message and what made it. */

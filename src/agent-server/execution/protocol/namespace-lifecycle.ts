@@ -1,5 +1,5 @@
 import type { AgentStatus, LifecycleCause, LifecycleEvent } from "@langchain/protocol";
-import { nameOf } from "../../delivery/protocol-event.ts";
+import { nameOf } from "../../../platform/streaming-protocol/event-name.ts";
 
 type Observed = { method: string; namespace: readonly string[]; data: unknown };
 type Branch = { namespace: string[]; status: AgentStatus };

@@ -40,7 +40,11 @@ describe("interrupts", () => {
     ];
     expect(short(sent)).toEqual([
       ["lifecycle", "below:1", { event: "started", graph_name: "below" }],
-      ["input.requested", "below:1", { interrupt_id: "i1", payload: { question: "?" } }],
+      [
+        "input.requested",
+        "below:1",
+        { interrupt_id: "i1", payload: { question: "?" }, value: { question: "?" } },
+      ],
     ]);
   });
 });

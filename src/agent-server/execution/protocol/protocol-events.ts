@@ -134,7 +134,9 @@ export class ProtocolEventMapper {
       const id = interrupt.id ?? "";
       if (this.#requested.has(id)) continue;
       this.#requested.add(id);
-      const data = { interrupt_id: id, payload: toWire(interrupt.value) };
+      const value = toWire(interrupt.value);
+      // Clients in TypeScript read `payload`, those in Python `value`.
+      const data = { interrupt_id: id, payload: value, value };
       events.push({ method: "input.requested", params: { ...this.#place(namespace), data } });
     }
     return events;

@@ -44,16 +44,28 @@ it("lets the protocol make content blocks of messages in pieces", () => {
 it("lets the protocol finish a message that comes whole", () => {
   const whole = { type: "ai", id: "m", content: "", tool_calls: [{ id: "c", name: "add", args: { a: 1 } }] };
   const events = new MessageEvents(() => 0).map([], chunkOf("whole", whole));
-  expect(events.at(-1)?.params.data).toEqual({ event: "message-finish" });
+  expect(events.at(-1)?.params.data).toEqual({ event: "message-finish", run_id: "m" });
   expect(events.map(({ params }) => params.data)).toContainEqual({
     event: "content-block-finish",
     index: 0,
     content: { type: "tool_call", id: "c", name: "add", args: { a: 1 } },
+    run_id: "m",
   });
 });
 
-it("passes events of content blocks on", () => {
-  const event = { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "x" } };
-  const [made] = new MessageEvents(() => 0).map([], chunkOf("event", event));
-  expect(made?.params).toMatchObject({ node: "talk", data: event });
+it("tells messages apart that nodes speak at once, and ends each with its task", () => {
+  const events = new MessageEvents(() => 0);
+  const piece = (id: string, task: string) => {
+    const [message] = chunkOf("piece", { type: "ai", id, content: "x" }) as [unknown, unknown];
+    return [message, { langgraph_node: "talk", run_id: "the-run", langgraph_checkpoint_ns: task }];
+  };
+  const spoken = [
+    ...events.map([], piece("lc_run--one", "talk:1")),
+    ...events.map([], piece("lc_run--two", "talk:2")),
+  ];
+  expect(new Set(spoken.map(({ params }) => params.data.run_id))).toEqual(new Set(["one", "two"]));
+  expect(events.finishUnder("talk:1").map(({ params }) => params.data)).toEqual([
+    { event: "content-block-finish", index: 0, content: { type: "text", text: "x" }, run_id: "one" },
+    { event: "message-finish", run_id: "one" },
+  ]);
 });

@@ -12,6 +12,7 @@ import {
   type StoredCheckpoint,
   writeIndex,
 } from "../../checkpoints/checkpoint.ts";
+import { untilLater } from "../../checkpoints/checkpoint-order.ts";
 import type { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { wireTexts } from "../../checkpoints/wire-text.ts";
 import {
@@ -96,7 +97,9 @@ export function createCheckpointSaver(
       if (threadId === undefined || this.#empty) return undefined;
       const request = { threadId, checkpointNs, checkpointId };
       const stored = findRead(this.#options.read, request) ?? (await store.get(request));
-      return stored === undefined ? undefined : readTuple(store, codec, stored, new Map());
+      if (stored === undefined) return undefined;
+      if (!options.wire) await untilLater(stored.checkpointId);
+      return readTuple(store, codec, stored, new Map());
     }
 
     override async *list(

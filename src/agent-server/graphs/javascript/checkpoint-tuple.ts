@@ -9,6 +9,7 @@ import { AppError } from "../../../platform/errors.ts";
 import {
   type CheckpointInput,
   isInlineValue,
+  type NewPayload,
   type Payload,
   type StoredCheckpoint,
   tasksChannel,
@@ -52,7 +53,7 @@ export function requirePart(value: string | undefined, name: string): string {
 type Pending<T> = Omit<T, "payload"> & { payload: Payload | Promise<Payload> };
 
 /** Encoding has begun for all of them before this waits: what a node changes afterwards is not in it. */
-export async function settleAll<T extends { payload: Payload }>(items: Pending<T>[]): Promise<T[]> {
+export async function settleAll<T extends { payload: NewPayload }>(items: Pending<T>[]): Promise<T[]> {
   for (const item of items) if (item.payload instanceof Promise) item.payload = await item.payload;
   return items as unknown as T[];
 }

@@ -4,7 +4,7 @@ import { hasInterrupt, interruptsByTask, type StateSnapshot } from "../state-sna
 import { CheckpointWrites } from "./checkpoint-writes.ts";
 import { readThreadState } from "./graph-state.ts";
 import type { StoreFactory } from "./graph-store.ts";
-import { forStreamModes, type GraphRun, streamGraph } from "./graph-stream.ts";
+import { forStreamModes, type GraphRun, graphInput, streamGraph } from "./graph-stream.ts";
 import type { JavascriptGraph } from "./loaded-graph.ts";
 import { RunEventMapper } from "./run-events.ts";
 import { RunTracer } from "./run-tracer.ts";
@@ -66,7 +66,7 @@ export async function startGraph(
 function tracerOf(
   { kit, graphId }: JavascriptGraph,
   { trace, libraryTraces }: RuntimeGround,
-  { run, metadata, tracing }: GraphAttempt,
+  { run, call, metadata, tracing }: GraphAttempt,
 ): GraphRun["tracer"] {
   const { project: projectName, example: exampleId } = tracing;
   const offersFeedback = libraryTraces && tracing.offersFeedback;
@@ -80,7 +80,12 @@ function tracerOf(
     });
   if (!trace) return undefined;
   const place = { workspaceId: run.workspace_id, project: projectName ?? graphId };
-  return new RunTracer({ id: run.run_id, name: graphId, metadata, exampleId }, (span) => trace(place, span));
+  const { resumed, isHandedBack } = tracing;
+  const root = {
+    ...{ id: run.run_id, name: graphId, metadata, exampleId, isHandedBack },
+    ...(resumed && { resumed: { ...resumed, inputs: graphInput(kit, call) } }),
+  };
+  return new RunTracer(root, (span) => trace(place, span));
 }
 
 /**

@@ -118,7 +118,7 @@ export function graphConfig(run: GraphRun): Record<string, unknown> {
 }
 
 /** What the graph is started with: its input, a command, or nothing to go on where it stopped. */
-function graphInput(kit: GraphKit, kwargs: Pick<GraphCall, "input" | "command">): unknown {
+export function graphInput(kit: GraphKit, kwargs: Pick<GraphCall, "input" | "command">): unknown {
   if (!kwargs.command) return kwargs.input ?? null;
   return toCommand(kit, kwargs.command);
 }

@@ -51,7 +51,7 @@ async function openGraph(
     : savers.forReading(kit);
   return {
     graphId,
-    state: (threadId, { stored, ...how } = {}) =>
+    state: (threadId, { stored, asText: _asText, ...how } = {}) =>
       readThreadState({ graph, saver: stored ? saver.with({ read: [[stored]] }) : saver }, threadId, how),
     history: (threadId, { read, asText, ...query }) => {
       const texts = asText ? carriedChannels(graph) : undefined;

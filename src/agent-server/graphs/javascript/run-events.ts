@@ -28,17 +28,10 @@ export class RunEventMapper {
     const namespace = chunk.namespace.join("|");
     if (mode === "messages") return this.#messages(payload, namespace);
     const events: RunEvent[] = [];
-    const data =
-      mode === "debug"
-        ? toWire(debugPayload(payload))
-        : mode === "checkpoints"
-          ? toWire(checkpointPayload(payload))
-          : mode === "tasks"
-            ? toWire(taskPayload(payload))
-            : toWire(payload);
-    if (this.#modes.has(mode)) events.push(event(mode, namespace, data));
+    // A mode that was not asked for is read for something else, such as a state that may be large: it is not written.
+    if (this.#modes.has(mode)) events.push(event(mode, namespace, toWire(payloadOf(mode, payload))));
     if (mode === "values" && this.#modes.has("messages") && namespace === "")
-      events.push(...this.#completed(data));
+      events.push(...this.#completed(payload));
     return events;
   }
 
@@ -68,7 +61,7 @@ export class RunEventMapper {
       if (!message.id || this.#complete.has(message.id)) continue;
       this.#complete.add(message.id);
       this.#partial.delete(message.id);
-      events.push(event("messages/complete", "", [message]));
+      events.push(event("messages/complete", "", [toWire(message)]));
     }
     return events;
   }
@@ -76,6 +69,12 @@ export class RunEventMapper {
 
 function event(name: string, namespace: string, data: unknown): RunEvent {
   return { name: namespace === "" ? name : `${name}|${namespace}`, namespace, data };
+}
+
+function payloadOf(mode: StreamMode, payload: unknown): unknown {
+  if (mode === "debug") return debugPayload(payload);
+  if (mode === "checkpoints") return checkpointPayload(payload);
+  return mode === "tasks" ? taskPayload(payload) : payload;
 }
 
 function isChunk(message: ConcatMessage): boolean {

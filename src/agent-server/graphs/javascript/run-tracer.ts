@@ -2,6 +2,13 @@ import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { LLMResult } from "@langchain/core/outputs";
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { TracedSpan } from "../graph-runtime.ts";
+import {
+  attemptName,
+  attemptSpanId,
+  attemptTag,
+  lostAttemptError,
+  type ResumedAttempt,
+} from "../resumed-attempt.ts";
 
 /** Takes finished spans, by the names of the tracing wire. Never waits and never throws. */
 export type SpanSink = (span: TracedSpan) => void;
@@ -13,6 +20,10 @@ export type TraceRoot = {
   metadata: Record<string, unknown>;
   /** The example of a dataset that it was run on. */
   exampleId?: string | undefined;
+  /** Another attempt began the run, with these inputs: its trace goes on. */
+  resumed?: (ResumedAttempt & { inputs: unknown }) | undefined;
+  /** Another attempt goes on: what ends now is not the run. */
+  isHandedBack(): boolean;
 };
 
 type Span = {
@@ -176,6 +187,10 @@ export class RunTracer extends BaseCallbackHandler {
       this.#hidden.set(id, parentId);
       return;
     }
+    if (id === this.#root.id && this.#root.resumed) {
+      this.#resume(this.#root.resumed, { runType, tags, metadata });
+      return;
+    }
     const { iso, stamp } = this.#now();
     const parent = parentId === undefined ? undefined : this.#open.get(parentId);
     const segment = `${stamp}${id}`;
@@ -193,13 +208,64 @@ export class RunTracer extends BaseCallbackHandler {
     });
   }
 
+  /**
+   * The trace of a resumed run: its root as the first attempt began it, the attempt that was lost, and this one,
+   * below which its steps stand. All three are announced, so that they are there if this attempt is lost too.
+   */
+  #resume(
+    { number, earlierMs, inputs }: NonNullable<TraceRoot["resumed"]>,
+    given: Pick<Span, "runType" | "tags" | "metadata">,
+  ): void {
+    const { id, name, metadata } = this.#root;
+    const now = this.#now();
+    const first = timeOf(Date.parse(now.iso) - earlierMs);
+    const root: Span = {
+      ...{ ...given, id, name, inputs, parentId: undefined, events: [] },
+      dottedOrder: `${first.stamp}${id}`,
+      startTime: first.iso,
+      metadata: { ...given.metadata, ...metadata },
+    };
+    this.#open.set(id, root);
+    // An attempt that began later than the first announced itself then; the earlier start stands.
+    const lost = this.#attempt(root, number - 1, number === 2 ? first : now);
+    const here = this.#attempt(root, number, now);
+    this.#open.set(here.id, here);
+    this.#hidden.set(id, here.id);
+    this.#sink(this.#record(root));
+    this.#sink({ ...this.#record(lost), end_time: now.iso, error: lostAttemptError(number - 1) });
+    this.#sink(this.#record(here));
+  }
+
+  #attempt(root: Span, number: number, { iso, stamp }: Stamped): Span {
+    const id = attemptSpanId(root.id, number);
+    return {
+      ...{ id, parentId: root.id, name: attemptName(number), runType: "chain", inputs: {}, events: [] },
+      dottedOrder: `${root.dottedOrder}.${stamp}${id}`,
+      startTime: iso,
+      tags: [attemptTag],
+      metadata: { run_attempt: number },
+    };
+  }
+
   #end(id: string, result: { outputs?: unknown; error?: string }): void {
+    const isRoot = id === this.#root.id;
     this.#hidden.delete(id);
     const span = this.#open.get(id);
     if (!span) return;
     this.#open.delete(id);
+    if (isRoot && this.#root.isHandedBack()) return;
+    if (isRoot && this.#root.resumed) this.#end(attemptSpanId(id, this.#root.resumed.number), result);
     this.#sink({
-      id,
+      ...this.#record(span),
+      end_time: this.#now().iso,
+      ...(result.outputs === undefined ? {} : { outputs: toWire(result.outputs) }),
+      ...(result.error === undefined ? {} : { error: result.error }),
+    });
+  }
+
+  #record(span: Span): TracedSpan {
+    return {
+      id: span.id,
       trace_id: this.#root.id,
       ...(span.parentId ? { parent_run_id: span.parentId } : {}),
       ...(!span.parentId && this.#root.exampleId ? { reference_example_id: this.#root.exampleId } : {}),
@@ -207,14 +273,11 @@ export class RunTracer extends BaseCallbackHandler {
       name: span.name,
       run_type: span.runType,
       start_time: span.startTime,
-      end_time: this.#now().iso,
       inputs: toWire(asObject(span.inputs, "input")),
-      ...(result.outputs === undefined ? {} : { outputs: toWire(result.outputs) }),
-      ...(result.error === undefined ? {} : { error: result.error }),
       extra: { metadata: toWire(span.metadata) },
       tags: span.tags,
       ...(span.events.length > 0 ? { events: span.events } : {}),
-    });
+    };
   }
 
   #visible(id: string | undefined): string | undefined {
@@ -224,14 +287,21 @@ export class RunTracer extends BaseCallbackHandler {
   }
 
   /** Steps of one millisecond keep their order: the clock's missing digits count them. */
-  #now(): { iso: string; stamp: string } {
+  #now(): Stamped {
     const now = Date.now();
     this.#sameMs = now === this.#lastMs ? Math.min(this.#sameMs + 1, 999) : 0;
     this.#lastMs = now;
-    const micros = String(this.#sameMs).padStart(3, "0");
-    const iso = `${new Date(now).toISOString().slice(0, -1)}${micros}Z`;
-    return { iso, stamp: iso.replace(/[-:.]/g, "") };
+    return timeOf(now, this.#sameMs);
   }
+}
+
+/** A time, and the same as dotted orders have it. */
+type Stamped = { iso: string; stamp: string };
+
+function timeOf(ms: number, count = 0): Stamped {
+  const micros = String(count).padStart(3, "0");
+  const iso = `${new Date(ms).toISOString().slice(0, -1)}${micros}Z`;
+  return { iso, stamp: iso.replace(/[-:.]/g, "") };
 }
 
 function nameOf(named: Named): string {

@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { register } from "tsx/esm/api";
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import { importModule, type ModuleNamespace } from "../../../platform/native-import.ts";
 import type { ModuleReference } from "../project-config.ts";
+import { errorPlace } from "./error-place.ts";
 
 const loadable = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"]);
 
@@ -70,7 +72,7 @@ export async function loadUserExport(reference: ModuleReference, directory: stri
   }
   if (!existsSync(file))
     throw new UserModuleError(`the file ${file} does not exist; check the path in the configuration`);
-  const module = await importUserFile(file);
+  const module = await importUserFile(file, directory);
   const value = pickExport(module, reference.exportName);
   if (value === undefined) {
     const names = Object.keys(module).filter((name) => name !== "module.exports");
@@ -80,19 +82,33 @@ export async function loadUserExport(reference: ModuleReference, directory: stri
   return { value, file };
 }
 
-async function importUserFile(file: string): Promise<ModuleNamespace> {
+async function importUserFile(file: string, directory: string): Promise<ModuleNamespace> {
   try {
     return await importModule(pathToFileURL(file).href);
   } catch (error) {
-    const text = error instanceof Error ? `${error.name}: ${withoutStack(error.message)}` : String(error);
+    const told = error instanceof Error ? `${error.name}: ${withoutStack(error.message)}` : String(error);
+    const text = await withImportLine(told);
     const hint = isMissingPackage(error) ? "; install the packages of the project (npm install)" : "";
-    throw new UserModuleError(`loading the file failed: ${text}${hint}`, { cause: error });
+    const place = errorPlace(error, directory);
+    // A compiler names it in its message.
+    const where = place && !text.includes(place.file) ? ` (${place.file}, line ${place.line})` : "";
+    throw new UserModuleError(`loading the file failed: ${text}${where}${hint}`, { cause: error });
   }
 }
 
 /** The message names the requiring file anyway. */
 function withoutStack(message: string): string {
   return message.replace(/\nRequire stack:[\s\S]*$/, "");
+}
+
+/** Node names the file that imports what is missing; people look for the line. */
+async function withImportLine(text: string): Promise<string> {
+  const [, wanted, file] = /Cannot find (?:package|module) '([^']+)' imported from (\S+)/.exec(text) ?? [];
+  if (wanted === undefined || file === undefined) return text;
+  // A message without the line is as good as it was.
+  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n");
+  const at = lines.findIndex((line) => [`"${wanted}`, `'${wanted}`].some((quoted) => line.includes(quoted)));
+  return at < 0 ? text : text.replace(`imported from ${file}`, () => `imported from ${file}:${at + 1}`);
 }
 
 /** A package, not a file of the project, whose import names where it should be. */

@@ -3,6 +3,7 @@ import type { Fence, StoredCheckpoint } from "../../checkpoints/checkpoint.ts";
 import type { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import type { ItemService } from "../../store/item-service.ts";
 import type { Meta } from "./call-stream.ts";
+import type { CarriedValues } from "./carried-values.ts";
 
 /** What Python may ask of the server while it works on one of the server's calls. */
 export type CallGround = {
@@ -15,6 +16,8 @@ export type CallGround = {
   requireHeld?: () => void;
   /** Checkpoints that were read already, newest first. */
   read?: readonly StoredCheckpoint[][] | undefined;
+  /** Values of those that Python may leave unread. */
+  carried?: CarriedValues | undefined;
   /** Follows a checkpoint on its way to the database. */
   noteWrite?: <T>(write: Promise<T>) => Promise<T>;
 };

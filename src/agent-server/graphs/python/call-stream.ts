@@ -83,7 +83,7 @@ export class CallStream {
     throw new ProtocolError(`Call ${this.call} ended without an answer.`);
   }
 
-  // What follows is told by the channel, but for a call that is given up.
+  // The channel reports what follows, except for a call that is given up.
 
   finished(): void {
     this.#isFinished = true;

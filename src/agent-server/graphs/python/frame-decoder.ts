@@ -8,8 +8,8 @@ import {
   type ReceivedMessage,
 } from "./frame.ts";
 
-/** A message whose frames have not all come. */
-type Partial = { lengths: number[]; total: number; pieces: Buffer[]; size: number };
+/** A message whose frames have not all come. Each goes to its place at once: put together at the end, 100 MB would hold up everything. */
+type Partial = { lengths: number[]; total: number; bytes: Buffer | undefined; size: number };
 
 /** Makes messages of bytes, however they were cut on their way. */
 export class FrameDecoder {
@@ -70,19 +70,21 @@ export class FrameDecoder {
       throw new ProtocolError(`A message of call ${call} began within another one.`);
     const body = frame.subarray(start);
     const partial = before ?? begun(frame, segments);
+    const at = partial.size;
     partial.size += body.length;
     if (partial.size > partial.total)
       throw new ProtocolError(`A message of call ${call} is longer than it said.`);
     if (more) {
-      partial.pieces.push(body);
+      partial.bytes ??= Buffer.allocUnsafeSlow(partial.total);
+      body.copy(partial.bytes, at);
       if (!before) this.#partial.set(key, partial);
       return;
     }
     if (partial.size < partial.total)
       throw new ProtocolError(`A message of call ${call} is shorter than it said.`);
     if (before) this.#partial.delete(key);
-    const bytes = before ? Buffer.concat([...partial.pieces, body]) : body;
-    this.#onMessage({ kind, call, segments: cut(bytes, partial.lengths) });
+    if (partial.bytes) body.copy(partial.bytes, at);
+    this.#onMessage({ kind, call, segments: cut(partial.bytes ?? body, partial.lengths) });
   }
 }
 
@@ -104,7 +106,7 @@ function begun(frame: Buffer, segments: number): Partial {
     throw new ProtocolError(
       `A message says that it has ${total} bytes; at most ${maxMessageBytes} are taken.`,
     );
-  return { lengths, total, pieces: [], size: 0 };
+  return { lengths, total, bytes: undefined, size: 0 };
 }
 
 function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {

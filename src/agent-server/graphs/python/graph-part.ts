@@ -12,8 +12,8 @@ type PartMeta = {
   ns?: string[];
   /** The segment of the chunk itself. */
   chunk?: number;
-  /** Of the mode `messages`, for the protocol: an event of content blocks, a piece of a message, or all of one. */
-  message?: "event" | "piece" | "whole";
+  /** Of the mode `messages`, for the protocol: a piece of a message, or all of one. */
+  message?: "piece" | "whole";
 };
 
 /** What Python streams has its wire form already: it goes out as it came. Only the streaming protocol looks inside. */
@@ -52,7 +52,7 @@ type Spoken = [message: Record<string, unknown>, metadata: unknown];
 
 /** Messages have the shape by which those of JavaScript's library are known. */
 function spoken(payload: unknown, form: PartMeta["message"]): unknown {
-  if (form !== "piece" && form !== "whole") return payload;
+  if (form === undefined) return payload;
   const [message, metadata] = payload as Spoken;
   const shape = { ...message, _getType: () => String(message.type) };
   return [form === "piece" ? { ...shape, concat: () => shape } : shape, metadata];

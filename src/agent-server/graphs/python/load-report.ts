@@ -4,11 +4,14 @@ export type PartFailure = { error: RemoteFailure };
 
 export type AppRoute = { path: string; methods: string[] | null; kind: "http" | "websocket" | "mount" };
 
+/** `shape`: of a graph that is the same for every use; the same for the same nodes and channels. */
+export type LoadedGraph = { graphId: string; isFactory: boolean; shape: string | null };
+
 /** What a Python process says of the project it loaded. */
 export type LoadReport = {
   python: string;
   versions: Record<string, string>;
-  graphs: ({ graphId: string; isFactory: boolean } | ({ graphId: string } & PartFailure))[];
+  graphs: (LoadedGraph | ({ graphId: string } & PartFailure))[];
   auth?: { handlers: string[]; authenticates: boolean } | PartFailure;
   app?: { routes: AppRoute[]; hasMiddleware: boolean } | PartFailure;
   embed?: Record<string, never> | PartFailure;

@@ -33,6 +33,7 @@ export class PythonExecution implements GraphExecution {
   readonly #options: PythonExecutionOptions;
   readonly #beginning: Beginning;
   readonly #writes: RunWrites;
+  #worker: PythonWorker | undefined;
   readonly transformers = [];
 
   static async start(options: PythonExecutionOptions): Promise<PythonExecution> {
@@ -59,6 +60,7 @@ export class PythonExecution implements GraphExecution {
     const { pool, attempt } = this.#options;
     const { signal, protocol, run } = attempt;
     const worker = await pool.forRun(run.run_id, signal);
+    this.#worker = worker;
     const stream = this.#open(worker);
     const stop = () => this.#stop(worker, stream);
     if (signal.aborted) stop();
@@ -86,8 +88,10 @@ export class PythonExecution implements GraphExecution {
     return this.#writes.failure;
   }
 
-  /** The library sends them by itself, from its process. */
-  async tracesSent(): Promise<void> {}
+  /** The library sends them by itself, from its process, and gives up after a few seconds. */
+  async tracesSent(): Promise<void> {
+    if (this.#options.ground.libraryTraces) await this.#worker?.call("traces.sent");
+  }
 
   #open(worker: PythonWorker): CallStream {
     const { attempt, ground, graphId } = this.#options;

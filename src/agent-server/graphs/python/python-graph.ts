@@ -10,30 +10,46 @@ import type {
 } from "../graph-runtime.ts";
 import { graphError } from "../project-faults.ts";
 import type { StateSnapshot } from "../state-snapshot.ts";
+import type { BuiltDescription } from "./built-descriptions.ts";
 import type { CallGround } from "./call-ground.ts";
 import type { Incoming, Meta } from "./call-stream.ts";
+import { CarriedValues } from "./carried-values.ts";
 import type { Segment } from "./frame.ts";
 import { PythonExecution } from "./python-execution.ts";
 import type { PythonPool } from "./python-pool.ts";
 import { RemoteError } from "./remote-error.ts";
 import { storedMeta, storedSegments } from "./stored-segments.ts";
 
-/** A graph of the project's Python processes. */
-export function pythonGraph(source: GraphSource, isFactory: boolean, pool: PythonPool): ServedGraph {
+/** A graph of the project's Python processes; `built`: what was told of it when it was built. */
+export function pythonGraph(
+  source: GraphSource,
+  isFactory: boolean,
+  pool: PythonPool,
+  built?: BuiltDescription,
+): ServedGraph {
   const { graphId } = source;
   const schemas = async (): Promise<GraphSchemas> =>
-    jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
+    built?.schemas ?? jsonOf(await asking(source, () => call(pool, "graph.schemas", { graphId })));
   const described = { ...source, isFactory, schemas };
-  return { ...described, bind: (ground) => bind(described, pool, ground) };
+  return { ...described, bind: (ground) => bind(described, pool, ground, built) };
 }
 
-function bind(source: Omit<ServedGraph, "bind">, pool: PythonPool, ground: RuntimeGround): RunnableGraph {
+function bind(
+  source: Omit<ServedGraph, "bind">,
+  pool: PythonPool,
+  ground: RuntimeGround,
+  built: BuiltDescription | undefined,
+): RunnableGraph {
   const { graphId } = source;
   const { checkpoints } = ground;
   return {
     ...source,
-    draw: async (config, xray) =>
-      withTypes(jsonOf(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray })))),
+    draw: async (config, xray) => {
+      if (built && typeof xray === "boolean") return withTypes(built.drawings[xray ? "xray" : "plain"]);
+      return withTypes(
+        jsonOf(await asking(source, () => call(pool, "graph.draw", { graphId, config, xray }))),
+      );
+    },
     subgraphs: async (config, { namespace, recurse = false }) =>
       jsonOf(
         await asking(source, () => call(pool, "graph.subgraphs", { graphId, config, namespace, recurse })),
@@ -62,20 +78,25 @@ function openGraph(
   const { graphId } = source;
   return {
     graphId,
-    async state(threadId, { stored, subgraphs = false, address: place = address } = {}) {
-      const prefetched = stored ? { prefetched: storedMeta(stored) } : {};
-      const meta = { graphId, config, access, threadId, address: place, subgraphs, ...prefetched };
+    async state(threadId, { stored, asText = false, subgraphs = false, address: place = address } = {}) {
+      const carried = asText && stored ? new CarriedValues() : undefined;
+      const prefetched = stored ? { prefetched: storedMeta(stored, carried) } : {};
+      const carry = carried !== undefined;
+      const meta = { graphId, config, access, threadId, address: place, subgraphs, carry, ...prefetched };
       const read = stored ? [[stored]] : undefined;
-      const request = () => ask(pool, "state.get", meta, storedSegments(stored), { ...ground, read });
-      return jsonOf<StateSnapshot>(await asking(source, request));
+      const segments = storedSegments(stored, carried);
+      const request = () => ask(pool, "state.get", meta, segments, { ...ground, read, carried });
+      const answer = await asking(source, request);
+      return carried ? carried.fill([answer])[0]! : jsonOf<StateSnapshot>(answer);
     },
-    async history(threadId, { read, asText: _asText, address: place = address, ...query }) {
+    async history(threadId, { read, asText, address: place = address, ...query }) {
       const worker = await pool.any();
-      const meta = { graphId, config, access, threadId, address: place, ...query };
-      const stream = worker.open("state.history", meta, [], { ...ground, read });
-      const snapshots: StateSnapshot[] = [];
-      for await (const item of stream.items()) snapshots.push(jsonOf(item));
-      return snapshots;
+      const carried = asText ? new CarriedValues() : undefined;
+      const meta = { graphId, config, access, threadId, address: place, carry: asText, ...query };
+      const stream = worker.open("state.history", meta, [], { ...ground, read, carried });
+      const answers: Incoming[] = [];
+      for await (const item of stream.items()) answers.push(item);
+      return carried ? carried.fill(answers) : answers.map((answer) => jsonOf<StateSnapshot>(answer));
     },
     async update(threadId, { values, asNode, address: place = address }) {
       const checkpointMetadata = { graph_id: graphId };

@@ -4,12 +4,16 @@ import { WorkerLost } from "../worker-lost.ts";
 import type { LoadReport } from "./load-report.ts";
 import type { PythonWorker } from "./python-worker.ts";
 import { Quarantine } from "./quarantine.ts";
+import { SpareWorker } from "./spare-worker.ts";
 
 export type PythonPoolOptions = {
   logger: Logger;
   /** How many processes run graphs. */
   workers: number;
-  start(): Promise<{ worker: PythonWorker; report: LoadReport }>;
+  /** Starts a process, which is to load the project. */
+  start(): PythonWorker;
+  /** Whether one that has imported the libraries is held in reserve while runs are under way. */
+  spare: boolean;
 };
 
 type Waiter = { resolve(): void; reject(error: unknown): void };
@@ -18,7 +22,8 @@ const firstPauseMs = 100;
 const maxPauseMs = 10_000;
 /** One that lived as long may be followed by another at once. */
 const steadyMs = 30_000;
-const drainMs = 3_000;
+/** Longer than its traces may take to be sent. */
+const drainMs = 6_000;
 
 /** The processes that run graphs: gives out the least busy, and follows one that ended with another. */
 export class PythonPool {
@@ -26,6 +31,7 @@ export class PythonPool {
   readonly #workers = new Set<PythonWorker>();
   readonly #quarantine = new Quarantine((runId) => this.#unreserve(runId));
   readonly #retiring = new Set<PythonWorker>();
+  readonly #spare: SpareWorker<PythonWorker> | undefined;
   #starting = 0;
   #failures = 0;
   #waiting: Waiter[] = [];
@@ -34,11 +40,12 @@ export class PythonPool {
 
   constructor(options: PythonPoolOptions) {
     this.#options = options;
+    if (options.spare) this.#spare = new SpareWorker({ prepare: () => this.#prepare() });
   }
 
   /** Resolves when the first has loaded the project; the others follow. */
   async start(): Promise<LoadReport> {
-    const { worker, report } = await this.#options.start();
+    const { worker, report } = await this.#load(this.#options.start());
     this.#add(worker);
     for (let more = 1; more < this.#options.workers; more += 1) void this.#spawn();
     return report;
@@ -52,13 +59,14 @@ export class PythonPool {
   async any(): Promise<PythonWorker> {
     for (;;) {
       const free = [...this.#workers].filter((worker) => worker.reservedFor === undefined);
-      if (free.length > 0) return free.reduce((least, worker) => (worker.load < least.load ? worker : least));
+      if (free.length > 0) return free.reduce((least, worker) => (worker.busy < least.busy ? worker : least));
       await this.#more();
     }
   }
 
   /** For a run: one of its own when it was in a process that ended. Give it back with `release`. */
   async forRun(runId: string, signal: AbortSignal): Promise<PythonWorker> {
+    this.#spare?.want();
     if (!this.#quarantine.holds(runId)) {
       const worker = await this.any();
       worker.runs.add(runId);
@@ -89,6 +97,7 @@ export class PythonPool {
 
   release(worker: PythonWorker, runId: string): void {
     worker.runs.delete(runId);
+    if ([...this.#workers].every(({ runs }) => runs.size === 0)) this.#spare?.unwant();
     if (worker.reservedFor === runId) worker.reservedFor = undefined;
     if (worker.runsWhenLost !== undefined) {
       this.#quarantine.add(runId);
@@ -96,15 +105,15 @@ export class PythonPool {
       return;
     }
     this.#quarantine.release(runId);
-    if (worker.isRetired && worker.runs.size === 0) worker.kill("It had a node that could not be stopped.");
-    else if (this.#workers.size > this.#options.workers && worker.load === 0) this.#retire(worker, true);
+    if (worker.isRetired && worker.runs.size === 0) this.#end(worker);
+    else if (this.#workers.size > this.#options.workers && worker.busy === 0) this.#retire(worker, true);
     this.#wake();
   }
 
   /** It has a node that cannot be stopped: the others in it finish, and another process takes its place. */
   replace(worker: PythonWorker): void {
     this.#retire(worker, false);
-    if (worker.runs.size === 0) worker.kill("It had a node that could not be stopped.");
+    if (worker.runs.size === 0) this.#end(worker);
     this.#fill();
   }
 
@@ -117,8 +126,13 @@ export class PythonPool {
       message: "The server stops.",
     });
     for (const { reject } of this.#waiting.splice(0)) reject(gone);
+    this.#spare?.stop();
     const all = [...this.#workers, ...this.#retiring];
     await Promise.all(all.map((worker) => worker.drain(drainMs)));
+  }
+
+  #end(worker: PythonWorker): void {
+    void worker.killSettled("It had a node that could not be stopped.", drainMs);
   }
 
   #unreserve(runId: string): void {
@@ -170,10 +184,37 @@ export class PythonPool {
     this.#timer.unref();
   }
 
+  #prepare(): PythonWorker {
+    const worker = this.#options.start();
+    worker.warm();
+    return worker;
+  }
+
+  async #load(worker: PythonWorker): Promise<{ worker: PythonWorker; report: LoadReport }> {
+    return { worker, report: await worker.load() };
+  }
+
+  /** The one in reserve, where there is one that can load the project. */
+  async #next(): Promise<{ worker: PythonWorker; report: LoadReport }> {
+    const spare = this.#spare?.take();
+    if (spare) {
+      try {
+        return await this.#load(spare);
+      } catch (error) {
+        spare.kill("It could not load the project.");
+        this.#options.logger.warn(
+          { reason: errorMessage(error) },
+          "the Python process in reserve was of no use",
+        );
+      }
+    }
+    return this.#load(this.#options.start());
+  }
+
   async #spawn(): Promise<void> {
     this.#starting += 1;
     try {
-      const { worker } = await this.#options.start();
+      const { worker } = await this.#next();
       if (this.#isStopped) await worker.drain(drainMs);
       else this.#add(worker);
     } catch (error) {

@@ -10,7 +10,14 @@ import type { GraphReference, ModuleReference, ProjectConfig } from "../project-
 import { graphError, partError } from "../project-faults.ts";
 import { languageOf, pythonEmbedding } from "../project-language.ts";
 import { refusedKeys } from "../refused-keys.ts";
-import { describeFailure, hasFailed, type LoadReport, type PartFailure } from "./load-report.ts";
+import { BuiltDescriptions } from "./built-descriptions.ts";
+import {
+  type AppRoute,
+  describeFailure,
+  hasFailed,
+  type LoadReport,
+  type PartFailure,
+} from "./load-report.ts";
 import { pythonAuth } from "./python-auth.ts";
 import { pythonGraph } from "./python-graph.ts";
 import { PythonHttp } from "./python-http.ts";
@@ -24,12 +31,16 @@ export type PythonSettings = {
   workers: number | null;
   /** How long one may stand still; 0: for ever. */
   watchdogMs: number;
+  /** Whether one that has imported the libraries is held in reserve while runs are under way. */
+  spare: boolean;
 };
 
 export type PythonProjectOptions = PythonSettings & {
   environment: Readonly<Record<string, string | undefined>>;
   logger: Logger;
   server: UpstreamOptions;
+  /** From now on processes import the project, which takes seconds; this one has time for other things. */
+  onStarting?(): void;
 };
 
 const mostWorkers = 4;
@@ -42,55 +53,68 @@ export async function loadPythonPart(
   requireOwnStorage(config);
   const { environment, logger, watchdogMs } = options;
   const { path: interpreter } = await findInterpreter({ directory: config.directory, environment });
+  options.onStarting?.();
   const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
   const upstream = new Upstream(options.server);
   const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
   const start = () =>
-    PythonWorker.start({
+    new PythonWorker({
       ...{ interpreter, main: pythonMain, directory: config.directory, logger, load, watchdogMs },
       upstream: (request, stream) => upstream.answer(request, stream),
     });
-  const pool = new PythonPool({ logger, workers, start });
+  const pool = new PythonPool({ logger, workers, start, spare: options.spare });
   const hasFront = load.auth || load.app || load.embed;
   // Requests must not wait for graphs that compute; with one process alone they share it.
-  const front = hasFront && workers > 1 ? new PythonPool({ logger, workers: 1, start }) : pool;
+  const front = hasFront && workers > 1 ? new PythonPool({ logger, workers: 1, start, spare: false }) : pool;
   const pools = new Set([pool, front]);
   const close = async () => void (await Promise.all([...pools].map((each) => each.stop())));
   try {
+    const built = await BuiltDescriptions.read(config.directory);
     const [report] = await Promise.all([...pools].map((each) => each.start()));
-    return { ...partOf(config, report!, { pool, front, upstream }), close };
+    return { ...partOf(config, report!, { pool, front, upstream, built }), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-type Running = { pool: PythonPool; front: PythonPool; upstream: Upstream };
+type Running = { pool: PythonPool; front: PythonPool; upstream: Upstream; built: BuiltDescriptions };
 
-function partOf(config: ProjectConfig, report: LoadReport, { pool, front, upstream }: Running) {
+function partOf(config: ProjectConfig, report: LoadReport, { pool, front, upstream, built }: Running) {
   const graphs = new Map<string, ServedGraph>();
   const broken = new Map<string, AppError>();
   for (const reference of config.graphs.filter(isOurs)) {
     const { graphId } = reference;
     const source = sourceOf(reference, config);
     const loaded = report.graphs.find((each) => each.graphId === graphId);
-    if (loaded && !hasFailed(loaded)) graphs.set(graphId, pythonGraph(source, loaded.isFactory, pool));
+    if (loaded && !hasFailed(loaded))
+      graphs.set(graphId, pythonGraph(source, loaded.isFactory, pool, built.of(loaded)));
     else if (loaded)
       broken.set(graphId, graphError("graph.load_failed", source, describeFailure(loaded.error)));
   }
   const auth = config.auth && isOurs(config.auth) ? config.auth : undefined;
   const app = config.httpApp && isOurs(config.httpApp) ? config.httpApp : undefined;
   const embed = embeddingOf(config);
+  const described = app && loadedPart("http.app", app, config, report.app);
   return {
     graphs,
     broken,
     libraryVersion: report.versions.langgraph ?? "unknown",
     auth:
       auth && pythonAuth(front, loadedPart("auth.path", auth, config, report.auth), auth.disableStudioAuth),
-    httpApp: app && new PythonHttp(front, upstream, loadedPart("http.app", app, config, report.app)),
+    httpApp: described && new PythonHttp(front, upstream, described),
+    warnings: described ? unservedSockets(described.routes, config) : [],
     embed:
       embed && loadedPart("store.index.embed", embed, config, report.embed) ? embedder(front) : undefined,
   };
+}
+
+function unservedSockets(routes: readonly AppRoute[], { path }: ProjectConfig): string[] {
+  const sockets = routes.filter(({ kind }) => kind === "websocket").map((route) => route.path);
+  if (sockets.length === 0) return [];
+  return [
+    `http.app in ${path} has WebSockets (${sockets.join(", ")}), which are not served: stream over HTTP instead.`,
+  ];
 }
 
 function loadedPart<Part extends object>(

@@ -29,6 +29,7 @@ type LogLevel = (typeof logLevels)[number];
 /** A Python process that has the project loaded, and what it asks of the server. */
 export class PythonWorker {
   readonly #process: PythonProcess;
+  readonly #load: Meta;
   readonly #grounds = new CallGrounds();
   readonly #watchdog: WorkerWatchdog;
   /** Runs under way in it. */
@@ -39,15 +40,10 @@ export class PythonWorker {
   /** It takes no more calls. */
   isRetired = false;
 
-  /** Rejects when the process ends before it has loaded the project. */
-  static async start(options: PythonWorkerOptions): Promise<{ worker: PythonWorker; report: LoadReport }> {
-    const worker = new PythonWorker(options);
-    const { meta } = await worker.#process.channel.call("load", options.load);
-    return { worker, report: meta as LoadReport };
-  }
-
-  private constructor(options: PythonWorkerOptions) {
+  /** Starts a process, which is to `load` before it serves. */
+  constructor(options: PythonWorkerOptions) {
     const { logger, watchdogMs } = options;
+    this.#load = options.load;
     const saver = new SaverProxy(this.#grounds).handlers;
     const store = new StoreProxy(this.#grounds).handlers;
     this.#process = new PythonProcess({
@@ -69,8 +65,19 @@ export class PythonWorker {
     return this.#process.pid;
   }
 
+  /** Rejects when the process ends before it has loaded the project. */
+  async load(): Promise<LoadReport> {
+    return (await this.#process.channel.call("load", this.#load)).meta as LoadReport;
+  }
+
+  /** Has it import what every project needs; what fails there fails again when it loads, and is told then. */
+  warm(): void {
+    const { directory, dependencies } = this.#load;
+    this.#process.channel.call("warm", { directory, dependencies }).catch(() => undefined);
+  }
+
   /** Calls under way. */
-  get load(): number {
+  get busy(): number {
     return this.#process.channel.underWay;
   }
 
@@ -111,6 +118,12 @@ export class PythonWorker {
 
   kill(why: string): void {
     this.#process.kill(why);
+  }
+
+  /** Ends it although not all of it would, after what was traced in it has been sent. */
+  async killSettled(why: string, limitMs: number): Promise<void> {
+    await within(limitMs, this.#process.channel.call("traces.sent"));
+    this.kill(why);
   }
 
   /** Lets it end in order, for that long. */

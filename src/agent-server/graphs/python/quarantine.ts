@@ -28,6 +28,7 @@ export class Quarantine {
 
   /** Resolves when the run may look for a process of its own. */
   turn(runId: string, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     if (this.#current === undefined) {
       this.#current = runId;
       return Promise.resolve();

@@ -13,7 +13,7 @@ export type RemoteFailure = {
   package?: string;
 };
 
-/** An exception of the other side, under its own name, so that a run that failed by it is told as such. */
+/** An exception of the other side, under its own name, so that the run it failed is reported with it. */
 export class RemoteError extends Error {
   readonly failure: RemoteFailure;
 

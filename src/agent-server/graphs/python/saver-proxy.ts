@@ -24,6 +24,8 @@ type WritesMeta = {
 
 type PlaceMeta = { threadId: string; ns: string; id?: string | null };
 
+const opaqueBytes = 64 * 1024;
+
 /**
  * The checkpoint store for Python's saver, which sends and takes what the store does: texts, references and versions.
  * The server adds the fence; it does not look into the texts.
@@ -39,6 +41,7 @@ export class SaverProxy {
         "saver.put": (request) => this.#write(request, putCheckpoint),
         "saver.writes": (request) => this.#write(request, putWrites),
         "saver.get": (request) => this.#get(request),
+        "saver.texts": (request) => this.#texts(request),
         "saver.channelWrites": (request) => this.#channelWrites(request),
         "saver.delete": (request) => this.#delete(request),
       },
@@ -70,10 +73,19 @@ export class SaverProxy {
   }
 
   async #list({ meta }: Incoming, stream: CallStream): Promise<void> {
-    const { read, checkpoints } = this.#grounds.of(meta);
+    const { read, carried, checkpoints } = this.#grounds.of(meta);
     for await (const page of read ?? checkpoints.list(queryOf(meta))) {
-      for (const stored of page) if (!(await stream.send(storedMeta(stored), storedSegments(stored)))) return;
+      for (const stored of page)
+        if (!(await stream.send(storedMeta(stored, carried), storedSegments(stored, carried)))) return;
     }
+  }
+
+  /** Of values that were sent as numbers. */
+  async #texts({ meta }: Incoming): Promise<Answer> {
+    const { carried } = this.#grounds.of(meta);
+    const { numbers } = meta as { numbers: number[] };
+    if (!carried) throw new ProtocolError("This call carries no values.");
+    return { segments: numbers.map((number) => carried.textOf(number)) };
   }
 
   async #channelWrites({ meta }: Incoming): Promise<Answer> {
@@ -99,20 +111,20 @@ export class SaverProxy {
 
 async function putCheckpoint(ground: CallGround, { meta, segments }: Incoming): Promise<void> {
   const { threadId, ns, id, parentId, refs, blobs } = meta as PutMeta;
-  const texts = textsOf(segments, 2 + blobs.length);
+  requireTexts(segments, 2 + blobs.length);
   await ground.checkpoints.put(
     {
       threadId,
       checkpointNs: ns,
       checkpointId: id,
       parentCheckpointId: parentId,
-      structure: texts[0]!,
-      metadata: texts[1]!,
+      structure: segments[0]!.toString(),
+      metadata: segments[1]!.toString(),
       blobRefs: refs.map(([channel, version]) => ({ channel, version })),
       blobs: blobs.map(([channel, version, type], index) => ({
         channel,
         version,
-        payload: { type, text: texts[2 + index]! },
+        payload: { type, text: opaque(segments[2 + index]!) },
       })),
     },
     ground.fence,
@@ -121,7 +133,7 @@ async function putCheckpoint(ground: CallGround, { meta, segments }: Incoming): 
 
 async function putWrites(ground: CallGround, { meta, segments }: Incoming): Promise<void> {
   const { threadId, ns, id, taskId, writes } = meta as WritesMeta;
-  const texts = textsOf(segments, writes.length);
+  requireTexts(segments, writes.length);
   await ground.checkpoints.putWrites(
     {
       threadId,
@@ -131,17 +143,21 @@ async function putWrites(ground: CallGround, { meta, segments }: Incoming): Prom
       writes: writes.map(([idx, channel, type], index) => ({
         idx,
         channel,
-        payload: { type, text: texts[index]! },
+        payload: { type, text: opaque(segments[index]!) },
       })),
     },
     ground.fence,
   );
 }
 
-function textsOf(segments: readonly Buffer[], count: number): string[] {
+function requireTexts(segments: readonly Buffer[], count: number): void {
   if (segments.length !== count)
     throw new ProtocolError(`A checkpoint came with ${segments.length} texts instead of ${count}.`);
-  return segments.map((segment) => segment.toString());
+}
+
+/** A large text is not made a string, which would hold up everything else twice: it goes to the database as it came. */
+function opaque(segment: Buffer): string | Buffer {
+  return segment.length > opaqueBytes ? segment : segment.toString();
 }
 
 function queryOf(meta: Meta): CheckpointQuery {

@@ -1,5 +1,5 @@
-import type { Command } from "commander";
-import type { AgentOptions } from "./options.ts";
+import { type Command, Option } from "commander";
+import type { AgentOptions } from "../../agent/options.ts";
 
 export function register(program: Command): void {
   program
@@ -9,6 +9,10 @@ export function register(program: Command): void {
     .option("-p, --port <number>", "port to listen on, 0 = any free one (TREADLE_PORT, PORT; default 2024)")
     .option("--host <address>", "address to listen on (TREADLE_HOST; default 127.0.0.1)")
     .option("--database-url <url>", "a PostgreSQL 15+ database of its own (DATABASE_URL, POSTGRES_URI)")
+    .option("--verbose", "log every request and step, also what was only read (TREADLE_LOG_LEVEL=debug)")
+    .option("--reload", "load the project anew when its files change")
+    .option("--no-open", "print the link to the studio, and open no browser")
+    .addOption(new Option("--generation").hideHelp())
     .addHelpText(
       "after",
       `
@@ -16,6 +20,11 @@ Reads the project file, loads its graphs (Python, TypeScript or JavaScript) and 
 threads, runs, streams, store and crons for them. Without a database it runs its own PostgreSQL in
 .treadle-agent beside the project file (--data-dir or TREADLE_DATA_DIR). A graph that does not load is
 named with its reason, and the others are served.
+
+With --reload a change of the project's source, langgraph.json or env file loads it anew beside what serves.
+It takes over once it has loaded: runs under way finish where they are. What does not load changes nothing.
+
+The studio is at /studio: the link that is printed signs a browser in, once. On a terminal it is opened.
 
 Open on loopback. With TREADLE_API_KEY or LANGGRAPH_AUTH_TYPE callers send X-Api-Key; a project with an
 "auth" of its own decides for itself.
@@ -29,7 +38,7 @@ Examples:
   DATABASE_URL=postgres://... treadle agent --host 0.0.0.0`,
     )
     .action(async (_options: object, command: Command) => {
-      const { runAgent } = await import("./agent.ts");
+      const { runAgent } = await import("../../agent/run-agent.ts");
       process.exit(await runAgent(command.optsWithGlobals<AgentOptions>()));
     });
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { collect, timeoutOption } from "../../terminal/parse-amounts.ts";
+import { collect, parseNumber, timeoutOption } from "../../terminal/parse-amounts.ts";
 import type { DeployOptions } from "./options.ts";
 
 export function register(program: Command): void {
@@ -20,6 +20,8 @@ export function register(program: Command): void {
     .option("--remove-secret <name>", "take a secret away", collect)
     .option("--install-command <command>", "instead of the install that the lock file asks for")
     .option("--build-command <command>", "run after the install, beside the project file")
+    .option("--cpu <number>", "most processors its server may use, such as 0.5", parseNumber)
+    .option("--memory <megabytes>", "most memory its server may use, such as 512", parseNumber)
     .option("--no-wait", "return as soon as it is on its way")
     .addOption(timeoutOption("how long to wait: 90s, 20m, 1h", "30m"))
     .addHelpText(

@@ -37,8 +37,8 @@ export async function deploy(folder: string | undefined, options: DeployOptions)
       `note: ${project.envFile} is not uploaded. Its variables become secrets with --env-file ${project.envFile}.`,
     );
   }
-  const source = fromGit ? await gitSource(root, project, options) : null;
   const before = await findDeployment(api, name);
+  const source = fromGit ? await gitSource(root, project, options, before) : null;
   const secrets = mergeSecrets(before?.secrets ?? [], given, options.removeSecret);
   const view = createStepView([...(source ? [] : ["Pack", "Upload"]), ...revisionSteps], options);
   try {
@@ -79,8 +79,9 @@ async function gitSource(
   root: string,
   project: ProjectFolder | null,
   options: DeployOptions,
+  before: answers.Deployment | undefined,
 ): Promise<Source> {
-  const commands = commandsOf(options);
+  const commands = configOf(options, before);
   if (typeof options.git === "string") {
     return {
       source: "github",
@@ -100,8 +101,18 @@ async function gitSource(
   };
 }
 
-function commandsOf({ installCommand, buildCommand }: DeployOptions): Record<string, string> {
+function configOf(
+  { installCommand, buildCommand, cpu, memory }: DeployOptions,
+  before: answers.Deployment | undefined,
+): Record<string, unknown> {
+  const limits = {
+    ...(cpu === undefined ? {} : { cpu_limit: cpu }),
+    ...(memory === undefined ? {} : { memory_limit_mb: memory }),
+  };
+  // The specification is replaced as a whole; a limit that was not named stays.
+  const resourceSpec = { ...before?.source_config.resource_spec, ...limits };
   return {
+    ...(Object.keys(limits).length === 0 ? {} : { resource_spec: resourceSpec }),
     ...(installCommand === undefined ? {} : { install_command: installCommand }),
     ...(buildCommand === undefined ? {} : { build_command: buildCommand }),
   };
@@ -173,7 +184,11 @@ async function deployFolder(
       source_tarball_path: upload.object_path,
       langgraph_config_path: project.configPath,
     };
-    const source: Source = { source: "internal_source", sourceConfig: commandsOf(options), revisionConfig };
+    const source: Source = {
+      source: "internal_source",
+      sourceConfig: configOf(options, given.before),
+      revisionConfig,
+    };
     return await addRevision(api, deployment, { ...source, secrets: given.before ? secrets : undefined });
   } finally {
     await packed.remove();

@@ -11,6 +11,9 @@ export type DeployOptions = GlobalOptions & {
   removeSecret?: string[];
   installCommand?: string;
   buildCommand?: string;
+  /** Processors, and megabytes. */
+  cpu?: number;
+  memory?: number;
   wait: boolean;
   timeout: number;
 };

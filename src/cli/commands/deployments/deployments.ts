@@ -49,6 +49,7 @@ export async function showDeployment(given: string | undefined, options: Deploym
     ["Address", { text: found.url, style: "cyan" }],
     ["Pages", found.page_url ? { text: found.page_url, style: "cyan" } : null],
     ["Status", serving(found)],
+    ["Why", found.desired_state === "stopped" ? found.health.message : null],
     ["Serves", active && `revision ${active.number}, deployed ${formatAge(active.updated_at, now)}`],
     [
       "Latest",
@@ -86,6 +87,8 @@ async function confirm(found: Deployment): Promise<void> {
 }
 
 function serving(each: Deployment): Cell {
+  if (each.desired_state === "stopped") return { text: "stopped", style: "yellow" };
+  if (each.status === "FAILED") return { text: "failed", style: "red" };
   if (each.active_revision_id == null) return { text: "not serving", style: "yellow" };
   return { text: each.status, style: statusStyle(each.status) };
 }

@@ -1,3 +1,7 @@
 import type { GlobalOptions } from "../../program.ts";
 
-export type DeploymentsOptions = GlobalOptions & { yes?: boolean; deleteProject?: boolean };
+export type DeploymentsOptions = GlobalOptions & {
+  yes?: boolean;
+  deleteProject?: boolean;
+  shareSecrets?: boolean;
+};

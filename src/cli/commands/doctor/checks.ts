@@ -10,6 +10,7 @@ import { isWritable, readRuntimeFile } from "../../../platform/data-folder/data-
 import { findLockHolder } from "../../../platform/data-folder/data-folder-lock.ts";
 import { errorMessage } from "../../../platform/errors.ts";
 import { checkAddress } from "../../server/listen-probe.ts";
+import { checkPython } from "./check-python.ts";
 
 export type Finding = {
   name: string;
@@ -17,7 +18,7 @@ export type Finding = {
   message: string;
   fix?: string;
 };
-type Verdict = Omit<Finding, "name">;
+export type Verdict = Omit<Finding, "name">;
 
 const run = promisify(execFile);
 const oldestNode = [22, 18] as const;
@@ -34,6 +35,7 @@ const checks: [string, (config: Config) => Promise<Verdict>][] = [
   ["Port", checkPort],
   ["Database", checkDatabase],
   ["git", checkGit],
+  ["Python", checkPython],
   ["Docker", checkDocker],
   ["Isolation", checkIsolation],
 ];
@@ -150,7 +152,7 @@ async function checkEmbeddedPostgres(): Promise<Verdict> {
 }
 
 async function checkExternalDatabase(url: string): Promise<Verdict> {
-  const { openDatabase } = await import("../../../platform/db/open-database.ts");
+  const { openDatabase } = await import("../../../platform/db/connection/open-database.ts");
   const { createLogger } = await import("../../../platform/logger.ts");
   const logger = createLogger({ level: "silent" });
   const database = openDatabase({ url, poolSize: 1, logger, connectTimeoutMs: 5000 });

@@ -3,15 +3,16 @@ import { roles } from "../../../platform/http/access/caller.ts";
 import { type Scope, scopes } from "../../../platform/http/access/scope.ts";
 import type { KeysOptions } from "./options.ts";
 
-/** `90d`, `12h`, or a time. */
-export function readExpiry(text: string, now: Date = new Date()): Date {
+/** `90d`, `12h`, a time, or `never`. */
+export function readExpiry(text: string, now: Date = new Date()): Date | null {
+  if (text.trim() === "never") return null;
   const [, amount, unit] = /^(\d+)(d|h)$/.exec(text.trim()) ?? [];
   const at = amount
     ? new Date(now.getTime() + Number(amount) * (unit === "d" ? 86_400_000 : 3_600_000))
     : new Date(text);
   if (!Number.isNaN(at.getTime()) && at > now) return at;
   throw new InvalidArgumentError(
-    "Write a span from now such as 90d or 12h, or a time to come such as 2030-01-31.",
+    "Write a span from now such as 90d or 12h, a time to come such as 2030-01-31, or never.",
   );
 }
 
@@ -39,7 +40,8 @@ Examples:
   treadle keys list
   treadle keys create ci --service --scope deploy,read --expires 90d
   treadle keys create my-app --service --scope traces:write --tracing-project my-app
-  treadle keys create laptop --role editor
+  treadle keys create laptop
+  treadle keys create operator --role admin --expires never
   treadle keys revoke 01981f5e-...
   treadle keys list --url https://treadle.example.com`,
     );
@@ -58,7 +60,7 @@ Examples:
     .addOption(
       new Option(
         "--role <role>",
-        "how much it may do (default: admin; of a service key: what its scopes need)",
+        "how much it may do (default: editor; with --scope: what the scopes need)",
       ).choices(roles),
     )
     .option(
@@ -66,7 +68,9 @@ Examples:
       `limit it to this; may be given again or as a list: ${scopes.join(", ")} (default: everything its role allows)`,
       addScope,
     )
-    .option("--expires <when>", "90d, 12h or a time (default: never)", (text: string) => readExpiry(text))
+    .option("--expires <when>", "90d, 12h, a time or never (default: 90d)", (text: string) =>
+      readExpiry(text),
+    )
     .option("--service", "a key of the workspace and of no person, for CI and other machines; needs --scope")
     .option("--tracing-project <name>", "with --scope traces:write: the one project it may write to")
     .description("make an API key and print it, once")

@@ -5,7 +5,8 @@ import type { GlobalOptions } from "../../program.ts";
 export type KeysOptions = GlobalOptions & {
   role?: Role;
   scope?: Scope[];
-  expires?: Date;
+  /** Null: never. */
+  expires?: Date | null;
   service?: boolean;
   tracingProject?: string;
 };
@@ -14,8 +15,7 @@ export type KeysOptions = GlobalOptions & {
 export function keyRequest(name: string, options: KeysOptions) {
   return {
     name,
-    // A service has the role its scopes need; a person's key is an admin's by default.
-    role: options.role ?? (options.service ? undefined : ("admin" satisfies Role)),
+    role: options.role,
     scopes: options.scope,
     service: options.service,
     tracing_project: options.tracingProject,

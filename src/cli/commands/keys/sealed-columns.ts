@@ -1,3 +1,4 @@
+import { alertSealedColumns } from "../../../alerts/sealed-columns.ts";
 import { authServiceSealedColumns } from "../../../auth-service/sealed-columns.ts";
 import { bulkExportSealedColumns } from "../../../bulk-export/sealed-columns.ts";
 import { controlPlaneSealedColumns } from "../../../control-plane/encryption/sealed-columns.ts";
@@ -12,4 +13,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   ...controlPlaneSealedColumns,
   ...authServiceSealedColumns,
   ...bulkExportSealedColumns,
+  ...alertSealedColumns,
 ];

@@ -3,6 +3,7 @@ import { AppError } from "../../../platform/errors.ts";
 import { type Deployment, type LogLine, logPage } from "../../client/answers.ts";
 import type { ApiClient, Query } from "../../client/api-client.ts";
 import { chooseDeployment, chooseRevision } from "../../client/choose-deployment.ts";
+import { failureText } from "../../client/failure-text.ts";
 import { openSession } from "../../client/session.ts";
 import { suggestion } from "../../terminal/near-names.ts";
 import type { Output } from "../../terminal/output.ts";
@@ -17,7 +18,9 @@ export async function showLogs(given: string | undefined, options: LogsOptions):
   const least = levelOf(options.level);
   const { api, output } = await openSession(options);
   const deployment = await chooseDeployment(api, given);
-  const { path, query } = await placeOf(api, deployment, options);
+  const { path, query, failed } = await placeOf(api, deployment, options);
+  // What one looks for in the log of a revision that failed, before all the rest.
+  if (failed !== null && !output.json && options.search === undefined) output.note(`${failed}\n`);
   const wanted = (line: LogLine) => rankOf(line.level) >= least;
   const read = async (more: Query) =>
     (await api.call(logPage, "GET", path, { query: { ...query, limit: pageSize, ...more } })).logs;
@@ -77,20 +80,19 @@ async function readBack(read: Read, wanted: (line: LogLine) => boolean, count: n
 async function placeOf(api: ApiClient, deployment: Deployment, options: LogsOptions) {
   const query: Query = options.search === undefined ? {} : { query: options.search };
   const base = `/v2/deployments/${deployment.id}`;
-  if (options.revision === undefined && !options.build) return { path: `${base}/logs`, query };
-  const revisionId =
-    options.revision === undefined
-      ? deployment.latest_revision_id
-      : (await chooseRevision(api, deployment, options.revision)).id;
-  if (revisionId == null) {
+  if (options.revision === undefined && !options.build) return { path: `${base}/logs`, query, failed: null };
+  const wanted = options.revision ?? deployment.latest_revision_id;
+  if (wanted == null) {
     throw new AppError({
       code: "client.revision_unknown",
       kind: "not_found",
       message: `${deployment.name} has no revision yet, so nothing was built.`,
     });
   }
+  const revision = await chooseRevision(api, deployment, wanted);
   return {
-    path: `${base}/revisions/${revisionId}/logs`,
+    path: `${base}/revisions/${revision.id}/logs`,
+    failed: failureText(revision),
     query: { ...query, type: options.build ? "build" : "deploy" },
   };
 }

@@ -15,6 +15,7 @@ Examples:
   treadle runs support-bot --status error
   treadle runs start agent -d support-bot --input "What is the weather in Bern?"
   treadle runs start agent --input '{"messages": [{"role": "user", "content": "Hi"}]}' --json
+  treadle runs start approval --thread 01981f5e-... --resume '{"approved": true}'
   cat question.txt | treadle runs start agent --input -`,
     );
   runs
@@ -31,9 +32,13 @@ Examples:
     .command("start")
     .argument("[assistant]", "graph or assistant; default: the only one there is")
     .option("-d, --deployment <name>", "of this deployment instead of the built-in agents")
-    .requiredOption("-i, --input <text>", "a message, a JSON object, or - for what comes by a pipe")
+    .option("-i, --input <text>", "a message, a JSON object, or - for what comes by a pipe")
     .option("-t, --thread <id>", "go on with this thread")
-    .description("start a run and show what it says as it says it")
+    .option(
+      "--resume <answer>",
+      "answer what the thread waits for: text or JSON, or - for what comes by a pipe",
+    )
+    .description("start a run and print what it writes; asks you when the run waits for an answer")
     .action(async (assistant: string | undefined, _options: object, command: Command) => {
       const { startRun } = await import("./start.ts");
       await startRun(assistant, command.optsWithGlobals<StartOptions>());

@@ -7,6 +7,7 @@ export function register(program: Command): void {
     .description("start Treadle: agent server, traces, exports, auth service and chat")
     .option("-p, --port <number>", "port to listen on, 0 = any free one (TREADLE_PORT; default 8124)")
     .option("--host <address>", "address to listen on (TREADLE_HOST; default 127.0.0.1)")
+    .option("--verbose", "log every request and step, also what was only read (TREADLE_LOG_LEVEL=debug)")
     .addHelpText(
       "after",
       `

@@ -25,6 +25,7 @@ export async function runUp(options: UpOptions): Promise<number> {
       TREADLE_PORT: options.port,
       TREADLE_HOST: options.host,
       TREADLE_DATA_DIR: options.dataDir,
+      TREADLE_LOG_LEVEL: options.verbose ? "debug" : undefined,
     }),
   );
   forgetSecrets();

@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CheckedUrl, NetworkGuard } from "../../../platform/network/network-guard.ts";
-import type { BuildPlace } from "../build-request.ts";
+import type { BuildPlace, GitCredentials } from "../build-request.ts";
 import { runStep } from "../build-step.ts";
-import { type GitCredentials, gitEnvironment } from "./git-environment.ts";
+import { gitEnvironment } from "./git-environment.ts";
 import { explained, sourceRefused } from "./git-problem.ts";
 import { redirectTarget, wasRedirected } from "./git-redirect.ts";
 import { hostOf, type RepoUrl, refProblem } from "./repo-url.ts";

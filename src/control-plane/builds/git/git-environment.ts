@@ -1,8 +1,7 @@
 import { isIP } from "node:net";
 import type { CheckedUrl } from "../../../platform/network/network-guard.ts";
+import type { GitCredentials } from "../build-request.ts";
 import type { RepoUrl } from "./repo-url.ts";
-
-export type GitCredentials = { token: string } | { privateKey: string } | null;
 
 type Reach = {
   repository: RepoUrl;

@@ -1,6 +1,6 @@
 import { AppError } from "../../../platform/errors.ts";
+import type { GitCredentials } from "../build-request.ts";
 import { StepFailed } from "../build-step.ts";
-import type { GitCredentials } from "./git-environment.ts";
 
 type Asked = { url: string; ref: string | null; credentials: GitCredentials };
 

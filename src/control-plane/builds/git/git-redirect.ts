@@ -1,6 +1,6 @@
 import type { NetworkGuard } from "../../../platform/network/network-guard.ts";
+import type { GitCredentials } from "../build-request.ts";
 import { StepFailed } from "../build-step.ts";
-import type { GitCredentials } from "./git-environment.ts";
 import { sourceRefused } from "./git-problem.ts";
 import { parseRepoUrl, type RepoUrl } from "./repo-url.ts";
 

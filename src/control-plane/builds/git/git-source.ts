@@ -1,9 +1,8 @@
 import { AppError } from "../../../platform/errors.ts";
 import type { NetworkGuard } from "../../../platform/network/network-guard.ts";
-import type { BuildPlace } from "../build-request.ts";
+import type { BuildPlace, GitCredentials } from "../build-request.ts";
 import { type CheckOutLimits, GitCheckout } from "./git-checkout.ts";
 import { GitClient, type GitClientOptions } from "./git-client.ts";
-import type { GitCredentials } from "./git-environment.ts";
 import { sourceRefused } from "./git-problem.ts";
 import { commitPattern, hostOf, parseRepoUrl, type RepoUrl } from "./repo-url.ts";
 

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import type { GitCredentials } from "./git-environment.ts";
+import type { GitCredentials } from "../build-request.ts";
 import { parseRepoUrl, type RepoUrl } from "./repo-url.ts";
 
 /** A commit of another repository, as a tree names it. */

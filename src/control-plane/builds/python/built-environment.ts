@@ -1,9 +1,9 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Mount } from "../../sandbox/bubblewrap.ts";
+import { environmentFolder } from "../python-project.ts";
 import type { Interpreters } from "./find-interpreters.ts";
 import { interpreterMounts } from "./interpreter.ts";
-import { environmentFolder } from "./python-project.ts";
 
 /** Whether the Python that a built project's environment leads to is still there; a project without one needs none. */
 export async function hasItsPython(folder: string, configPath: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Mount } from "../../sandbox/bubblewrap.ts";
 import { buildRefused } from "../project-files.ts";
+import { environmentFolder, type PythonProject } from "../python-project.ts";
 import type { StepOutcome, WalledStep } from "../walled-step.ts";
 import type { Dependencies } from "./dependency-folders.ts";
 import { describeFault, readCheck } from "./import-check.ts";
@@ -10,7 +11,6 @@ import { explainInstall } from "./install-problem.ts";
 import { type Interpreter, interpreterMounts, isOfMachine } from "./interpreter.ts";
 import { describeIndex, indexEnvironment, type PackageIndex, withoutCredentials } from "./package-index.ts";
 import { type Installer, planPythonInstall } from "./plan-python-install.ts";
-import { environmentFolder, type PythonProject } from "./python-project.ts";
 
 /** `shown`: as the log shows it; null where it does not. */
 export type PythonStep = Omit<WalledStep, "command"> & { shown: string | null };
@@ -172,6 +172,7 @@ export class PythonBuild {
     const { project, ownFolder, dependencies } = this.#facts;
     const { scratch, configPath } = this.#at;
     const result = join(scratch, `imports-${randomUUID()}.json`);
+    const graphs = join(scratch, `graphs-${randomUUID()}.json`);
     const directory = join(treeSeen, dirname(configPath));
     await this.#at.note("Importing what the project file names", 55);
     const ended = await this.#at.run({
@@ -190,7 +191,7 @@ export class PythonBuild {
           ...{ what, exportName, ...place },
           ...(graphId === undefined ? {} : { graphId }),
         })),
-        result,
+        ...{ result, graphs },
       }),
     });
     const faults = await readCheck(result);
@@ -212,7 +213,25 @@ export class PythonBuild {
       await this.#at.note(`Warning: ${text}. The server may have what this needs, such as a key.`, 57);
     const missing = texts(true);
     if (missing.length > 0)
-      throw buildRefused(`What ${configPath} names cannot be imported:\n  ${missing.join("\n  ")}`);
+      throw buildRefused(`What ${configPath} names cannot be imported:\n  ${missing.join("\n  ")}`, {
+        output: missing,
+      });
+    await this.#keepDescriptions(graphs);
+  }
+
+  /** Into the environment, as whoever builds: servers read there what the graphs declare. Without them they ask Python. */
+  async #keepDescriptions(graphs: string): Promise<void> {
+    const kept = join(this.environment, "treadle-graphs.json");
+    const copied = await this.#at.run({
+      ...this.#step(
+        join(this.environment, "bin", "python"),
+        ["-I", "-c", copyFile, graphs, kept],
+        this.#folder,
+      ),
+      shown: null,
+    });
+    if (copied.failed)
+      this.#at.onLine(`What the graphs declare was not kept (${copied.ending}); servers work it out.`);
   }
 
   async #uv(args: string[], cwd: string): Promise<void> {
@@ -232,6 +251,7 @@ export class PythonBuild {
     const why = explainInstall(lines, facts);
     return buildRefused(
       `${installer} could not install the packages${why === null ? "" : `: ${why}`}\n(${[installer, ...args].join(" ")}: ${ending}.) Its last lines:\n${withoutCredentials(tail(lines))}`,
+      { output: lines.map(withoutCredentials), reason: why },
     );
   }
 
@@ -256,6 +276,7 @@ function intoEnvironment([command, ...args]: string[], environment: string): str
     : [command!, ...args];
 }
 
+const copyFile = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])";
 const startCheck =
   "import sys; sys.path[0] = sys.argv[1]; from treadle_python.check import main; del sys.path[0]; main()";
 

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exists } from "../../../platform/exists.ts";
 import { buildRefused } from "../project-files.ts";
+import type { PythonProject } from "../python-project.ts";
 import { isInside } from "../source-tree.ts";
 import { type Dependencies, readDependencies } from "./dependency-folders.ts";
 import { Interpreters } from "./find-interpreters.ts";
@@ -17,7 +18,6 @@ import {
 import { indexOfEnvironment, mergeIndexes, type PackageIndex, parsePipConfig } from "./package-index.ts";
 import type { Installer } from "./plan-python-install.ts";
 import { PythonBuild, type PythonPlace, treeInServers } from "./python-build.ts";
-import type { PythonProject } from "./python-project.ts";
 import { type Provided, PythonTools } from "./python-tools.ts";
 
 export type PythonBuilderOptions = {

@@ -3,8 +3,8 @@ import { startTcpProxy, type TcpProxy } from "../../../../tests/support/componen
 import { createTestDatabase, type TestDatabase } from "../../../../tests/support/database.ts";
 import { createLogger } from "../../logger.ts";
 import type { Database } from "../database.ts";
-import { openDatabase } from "../open-database.ts";
 import { raw } from "../raw.ts";
+import { openDatabase } from "./open-database.ts";
 
 const logger = createLogger({ level: "silent" });
 const answerMs = 1_000;

@@ -11,8 +11,8 @@ import pg from "pg";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { prepareDataDir } from "../../../../tests/support/prepared-data.ts";
 import { createLogger } from "../../logger.ts";
+import { openDatabase } from "../connection/open-database.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
-import { openDatabase } from "../open-database.ts";
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -170,7 +170,7 @@ describe("staying up", () => {
     process.kill(server.pid(), "SIGKILL");
     await gap.promise;
     expect(exits).toEqual([{ code: null, signal: "SIGKILL" }]);
-    await waitForDatabase(database, { timeoutMs: 20_000, logger });
+    await waitForDatabase(() => database.ping(), { timeoutMs: 20_000, logger });
     await database.notify("news", "back");
     expect(await message.promise).toBe("back");
   });

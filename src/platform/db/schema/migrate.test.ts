@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { runOn, withDatabase } from "../../../../tests/support/postgres.ts";
@@ -51,6 +53,23 @@ describe("migrate", () => {
     await file("0001_first.sql", "create table a (b integer);");
     const outcomes = await Promise.all([run(), run(), run(), run()]);
     expect(outcomes.flatMap((outcome) => outcome.applied)).toEqual(["0001_first.sql"]);
+  });
+
+  it("waits for a database that is not ready yet, as long as it may", async () => {
+    const { hostname, port } = new URL(url);
+    let refused = 0;
+    const proxy = createServer((socket) => {
+      if (refused++ < 2) socket.destroy();
+      else pipeline(socket, createConnection(Number(port), hostname), socket, () => {});
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const through = new URL(url);
+    through.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const options = { url: through.href, directory, logger };
+    await expect(migrate(options)).rejects.toMatchObject({ code: "database.unavailable" });
+    expect(await migrate({ ...options, waitMs: 20_000 })).toEqual({ applied: [] });
+    expect(refused).toBe(3);
+    proxy.close();
   });
 
   it("keeps nothing of a file that fails, and names file and line", async () => {

@@ -4,10 +4,17 @@ import { join } from "node:path";
 import pg from "pg";
 import { AppError, errorMessage } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { waitForDatabase } from "../connection/wait-for-database.ts";
 import { describeDatabase, mapDatabaseError, sqlState } from "../database-errors.ts";
 import { type AppliedMigration, type MigrationFile, planMigrations } from "./migration-plan.ts";
 
-export type MigrateOptions = { url: string; directory: string; logger: Logger };
+export type MigrateOptions = {
+  url: string;
+  directory: string;
+  logger: Logger;
+  /** How long a database may take until it answers. Default: it must at once. */
+  waitMs?: number;
+};
 
 // Any fixed number does, as long as every Treadle takes the same one.
 const advisoryLockKey = 7_236_331_204;
@@ -18,13 +25,8 @@ const oldestServer = 150_000;
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const files = await readMigrations(options.directory);
   const where = describeDatabase(options.url);
-  const client = new pg.Client({ connectionString: options.url, application_name: "treadle migrate" });
-  client.on("error", (error) => options.logger.debug({ err: error }, "migration connection lost"));
-  try {
-    await client.connect();
-  } catch (error) {
-    throw mapDatabaseError(error, where, true);
-  }
+  const { logger, waitMs: timeoutMs = 0 } = options;
+  const client = await waitForDatabase(() => connect(options, where), { timeoutMs, logger });
   try {
     await checkServerVersion(client, where);
     await takeLock(client, where);
@@ -32,13 +34,28 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     const pending = planMigrations(files, applied);
     for (const file of pending) {
       await applyOne(client, file);
-      options.logger.info({ migration: file.name }, "migration applied");
+      options.logger.debug({ migration: file.name }, "migration applied");
     }
+    // A new database is no news; an older one that was brought up to date is.
+    if (pending.length > 0 && applied.length > 0)
+      options.logger.info({ migrations: pending.length }, "the database was brought up to date");
     return { applied: pending.map((file) => file.name) };
   } catch (error) {
     throw mapDatabaseError(error, where);
   } finally {
     await client.end().catch(() => undefined);
+  }
+}
+
+async function connect({ url, logger }: MigrateOptions, where: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: "treadle migrate" });
+  client.on("error", (error) => logger.debug({ err: error }, "migration connection lost"));
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw mapDatabaseError(error, where, true);
   }
 }
 

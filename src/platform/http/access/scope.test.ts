@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { checkDemand } from "../pipeline/authorize.ts";
 import type { Demand } from "../route.ts";
-import { checkDemand } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import { mayGiveScopes, type Scope, scopes, scopesCover } from "./scope.ts";
 

@@ -8,7 +8,7 @@ import { SecretBox } from "../../encryption/secret-box.ts";
 import { AppError } from "../../errors.ts";
 import { createLogger } from "../../logger.ts";
 import { Metrics } from "../../metrics.ts";
-import { createHttpApp } from "../http-app.ts";
+import { createHttpApp } from "../pipeline/http-app.ts";
 import { json, type Route } from "../route.ts";
 import { DatabaseIdempotency, deleteExpiredKeys } from "./idempotency-store.ts";
 

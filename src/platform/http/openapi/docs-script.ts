@@ -151,7 +151,28 @@ export const docsScript = String.raw`"use strict";
       ...(text ? [["Content-Type", "application/json"]] : [])]);
     const needsKey = (operation.security || []).length > 0;
     const quote = (word) => "'" + word.replaceAll("'", "'\\''") + "'";
-    const curl = codeBlock(() => ["curl -X " + method.toUpperCase() + " " + quote(target()),
+    const language = el("select", { "aria-label": "Language of the sample", onchange: () => {
+      sessionStorage.setItem("docs.language", language.value);
+      curl.update();
+    } }, ["curl", "TypeScript", "Python"].map((name) => el("option", { value: name }, name)));
+    language.value = sessionStorage.getItem("docs.language") || "curl";
+    const literal = (value) => JSON.stringify(value, null, 2);
+    const sampleHeaders = () => ({ ...headers(), ...(needsKey ? { "X-Api-Key": "\u0000" } : {}) });
+    const withKey = (code, key) => code.replace('"\\u0000"', key);
+    const python = (value) => literal(value).replace(/^( *(?:"(?:[^"\\]|\\.)*": )?)(true|false|null)(,?)$/gm,
+      (all, before, word, after) => before + { true: "True", false: "False", null: "None" }[word] + after);
+    const parsed = () => { try { return JSON.parse(text.value); } catch { return null; } };
+    const samples = {
+      TypeScript: () => ["const response = await fetch(" + literal(target()) + ", {", "  method: " + literal(method.toUpperCase()) + ",",
+        "  headers: " + withKey(literal(sampleHeaders()), "process" + ".env.TREADLE_API_KEY!").replaceAll("\n", "\n  ") + ",",
+        ...(text ? ["  body: JSON.stringify(" + text.value.trim().replaceAll("\n", "\n  ") + "),"] : []),
+        "});", "if (!response.ok) throw new Error(await response.text());", "console.log(await response.text());"].join("\n"),
+      Python: () => ["import os", "import requests", "", "response = requests." + method + "(", "    " + literal(target()) + ",",
+        "    headers=" + withKey(literal(sampleHeaders()), 'os.environ["TREADLE_API_KEY"]').replaceAll("\n", "\n    ") + ",",
+        ...(text ? ["    json=" + python(parsed()).replaceAll("\n", "\n    ") + ","] : []),
+        ")", "response.raise_for_status()", "print(response.text)"].join("\n"),
+    };
+    const curl = codeBlock(() => samples[language.value] ? samples[language.value]() : ["curl -X " + method.toUpperCase() + " " + quote(target()),
       ...(needsKey ? ['-H "X-Api-Key: $TREADLE_API_KEY"'] : []),
       ...Object.entries(headers()).map(([name, value]) => "-H " + quote(name + ": " + value)),
       ...(text ? ["-d " + quote(text.value)] : [])].join(" \\\n  "));
@@ -175,7 +196,7 @@ export const docsScript = String.raw`"use strict";
     return [
       el("h3", {}, "Try it"),
       inputs.map(({ parameter, input }) => el("div", { class: "row" }, el("label", {}, parameter.name), input)),
-      text, el("div", { class: "row" }, send), result, el("h3", {}, "curl"), curl.node];
+      text, el("div", { class: "row" }, send), result, el("h3", {}, "Sample ", language), curl.node];
   }
 
   /** Streams appear as they come. */

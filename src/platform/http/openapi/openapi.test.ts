@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "../../logger.ts";
 import { Metrics } from "../../metrics.ts";
-import { createHttpApp } from "../http-app.ts";
+import { createHttpApp } from "../pipeline/http-app.ts";
 import { json, type Route, type RouteSpec } from "../route.ts";
 import { type ApiDocument, buildOpenApi } from "./openapi.ts";
 

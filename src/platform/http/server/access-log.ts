@@ -19,9 +19,12 @@ export type PickHeaders = (headers: Headers) => Record<string, string>;
 
 type Wire = { incoming?: IncomingMessage; outgoing?: ServerResponse } | undefined;
 
-const quietRoutes = new Set(["/ok", "/metrics"]);
+const reads = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** One line and one observation per request, written when the last byte has left. No query values, only picked headers. */
+/**
+ * One line and one observation per request, written when the last byte has left. No query values, only picked headers.
+ * At `info` there is a line for what somebody changed or started, and for what went wrong; what was only read is `debug`.
+ */
 export class AccessLog {
   readonly #logger: Logger;
   readonly #metrics: HttpMetrics;
@@ -33,11 +36,11 @@ export class AccessLog {
     this.#pickHeaders = pickHeaders;
   }
 
-  /** What is counted and logged for one route; built once per route. */
-  forRoute(route: string): (exchange: Exchange, wire: Wire) => void {
+  /** What is counted and logged for one route; built once per route. `onlyReads`: also where it is a POST, as a search is. */
+  forRoute(route: string, onlyReads = false): (exchange: Exchange, wire: Wire) => void {
     const observe = this.#metrics.requestObserver(route);
-    const level = quietRoutes.has(route) ? "debug" : "info";
     return (exchange, wire) => {
+      const level = this.#levelOf(exchange, onlyReads);
       const outgoing = wire?.outgoing;
       if (!outgoing) {
         this.#record(level, observe, exchange, undefined, false);
@@ -51,6 +54,13 @@ export class AccessLog {
         this.#record(level, observe, exchange, bytes, !outgoing.writableFinished);
       });
     };
+  }
+
+  #levelOf({ method, route, status }: Exchange, onlyReads: boolean): "debug" | "info" {
+    if (route === "/ok" || route === "/metrics") return "debug";
+    // Who names headers to log wants to see the requests.
+    if (this.#pickHeaders !== undefined || status >= 500) return "info";
+    return onlyReads || reads.has(method) ? "debug" : "info";
   }
 
   #record(

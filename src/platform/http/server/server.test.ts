@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "../../logger.ts";
 import { Metrics } from "../../metrics.ts";
-import { createHttpApp } from "../http-app.ts";
+import { createHttpApp } from "../pipeline/http-app.ts";
 import { json, type Route, type RouteSpec } from "../route.ts";
 import { type ListenOptions, listen, type RunningServer } from "./server.ts";
 

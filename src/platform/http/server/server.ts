@@ -4,9 +4,9 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
 import { takeSocketKey } from "../access/socket-key.ts";
-import type { ServerEnv } from "../pipeline.ts";
-import { json } from "../route.ts";
 import { bind } from "./bind.ts";
+import type { ServerEnv } from "./server-env.ts";
+import { urlHost } from "./url-host.ts";
 
 /** Takes over a connection that asks for another protocol. It must end it when `shutdown` aborts. */
 export type OnUpgrade = (
@@ -217,13 +217,11 @@ function refuse(outgoing: ServerResponse): void {
 /** What cannot even become a request: a target or Host that is no URL. */
 function unreadableRequest(error: unknown, logger: Logger): Response {
   if (error instanceof RequestError) {
-    return json(400, { detail: "The request target or the Host header is not a valid URL." });
+    return Response.json(
+      { detail: "The request target or the Host header is not a valid URL." },
+      { status: 400 },
+    );
   }
   logger.error({ err: error }, "a request failed outside its route");
-  return json(500, { detail: "Internal error." });
-}
-
-function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::" || host === "[::]") return "localhost";
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  return Response.json({ detail: "Internal error." }, { status: 500 });
 }

@@ -12,7 +12,7 @@ class State(MessagesState):
 
 
 async def echo(state: State) -> dict:
-    return {"messages": [AIMessage(f"You said: {state['messages'][-1].text}")], "count": 1}
+    return {"messages": [AIMessage(f"You said: {state['messages'][-1].content}")], "count": 1}
 
 
 graph = StateGraph(State).add_node("echo", echo).add_edge(START, "echo").add_edge("echo", END).compile()

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { Icon } from "../icons.tsx";
 import { ConnectAccount, readConsentRequest } from "./connect-account.tsx";
+import { readAnswer, readQuestion } from "./question.ts";
 
 export type Decision =
   | { type: "approve" }
@@ -143,23 +144,25 @@ function ActionCard({
   );
 }
 
-function Question({ ask, onAnswer }: { ask: unknown; onAnswer(answer: string): void }) {
+function Question({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unknown): void }) {
   const [text, setText] = useState("");
+  const { words, data } = readQuestion(ask);
   return (
     <form
       className="approval"
-      aria-label="The run asks you something"
+      aria-label="The agent asks you something"
       onSubmit={(event) => {
         event.preventDefault();
-        onAnswer(text);
+        onAnswer(readAnswer(text));
       }}
     >
       <header>
         <Icon name="hand" />
-        <h3>The run waits for your answer</h3>
+        <h3>The agent waits for your answer</h3>
       </header>
-      <pre>{typeof ask === "string" ? ask : JSON.stringify(ask, null, 2)}</pre>
-      <Field label="Answer" value={text} onChange={setText} />
+      {words !== undefined && <p className="asked">{words}</p>}
+      {data !== undefined && <pre>{JSON.stringify(data, null, 2)}</pre>}
+      <Field label="Answer (words, or JSON when the agent expects data)" value={text} onChange={setText} />
       <div className="row">
         <button type="submit" className="primary">
           Answer

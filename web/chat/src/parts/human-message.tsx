@@ -1,14 +1,21 @@
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import type { ShownFile } from "../attachments/attachment.ts";
+import { FileList } from "../attachments/file-list.tsx";
 import { Icon } from "../icons.tsx";
 
 /** A message of the person. Changing it begins a branch: the answer that followed stays in the history. */
 export function HumanMessage({
   text,
+  files,
+  versions,
   editing,
   onEdit,
   onBranch,
 }: {
   text: string;
+  files: readonly ShownFile[];
+  /** The way to its other versions, if it has any. */
+  versions: ReactNode;
   editing: boolean;
   /** Undefined where nothing can be changed: while an answer comes, or in the past. */
   onEdit: ((editing: boolean) => void) | undefined;
@@ -19,13 +26,17 @@ export function HumanMessage({
   }
   return (
     <div className="human">
-      <div className="bubble">{text}</div>
-      {onEdit && (
-        <button type="button" className="quiet small" onClick={() => onEdit(true)}>
-          <Icon name="edit" />
-          <span>Edit</span>
-        </button>
-      )}
+      <FileList files={files} />
+      {text !== "" && <div className="bubble">{text}</div>}
+      <div className="human-tools">
+        {versions}
+        {onEdit && (
+          <button type="button" className="quiet small" onClick={() => onEdit(true)}>
+            <Icon name="edit" />
+            <span>Edit</span>
+          </button>
+        )}
+      </div>
     </div>
   );
 }

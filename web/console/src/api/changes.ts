@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { followEvents } from "./events.ts";
 import { reachability } from "./reachability.ts";
+import { useWatched } from "./use-watched.ts";
 
 /** What can change behind one's back. Query keys begin with one of these: `["deployments", id]`. */
 export const topics = [
@@ -20,8 +21,9 @@ type Hint = { topic: Topic; id?: string };
 /** One stream of hints for the whole console: what is on screen and has changed is asked for again. */
 export function useChanges(workspaceId: string | null): void {
   const client = useQueryClient();
+  const watched = useWatched();
   useEffect(() => {
-    if (workspaceId === null) return;
+    if (workspaceId === null || !watched) return;
     const stop = new AbortController();
     followEvents({
       path: `/v2/events?topics=${topics.join(",")}`,
@@ -40,5 +42,5 @@ export function useChanges(workspaceId: string | null): void {
       console.warn("The console does not hear of changes:", error);
     });
     return () => stop.abort();
-  }, [client, workspaceId]);
+  }, [client, workspaceId, watched]);
 }

@@ -7,6 +7,9 @@ it.each([
   ["/deployments/1/logs", ["Deployments"]],
   ["/deploymentsx", []],
   ["/o/tenant/projects/p/1/r/2", ["Traces"]],
+  ["/o/tenant/datasets/1/compare", ["Evaluation"]],
+  ["/datasets/1", ["Evaluation"]],
+  ["/queues", ["Evaluation"]],
 ])("%s belongs to %j", (path, expected) => {
   expect(places.filter((place) => isCurrent(place, path)).map(({ label }) => label)).toEqual(expected);
 });

@@ -1,22 +1,26 @@
-import { BookOpen, LogOut, Menu, MessagesSquare, Monitor, Moon, Sun, X } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { BookOpen, LogOut, Menu, MessagesSquare, Search, X } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { preloadPage } from "../pages.ts";
 import { session, useSession } from "../session.ts";
-import { themes, useTheme } from "../theme.ts";
 import { IconButton, Select, toast } from "../ui/index.ts";
 import { useWorkspace } from "../workspace.tsx";
 import { Mark } from "./mark.tsx";
 import { isCurrent, places } from "./navigation.ts";
 import { OfflineBanner } from "./offline-banner.tsx";
-import { useShortcuts } from "./use-shortcuts.ts";
+import { ThemeChoice } from "./theme-choice.tsx";
+import { type Overlay, useShortcuts } from "./use-shortcuts.ts";
+
+const Palette = lazy(() => import("./palette.tsx"));
+const KeyHelp = lazy(() => import("./key-help.tsx"));
 
 /** Navigation beside the page; on a phone it is behind a button. */
 export function Shell({ children }: { children: ReactNode }) {
   const [location] = useLocation();
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  useShortcuts();
+  const [overlay, setOverlay] = useState<Overlay | null>(null);
+  useShortcuts(setOverlay);
   useEffect(() => {
     performance.mark("treadle.shell");
   }, []);
@@ -57,6 +61,11 @@ export function Shell({ children }: { children: ReactNode }) {
       >
         <Brand />
         <WorkspaceChoice />
+        <button type="button" className="find" onClick={() => setOverlay("palette")}>
+          <Search aria-hidden="true" size={15} />
+          <span>Find anything</span>
+          <kbd>Ctrl K</kbd>
+        </button>
         <nav aria-label="Console">
           <ul>
             {places.map((place) => (
@@ -92,6 +101,10 @@ export function Shell({ children }: { children: ReactNode }) {
         <OfflineBanner />
         {children}
       </main>
+      <Suspense fallback={null}>
+        {overlay === "palette" && <Palette onClose={() => setOverlay(null)} />}
+        {overlay === "keys" && <KeyHelp onClose={() => setOverlay(null)} />}
+      </Suspense>
     </div>
   );
 }
@@ -147,20 +160,6 @@ function WorkspaceChoice() {
       value={current.id}
       onChange={(event) => session.chooseWorkspace(event.target.value)}
       options={all.map(({ id, name }) => ({ value: id, label: name }))}
-    />
-  );
-}
-
-const themeIcons = { system: Monitor, light: Sun, dark: Moon } as const;
-
-function ThemeChoice() {
-  const [theme, setTheme] = useTheme();
-  const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
-  return (
-    <IconButton
-      label={`Colours: ${theme}. Change to ${next}`}
-      icon={themeIcons[theme]}
-      onClick={() => setTheme(next)}
     />
   );
 }

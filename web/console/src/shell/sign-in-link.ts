@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { isStudio } from "../studio-mode.ts";
 
 /** What an address carried behind `#`. It is taken out of the address at once: history and screens are read by others. */
 export type Carried = { code: string | null; hadKey: boolean };
@@ -20,8 +21,11 @@ function set(next: Carried): void {
   for (const listener of listeners) listener();
 }
 
-take();
-addEventListener("hashchange", take);
+// The studio has links of its own.
+if (!isStudio) {
+  take();
+  addEventListener("hashchange", take);
+}
 
 export function useCarried(): Carried {
   return useSyncExternalStore(

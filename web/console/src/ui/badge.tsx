@@ -51,6 +51,9 @@ const known: Readonly<Record<string, readonly [Tone, string]>> = {
   failed: ["bad", "Failed"],
   error: ["bad", "Error"],
   dead: ["bad", "Must reconnect"],
+  firing: ["bad", "Firing"],
+  resolved: ["good", "Resolved"],
+  ok: ["good", "OK"],
   unknown: ["warn", "Unknown"],
 };
 

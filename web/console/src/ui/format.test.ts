@@ -18,11 +18,21 @@ describe("numbers and times as people read them", () => {
       "1.5 KB",
       "171 MB",
     ]);
-    expect([formatMoney(0), formatMoney(0.00042), formatMoney(1234.5)]).toEqual([
-      "$0",
-      "$0.00042",
-      "$1,234.50",
-    ]);
+  });
+
+  it.each([
+    [0, "$0"],
+    [0.000_000_12, "$0.00000012"],
+    [0.00042, "$0.00042"],
+    [0.0012, "$0.0012"],
+    [0.0149, "$0.0149"],
+    [0.5, "$0.50"],
+    [1234.5, "$1,234.50"],
+    [1e-12, "<$0.00000001"],
+  ])("%d dollars are %s", (dollars, text) => expect(formatMoney(dollars)).toBe(text));
+
+  it("an amount below nothing", () => {
+    expect(formatMoney(-0.0012)).toBe("-$0.0012");
   });
 
   it("how long ago", () => {

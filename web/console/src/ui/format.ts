@@ -28,17 +28,29 @@ export function formatBytes(bytes: number): string {
   return `${bytes < 0 ? "-" : ""}${value.toFixed(digits)} ${byteUnits[unit]}`;
 }
 
+// Made once: to make a formatter takes longer than a thousand uses of it.
+const smallMoney = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 2 });
+const middleMoney = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const largeMoney = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const smallCount = new Intl.NumberFormat("en-US");
+const largeCount = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 export function formatMoney(dollars: number): string {
   if (!Number.isFinite(dollars)) return "–";
   if (dollars === 0) return "$0";
-  if (Math.abs(dollars) < 0.01) return `$${dollars.toPrecision(2)}`;
-  return `$${dollars.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  const size = Math.abs(dollars);
+  const sign = dollars < 0 ? "-" : "";
+  // A call costs a fraction of a cent: two digits that count, and never an exponent.
+  if (size < 1e-8) return `<${sign}$0.00000001`;
+  if (size < 0.01) return `${sign}$${smallMoney.format(size)}`;
+  if (size < 1) return `${sign}$${middleMoney.format(size)}`;
+  return `$${largeMoney.format(dollars)}`;
 }
 
 export function formatCount(count: number): string {
   if (!Number.isFinite(count)) return "–";
-  if (Math.abs(count) < 10_000) return count.toLocaleString("en-US");
-  return Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(count);
+  return (Math.abs(count) < 10_000 ? smallCount : largeCount).format(count);
 }
 
 const spans: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -61,5 +73,5 @@ export function formatRelative(at: Date, now: Date): string {
 }
 
 export function formatExact(at: Date): string {
-  return at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return exact.format(at);
 }

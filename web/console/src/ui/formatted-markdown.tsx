@@ -1,9 +1,11 @@
 import type { ComponentProps } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { mediaAt } from "./media.ts";
+import { MediaView } from "./media-view.tsx";
 
 const plugins = [remarkGfm];
-const components = { a: Link, pre: Code, table: Table };
+const components = { a: Link, img: Picture, pre: Code, table: Table };
 
 /** HTML in the text stays text: what a model writes is not ours to trust. */
 export default function FormattedMarkdown({ text }: { text: string }) {
@@ -22,6 +24,12 @@ function Link({ href, children }: ComponentProps<"a">) {
       {children}
     </a>
   );
+}
+
+/** Never asked for by itself at another host; the page's policy would refuse it too. */
+function Picture({ src, alt }: ComponentProps<"img">) {
+  const media = mediaAt(src, "image", alt);
+  return media ? <MediaView media={media} /> : alt;
 }
 
 function Code({ children }: ComponentProps<"pre">) {

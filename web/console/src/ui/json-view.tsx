@@ -1,6 +1,8 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { CopyButton } from "./copy-button.tsx";
+import { mediaAt } from "./media.ts";
+import { MediaView } from "./media-view.tsx";
 
 export type JsonViewProps = {
   value: unknown;
@@ -104,6 +106,16 @@ function Leaf({ value }: { value: unknown }) {
   const [whole, setWhole] = useState(false);
   if (typeof value !== "string")
     return <span className={`json-${value === null ? "null" : typeof value}`}>{String(value)}</span>;
+  const media = mediaAt(value);
+  if (media && !whole)
+    return (
+      <span className="json-media">
+        <MediaView media={media} />
+        <button type="button" className="link" onClick={() => setWhole(true)}>
+          Show as text
+        </button>
+      </span>
+    );
   const cut = !whole && value.length > longText;
   return (
     <span className="json-string">

@@ -2,6 +2,8 @@ import type { ReactNode } from "react";
 import type { ChatMessage } from "./chat-message.ts";
 import { JsonView } from "./json-view.tsx";
 import { MarkdownText } from "./markdown-text.tsx";
+import { mediaOf } from "./media.ts";
+import { MediaView } from "./media-view.tsx";
 
 const speakers: Readonly<Record<string, string>> = {
   human: "Person",
@@ -73,5 +75,7 @@ function Block({ block }: { block: unknown }) {
     return <MarkdownText text={text} />;
   const thought = reasoning ?? thinking;
   if (typeof thought === "string") return <p className="message-text thought">{thought}</p>;
+  const media = mediaOf(block);
+  if (media) return <MediaView media={media} />;
   return <JsonView label="content block" value={block} open={1} />;
 }

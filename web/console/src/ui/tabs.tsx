@@ -8,9 +8,12 @@ export function Tabs({ label, tabs, current }: { label: string; tabs: readonly T
   const bar = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: where the bar scrolls, the current one is to be seen
   useEffect(() => {
-    bar.current
-      ?.querySelector('[aria-current="page"]')
-      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const tab = bar.current?.querySelector('[aria-current="page"]');
+    if (!bar.current || !tab) return;
+    // The bar alone: the page stays where it is, with what stands above the bar in sight.
+    const [own, around] = [tab.getBoundingClientRect(), bar.current.getBoundingClientRect()];
+    if (own.left < around.left) bar.current.scrollLeft -= around.left - own.left;
+    else if (own.right > around.right) bar.current.scrollLeft += own.right - around.right;
   }, [current]);
   return (
     <nav ref={bar} className="tabs" aria-label={label}>

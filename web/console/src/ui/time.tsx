@@ -41,9 +41,17 @@ const ticker = new Ticker(10_000);
 const stopwatch = new Ticker(1_000);
 const standStill = () => () => {};
 
-/** A time that was not yet read when the clock last ticked is later than it: then the time itself is "now". */
+/** What is now, to some seconds: for lists, whose times need not each have a clock. */
+export function useNow(): number {
+  return useSyncExternalStore(ticker.subscribe, () => ticker.now);
+}
+
 export function Time({ at }: { at: string | Date | null | undefined }) {
-  const now = useSyncExternalStore(ticker.subscribe, () => ticker.now);
+  return <TimeSince at={at} now={useNow()} />;
+}
+
+/** A time that was not yet read when the clock last ticked is later than it: then the time itself is "now". */
+export function TimeSince({ at, now }: { at: string | Date | null | undefined; now: number }) {
   if (!at) return <span className="muted">–</span>;
   const date = typeof at === "string" ? new Date(at) : at;
   const reference = Math.max(now, Math.min(date.getTime(), Date.now()));

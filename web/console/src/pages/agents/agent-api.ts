@@ -1,12 +1,14 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type Api, ApiError, api, deploymentApi, query } from "../../api/client.ts";
 import type * as wire from "../../api/wire.ts";
+import { isStudio } from "../../studio-mode.ts";
 import type { Deployment } from "../deployments/deployment-api.ts";
 
 /** An agent server: the built-in one at the root of the host, or that of a deployment behind the gateway. */
 export type AgentServer = { id: string; name: string; base: string; deployment: Deployment | null };
 
 export type Assistant = wire.Assistant;
+export type AssistantVersion = wire.AssistantVersion;
 export type Run = wire.Run;
 
 /** A graph's state is whatever the graph keeps; here it is looked into as an object. */
@@ -18,6 +20,8 @@ export type Interrupt = { id?: string; value: unknown };
 export type Task = Omit<wire.ThreadState["tasks"][number], "interrupts"> & {
   error?: string | null;
   interrupts: Interrupt[];
+  /** What the node returned, once it has. */
+  result?: unknown;
 };
 export type Checkpoint = { thread_id: string; checkpoint_ns: string; checkpoint_id: string };
 export type ThreadState = Omit<wire.ThreadState, "values" | "tasks" | "checkpoint" | "parent_checkpoint"> & {
@@ -28,6 +32,9 @@ export type ThreadState = Omit<wire.ThreadState, "values" | "tasks" | "checkpoin
 };
 
 export const builtIn: AgentServer = { id: "built-in", name: "Built-in agents", base: "", deployment: null };
+
+/** The one server the studio is beside. */
+export const localServer: AgentServer = { id: "local", name: "This project", base: "", deployment: null };
 
 /** Through the gateway of this host, whatever name the deployment has outside. */
 export function serverOf(deployment: Deployment): AgentServer {
@@ -42,18 +49,36 @@ export function apiOf({ deployment }: AgentServer): Api {
 
 /** Hints reach the console for the built-in server; a deployment's own database is asked now and then. */
 export function refetchEvery(server: AgentServer): number | false {
-  return server.deployment === null ? false : 4_000;
+  return server.id === builtIn.id ? false : 4_000;
 }
 
 const pageSize = 25;
+
+export const assistantPath = (server: AgentServer, assistantId: string) =>
+  `${server.base}/assistants/${encodeURIComponent(assistantId)}`;
+
+/** With its subgraphs. It changes with the server's code alone. */
+export function useGraph(server: AgentServer, assistantId: string) {
+  return useQuery({
+    queryKey: ["assistant-graphs", server.id, assistantId],
+    queryFn: ({ signal }) =>
+      apiOf(server).get<wire.Answers["getAssistantGraph"]>(
+        `${assistantPath(server, assistantId)}/graph?xray=true`,
+        { signal },
+      ),
+    staleTime: 60_000,
+  });
+}
 
 export function useServer(id: string) {
   return useQuery({
     queryKey: ["deployments", id, "agent-server"],
     queryFn: async ({ signal }) =>
-      id === builtIn.id
-        ? builtIn
-        : serverOf(await api.get<Deployment>(`/v2/deployments/${encodeURIComponent(id)}`, { signal })),
+      isStudio
+        ? localServer
+        : id === builtIn.id
+          ? builtIn
+          : serverOf(await api.get<Deployment>(`/v2/deployments/${encodeURIComponent(id)}`, { signal })),
   });
 }
 
@@ -65,20 +90,49 @@ export function useAssistants(server: AgentServer) {
   });
 }
 
-export function useThreads(server: AgentServer, status: string, id: string) {
+export function useAssistant(server: AgentServer, assistantId: string) {
+  return useQuery({
+    queryKey: ["threads", server.id, "assistants", assistantId],
+    queryFn: ({ signal }) => apiOf(server).get<Assistant>(assistantPath(server, assistantId), { signal }),
+  });
+}
+
+/** The JSON Schemas of what an assistant's graph takes. */
+export function useSchemas(server: AgentServer, assistantId: string | undefined) {
+  return useQuery({
+    enabled: assistantId !== undefined,
+    queryKey: ["assistant-schemas", server.id, assistantId],
+    queryFn: ({ signal }) =>
+      apiOf(server).get<wire.Answers["getAssistantSchemas"]>(
+        `${assistantPath(server, assistantId ?? "")}/schemas`,
+        { signal },
+      ),
+    staleTime: 60_000,
+  });
+}
+
+export type ThreadFilter = { status: string; search: string; metadata: Record<string, unknown> };
+
+const looksLikeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Those that hold the words, newest first; an id finds its thread. What is shown stays while more is typed. */
+export function useThreads(server: AgentServer, { status, search, metadata }: ThreadFilter) {
+  const words = search.trim();
   return useInfiniteQuery({
-    queryKey: ["threads", server.id, "list", status, id],
+    queryKey: ["threads", server.id, "list", status, words, JSON.stringify(metadata)],
     initialPageParam: 0,
     refetchInterval: refetchEvery(server),
+    placeholderData: keepPreviousData,
     queryFn: async ({ pageParam, signal }) => {
-      if (id !== "") return findThread(server, id, signal);
-      const filter = status === "" ? {} : { status };
+      if (looksLikeId.test(words)) return findThread(server, words, signal);
       const body = {
         limit: pageSize,
         offset: pageParam,
         sort_by: "updated_at",
         sort_order: "desc",
-        ...filter,
+        ...(status === "" ? {} : { status }),
+        ...(words === "" ? {} : { query: words }),
+        ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       };
       return apiOf(server).post<Thread[]>(`${server.base}/threads/search`, body, { signal });
     },
@@ -101,6 +155,13 @@ export const threadPath = (server: AgentServer, threadId: string) =>
 export const threadHref = (server: AgentServer, threadId: string) =>
   `/agents/${server.id}/threads/${encodeURIComponent(threadId)}`;
 
+/** The same thread in the chat. */
+export const chatThreadHref = (serverId: string, threadId: string) =>
+  `/chat#${serverId === builtIn.id ? "" : `/s/${serverId}`}/t/${encodeURIComponent(threadId)}`;
+
+export const compareHref = (server: AgentServer, left: string, right: string) =>
+  `/agents/${server.id}/compare?left=${encodeURIComponent(left)}&right=${encodeURIComponent(right)}`;
+
 /** All that is kept of one thread is asked for again together: these keys share their beginning. */
 export const threadKey = (server: AgentServer, threadId: string) => ["threads", server.id, threadId] as const;
 
@@ -111,8 +172,14 @@ export function useThread(server: AgentServer, threadId: string) {
   });
 }
 
-export function useThreadState(server: AgentServer, threadId: string, checkpointId: string | null) {
+export function useThreadState(
+  server: AgentServer,
+  threadId: string,
+  checkpointId: string | null,
+  { enabled = true }: { enabled?: boolean } = {},
+) {
   return useQuery({
+    enabled,
     queryKey: [...threadKey(server, threadId), "state", checkpointId],
     queryFn: ({ signal }) =>
       apiOf(server).get<ThreadState>(

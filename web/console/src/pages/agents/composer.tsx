@@ -1,38 +1,49 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Braces, Send, Square } from "lucide-react";
+import { Send, Square } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import { useLocation } from "wouter";
-import { Button, ErrorLine, Select, Textarea } from "../../ui/index.ts";
-import { type AgentServer, type Assistant, apiOf, threadKey, threadPath } from "./agent-api.ts";
+import { Button, ErrorLine, Select } from "../../ui/index.ts";
+import { type AgentServer, type Assistant, apiOf, threadKey, threadPath, useSchemas } from "./agent-api.ts";
+import { type InputMode, inputModes, inputOf, nothingWritten } from "./composer-input.ts";
+import { fieldsOf } from "./form/schema-fields.ts";
+import { InputFields, ModeButtons } from "./input-fields.tsx";
 import { startRun } from "./start-run.ts";
+import type { ThreadAddress } from "./use-thread-address.ts";
 
 export type ComposerProps = {
   server: AgentServer;
   threadId: string;
   assistants: readonly Assistant[];
-  lastAssistant: string | undefined;
+  assistantId: string | undefined;
   runId: string | null;
-  checkpointId: string | null;
-  here: string;
+  address: ThreadAddress;
 };
 
-/** Sends words (or any JSON input) to any assistant of the server, on this thread. */
+/** Sends words, a form of the graph's fields or any JSON to any assistant of the server, on this thread. */
 export function Composer(props: ComposerProps) {
-  const { server, threadId, assistants, runId, checkpointId, here } = props;
+  const { server, threadId, assistants, assistantId, runId, address } = props;
+  const { checkpointId } = address;
   const client = useQueryClient();
-  const [, navigate] = useLocation();
-  const [chosen, setChosen] = useState<string | null>(null);
-  const [text, setText] = useState("");
-  const [asJson, setAsJson] = useState(false);
-  const assistantId = chosen ?? props.lastAssistant ?? preferred(assistants);
-  const input = asJson ? readJson(text) : { messages: [{ role: "user", content: text.trim() }] };
-  const ready = text.trim() !== "" && input !== undefined && assistantId !== undefined;
+  const schemas = useSchemas(server, assistantId);
+  const fields = fieldsOf(schemas.data?.input_schema);
+  const modes = inputModes(fields);
+  const [chosen, setChosen] = useState<InputMode | null>(null);
+  const mode = modes.find((each) => each === chosen) ?? modes[0]!;
+  const [written, setWritten] = useState(nothingWritten);
+  const [judged, setJudged] = useState(false);
+  const { input, problems } = inputOf(mode, written, fields);
+  const ready = input !== undefined && assistantId !== undefined;
   const send = useMutation({
     mutationFn: () =>
-      startRun(server, threadId, { assistant_id: assistantId, input, checkpoint_id: checkpointId }),
+      startRun(server, threadId, {
+        assistant_id: assistantId,
+        input,
+        checkpoint_id: checkpointId,
+        stops: address.stops,
+      }),
     onSuccess: async () => {
-      setText("");
-      if (checkpointId) navigate(here);
+      setWritten(nothingWritten);
+      setJudged(false);
+      if (checkpointId) address.go({ checkpoint: null });
       await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     },
   });
@@ -50,68 +61,44 @@ export function Composer(props: ComposerProps) {
   }, [asked, ready, mutate]);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (text.trim() !== "" && input !== undefined && !isPending) setAsked(true);
+    setJudged(true);
+    if (input !== undefined && !isPending) setAsked(true);
   };
   return (
-    <form className="composer" onSubmit={submit}>
-      <Textarea
-        rows={asJson ? 5 : 2}
-        aria-label={asJson ? "Input as JSON" : "Message"}
-        placeholder={
-          asJson ? '{"messages": [{"role": "user", "content": "…"}]}' : "Write a message; Enter sends it"
-        }
-        className={asJson ? "mono" : ""}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || event.shiftKey || asJson || event.nativeEvent.isComposing) return;
-          submit(event);
-        }}
+    <form className="composer" onSubmit={submit} noValidate>
+      <InputFields
+        mode={mode}
+        fields={fields}
+        written={written}
+        problems={judged ? problems : {}}
+        onChange={setWritten}
+        onEnter={submit}
       />
-      {asJson && text.trim() !== "" && input === undefined && (
-        <p className="field-error">This is not JSON yet. Strings need double quotes.</p>
-      )}
       <ErrorLine error={send.error ?? stop.error} />
       <div className="row composer-row">
         <Select
           aria-label="Assistant"
           value={assistantId ?? ""}
-          onChange={(event) => setChosen(event.target.value)}
+          onChange={(event) => address.go({ assistant: event.target.value })}
           options={assistants.map(({ assistant_id, name }) => ({ value: assistant_id, label: name }))}
         />
-        <Button
-          look="quiet"
-          size="small"
-          icon={Braces}
-          aria-pressed={asJson}
-          onClick={() => setAsJson(!asJson)}
-        >
-          JSON
-        </Button>
+        <ModeButtons modes={modes} mode={mode} onChange={setChosen} />
         <span className="spread" />
         {runId && (
           <Button icon={Square} busy={stop.isPending} onClick={() => stop.mutate()}>
             Stop
           </Button>
         )}
-        <Button type="submit" look="primary" icon={Send} disabled={!ready} busy={isPending || asked}>
+        <Button
+          type="submit"
+          look="primary"
+          icon={Send}
+          disabled={mode !== "form" && !ready}
+          busy={isPending || asked}
+        >
           {checkpointId ? "Send from here" : runId ? "Queue" : "Send"}
         </Button>
       </div>
     </form>
   );
-}
-
-function preferred(assistants: readonly Assistant[]): string | undefined {
-  return (assistants.find(({ graph_id }) => graph_id === "agent") ?? assistants[0])?.assistant_id;
-}
-
-/** Undefined for what is not JSON. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Half-typed: the field shows it.
-    return undefined;
-  }
 }

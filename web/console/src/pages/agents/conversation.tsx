@@ -5,9 +5,12 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { MessageView } from "../../ui/message-view.tsx";
 import { useCan } from "../../workspace.tsx";
 import type { AgentServer, ThreadState } from "./agent-api.ts";
-import { InterruptCard } from "./interrupt-card.tsx";
-import { messagesOf, shownMessages } from "./live-messages.ts";
+import { ContinueCard } from "./continue-card.tsx";
+import { InnerTalkView } from "./inner-talk-view.tsx";
+import { InterruptCard } from "./interrupts/interrupt-card.tsx";
+import { conversationItems, messagesOf, noLiveMessages, shownMessages } from "./live-messages.ts";
 import type { LiveRun } from "./use-live-run.ts";
+import type { ThreadAddress } from "./use-thread-address.ts";
 
 export type ConversationProps = {
   server: AgentServer;
@@ -16,12 +19,15 @@ export type ConversationProps = {
   run: LiveRun;
   /** An earlier checkpoint is shown, not the present. */
   past: boolean;
-  lastAssistant: string | undefined;
-  here: string;
+  assistantId: string | undefined;
+  address: ThreadAddress;
+  /** Where there are two. */
+  label?: string;
 };
 
 /** The messages, or the state as data when the graph keeps no messages. */
-export function Conversation({ server, threadId, state, run, past, lastAssistant, here }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { server, threadId, state, run, past, assistantId, address, label = "Conversation" } = props;
   const mayAnswer = useCan("editor");
   const settled = messagesOf(state.values);
   const messages = past ? (settled ?? []) : shownMessages(settled ?? [], run.live);
@@ -29,23 +35,32 @@ export function Conversation({ server, threadId, state, run, past, lastAssistant
   const failed = state.tasks.find(({ error }) => error);
   const hasOtherState = settled === null && Object.keys(state.values).length > 0;
   return (
-    <div className="talk">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className="talk" aria-label={label} tabIndex={0}>
+      <h2 className="spoken">{label}</h2>
       {past && (
         <div className="notice" role="status">
           <Clock aria-hidden="true" size={16} />
           <span>This is how it was. A message sent from here begins a new branch.</span>
-          <ButtonLink href={here} size="small">
+          <ButtonLink href={address.hrefWith({ checkpoint: null })} size="small">
             Back to now
           </ButtonLink>
         </div>
       )}
       {messages.length === 0 && !hasOtherState && !run.runId && (
-        <EmptyState title="Nothing was said yet">Choose an assistant below and write to it.</EmptyState>
+        <EmptyState title="No messages yet">Choose an assistant below and write to it.</EmptyState>
       )}
       <div className="talk-messages" role="log" aria-label="Messages" aria-busy={run.runId !== null}>
-        {messages.map((message, index) => (
-          <MessageView key={typeof message.id === "string" ? message.id : index} message={message} />
-        ))}
+        {conversationItems(messages, past ? noLiveMessages.inner : run.live.inner).map((item, index) =>
+          item.kind === "inner" ? (
+            <InnerTalkView key={item.talk.namespace} talk={item.talk} over={item.over} />
+          ) : (
+            <MessageView
+              key={typeof item.message.id === "string" ? item.message.id : index}
+              message={item.message}
+            />
+          ),
+        )}
         {run.runId && !past && (
           <p className="working" role="status">
             <span className="spinner" aria-hidden="true" /> Working…
@@ -56,17 +71,31 @@ export function Conversation({ server, threadId, state, run, past, lastAssistant
       {!run.runId && (run.failure ?? failed?.error) && (
         <ErrorLine error={new Error(String(run.failure ?? failed?.error))} />
       )}
-      {!past && !run.runId && mayAnswer && interrupts.length > 0 && (
-        <InterruptCard
-          key={interrupts.map(({ id }) => id).join()}
+      {!past &&
+        !run.runId &&
+        mayAnswer &&
+        interrupts.map((interrupt, index) => (
+          <InterruptCard
+            key={interrupt.id ?? index}
+            server={server}
+            threadId={threadId}
+            interrupt={interrupt}
+            among={interrupts.length}
+            assistantId={assistantId}
+            stops={address.stops}
+          />
+        ))}
+      {!past && !run.runId && mayAnswer && interrupts.length === 0 && state.next.length > 0 && (
+        <ContinueCard
           server={server}
           threadId={threadId}
-          interrupts={interrupts}
-          assistantId={lastAssistant}
+          next={state.next}
+          assistantId={assistantId}
+          stops={address.stops}
         />
       )}
       <ScrollAnchor live={run.runId !== null} content={messages.at(-1)?.content ?? interrupts.length} />
-    </div>
+    </section>
   );
 }
 

@@ -1,6 +1,9 @@
 import { Route, Switch } from "wouter";
 import { ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
 import { type AgentServer, useServer } from "./agent-api.ts";
+import { AssistantPage } from "./assistants/assistant-page.tsx";
+import { NewAssistantPage } from "./assistants/new-assistant-page.tsx";
+import { ComparePage } from "./compare/compare-page.tsx";
 import { ServerPage } from "./server-page.tsx";
 import { ServersPage } from "./servers-page.tsx";
 import { ThreadPage } from "./thread-page.tsx";
@@ -14,6 +17,27 @@ export default function AgentsPages() {
         {({ server }) => (
           <WithServer key={server} id={server}>
             {(found) => <ServerPage server={found} />}
+          </WithServer>
+        )}
+      </Route>
+      <Route path="/agents/:server/compare">
+        {({ server }) => (
+          <WithServer key={server} id={server}>
+            {(found) => <ComparePage server={found} />}
+          </WithServer>
+        )}
+      </Route>
+      <Route path="/agents/:server/assistants/new">
+        {({ server }) => (
+          <WithServer key={server} id={server}>
+            {(found) => <NewAssistantPage server={found} />}
+          </WithServer>
+        )}
+      </Route>
+      <Route path="/agents/:server/assistants/:assistant">
+        {({ server, assistant }) => (
+          <WithServer key={server} id={server}>
+            {(found) => <AssistantPage key={assistant} server={found} assistantId={assistant} />}
           </WithServer>
         )}
       </Route>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { messagesOf, noLiveMessages, shownMessages, withEvent } from "./live-messages.ts";
+import type { ChatMessage } from "../../ui/chat-message.ts";
+import { conversationItems, messagesOf, noLiveMessages, shownMessages, withEvent } from "./live-messages.ts";
 
 const piece = (id: string, content: unknown, more: object = {}) => [
   { id, type: "AIMessageChunk", content, ...more },
@@ -37,6 +38,45 @@ describe("messages that grow", () => {
     expect(shownMessages([], live)).toMatchObject([{ content: "xy", tool_calls: calls }]);
     const whole = withEvent(live, "messages", [{ id: "a", type: "ai", content: "done" }, {}]);
     expect(shownMessages([], whole)).toEqual([{ id: "a", type: "ai", content: "done" }]);
+  });
+
+  it("grow also where a piece has the type of a whole message, as graphs in JavaScript send them", () => {
+    const said = (content: string) => [{ id: "a", type: "ai", content, tool_call_chunks: [] }, {}];
+    const live = grown(["messages", said("one ")], ["messages", said("two ")], ["messages", said("three")]);
+    expect(shownMessages([], live)).toMatchObject([{ id: "a", content: "one two three" }]);
+  });
+
+  it("may come whole each time", () => {
+    const live = grown(
+      ["messages/partial", [{ id: "a", type: "ai", content: "one" }]],
+      ["messages/partial", [{ id: "a", type: "ai", content: "one two" }]],
+    );
+    expect(shownMessages([], live)).toMatchObject([{ id: "a", content: "one two" }]);
+  });
+
+  it("of a subgraph stand apart, where they began", () => {
+    const inner = (content: string) => [
+      { id: "i", type: "ai", content, tool_call_chunks: [] },
+      { langgraph_checkpoint_ns: "tools:1|researcher:2" },
+    ];
+    const state = { messages: [{ id: "h", type: "human", content: "look it up" }] };
+    const live = grown(
+      ["values", state],
+      ["messages", piece("a", "I will")],
+      ["messages|tools:1|researcher:2", inner("found ")],
+      ["messages", inner("it")],
+    );
+    expect(shownMessages([], live).map(({ id }) => id)).toEqual(["h", "a"]);
+    const [talk] = live.inner.values();
+    expect(talk).toMatchObject({ namespace: "tools:1", path: ["tools"], after: 2 });
+    expect([...talk!.messages.values()]).toMatchObject([{ content: "found it" }]);
+    const places = (messages: ChatMessage[]) =>
+      conversationItems(messages, live.inner).map((item) =>
+        item.kind === "message" ? item.message.id : item.over,
+      );
+    expect(places(shownMessages([], live))).toEqual(["h", "a", false]);
+    const answered = { messages: [...shownMessages([], live), { id: "t", type: "tool", content: "it" }] };
+    expect(places(shownMessages([], withEvent(live, "values", answered)))).toEqual(["h", "a", true, "t"]);
   });
 
   it("are forgotten when the state has them", () => {

@@ -1,17 +1,31 @@
-import { type UseQueryResult, useMutation } from "@tanstack/react-query";
-import { Waypoints } from "lucide-react";
+import { type UseQueryResult, useMutation, useQueryClient } from "@tanstack/react-query";
+import { RotateCcw, Waypoints } from "lucide-react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "../../api/client.ts";
 import type { TraceRun } from "../../api/wire.ts";
 import { Button, Duration, EmptyState, ListState, StatusBadge, Time, toast } from "../../ui/index.ts";
-import type { Assistant, Run } from "./agent-api.ts";
+import { useCan } from "../../workspace.tsx";
+import {
+  type AgentServer,
+  type Assistant,
+  apiOf,
+  type Run,
+  type ThreadState,
+  threadKey,
+  threadPath,
+} from "./agent-api.ts";
+import { startRun } from "./start-run.ts";
+import type { ThreadAddress } from "./use-thread-address.ts";
 
 export type RunsPanelProps = {
+  server: AgentServer;
+  address: ThreadAddress;
   runs: UseQueryResult<Run[]>;
   assistants: readonly Assistant[];
 };
 
-export function RunsPanel({ runs, assistants }: RunsPanelProps) {
+export function RunsPanel({ server, address, runs, assistants }: RunsPanelProps) {
+  const mayRun = useCan("editor");
   const nameOf = (id: string) => assistants.find(({ assistant_id }) => assistant_id === id)?.name ?? id;
   return (
     <ListState
@@ -37,7 +51,10 @@ export function RunsPanel({ runs, assistants }: RunsPanelProps) {
                   )}
                 </div>
               </div>
-              <TraceButton runId={run.run_id} />
+              <div className="row">
+                {mayRun && isOver(run) && <RunAgain server={server} run={run} address={address} />}
+                <TraceButton runId={run.run_id} />
+              </div>
             </li>
           ))}
         </ul>
@@ -48,6 +65,37 @@ export function RunsPanel({ runs, assistants }: RunsPanelProps) {
 
 function isOver({ status }: Run): boolean {
   return status !== "pending" && status !== "running";
+}
+
+/** From where the run began, with the same assistant; what came out then stays, as a branch of its own. */
+function RunAgain({ server, run, address }: { server: AgentServer; run: Run; address: ThreadAddress }) {
+  const client = useQueryClient();
+  const again = useMutation({
+    mutationFn: async () => {
+      const states = await apiOf(server).post<ThreadState[]>(`${threadPath(server, run.thread_id)}/history`, {
+        limit: 1000,
+        metadata: { run_id: run.run_id },
+      });
+      const first = states.at(-1)?.checkpoint;
+      if (!first) throw new ApiError(404, "This run left no checkpoint, so there is nothing to begin from.");
+      await startRun(server, run.thread_id, {
+        assistant_id: run.assistant_id,
+        input: null,
+        checkpoint_id: first.checkpoint_id,
+        stops: address.stops,
+      });
+    },
+    onSuccess: async () => {
+      address.go({ checkpoint: null });
+      await client.invalidateQueries({ queryKey: threadKey(server, run.thread_id) });
+    },
+    onError: (error) => toast.bad(error),
+  });
+  return (
+    <Button size="small" look="quiet" icon={RotateCcw} busy={again.isPending} onClick={() => again.mutate()}>
+      Run again
+    </Button>
+  );
 }
 
 /** The trace of a run has the run's own id. */

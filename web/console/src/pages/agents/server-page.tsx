@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
-import { MessageSquarePlus } from "lucide-react";
+import { Columns2, MessageSquarePlus } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
-import { Button, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
+import { Button, ButtonLink, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type AgentServer, apiOf, type Thread, threadHref } from "./agent-api.ts";
-import { AssistantsTab } from "./assistants-tab.tsx";
+import { AssistantsTab } from "./assistants/assistants-tab.tsx";
 import { ThreadsTab } from "./threads-tab.tsx";
 
 export function ServerPage({ server }: { server: AgentServer }) {
@@ -24,14 +24,19 @@ export function ServerPage({ server }: { server: AgentServer }) {
         title={server.name}
         actions={
           mayRun && (
-            <Button
-              look="primary"
-              icon={MessageSquarePlus}
-              busy={create.isPending}
-              onClick={() => create.mutate()}
-            >
-              New thread
-            </Button>
+            <>
+              <ButtonLink href={`${here}/compare`} icon={Columns2}>
+                Compare
+              </ButtonLink>
+              <Button
+                look="primary"
+                icon={MessageSquarePlus}
+                busy={create.isPending}
+                onClick={() => create.mutate()}
+              >
+                New thread
+              </Button>
+            </>
           )
         }
       />

@@ -1,7 +1,10 @@
-import { Trash2 } from "lucide-react";
+import { useMutation } from "@tanstack/react-query";
+import { Columns2, MessagesSquare, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
+import { useLocation } from "wouter";
+import { isStudio } from "../../studio-mode.ts";
 import {
+  Button,
   ConfirmDialog,
   ErrorState,
   IconButton,
@@ -12,13 +15,15 @@ import {
   Tabs,
   toast,
 } from "../../ui/index.ts";
-import { JsonView } from "../../ui/json-view.tsx";
 import { useCan } from "../../workspace.tsx";
 import {
   type AgentServer,
+  type Assistant,
   apiOf,
+  chatThreadHref,
+  compareHref,
+  type Run,
   type Thread,
-  threadHref,
   threadPath,
   useAssistants,
   useRuns,
@@ -27,9 +32,13 @@ import {
 } from "./agent-api.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
-import { HistoryPanel } from "./history-panel.tsx";
+import { GraphPanel } from "./graph/graph-panel.tsx";
+import { HistoryPanel } from "./history/history-panel.tsx";
+import { StatePanel } from "./history/state-panel.tsx";
+import { preferredAssistant } from "./preferred-assistant.ts";
 import { RunsPanel } from "./runs-panel.tsx";
 import { useLiveRun } from "./use-live-run.ts";
+import { useThreadAddress } from "./use-thread-address.ts";
 
 export function ThreadPage({ server, threadId }: { server: AgentServer; threadId: string }) {
   const thread = useThread(server, threadId);
@@ -56,30 +65,44 @@ const panels = ["history", "state", "runs"] as const;
 
 function ThreadView({ server, thread }: { server: AgentServer; thread: Thread }) {
   const threadId = thread.thread_id;
-  const [params] = useSearchParams();
-  const panel = panels.find((name) => name === params.get("panel")) ?? "history";
-  const checkpointId = params.get("checkpoint");
+  const address = useThreadAddress(server, threadId);
+  const { checkpointId } = address;
+  const panel = panels.find((name) => name === address.panel) ?? "history";
   const state = useThreadState(server, threadId, checkpointId);
   const runs = useRuns(server, threadId);
   const assistants = useAssistants(server);
   const mayRun = useCan("editor");
   const running = runs.data?.find(({ status }) => status === "running");
   const run = useLiveRun(server, threadId, running);
-  const here = threadHref(server, threadId);
-  const at = checkpointId ? `&checkpoint=${encodeURIComponent(checkpointId)}` : "";
+  const assistant = chosenAssistant(assistants.data ?? [], address.assistantId, runs.data);
+  const title = titleOf(thread);
   return (
-    <Page title="Thread" width="full">
+    <Page title={title ?? "Thread"} width="full">
       <PageHeader
         crumbs={[
           { label: "Agents", href: "/agents" },
           { label: server.name, href: `/agents/${server.id}` },
         ]}
-        title={<span className="thread-id">{threadId}</span>}
+        title={title === null ? <span className="thread-id">{threadId}</span> : title}
+        description={title === null ? undefined : <code>{threadId}</code>}
         badge={<StatusBadge status={run.runId ? "busy" : thread.status} />}
-        actions={mayRun && <DeleteThread server={server} threadId={threadId} />}
+        actions={
+          mayRun && (
+            <>
+              {!isStudio && (
+                <a className="button small" href={chatThreadHref(server.id, threadId)}>
+                  <MessagesSquare aria-hidden="true" size={15} />
+                  Open in chat
+                </a>
+              )}
+              <CompareThread server={server} threadId={threadId} />
+              <DeleteThread server={server} threadId={threadId} />
+            </>
+          )
+        }
       />
       <div className="thread-columns">
-        <section className="thread-talk" aria-label="Conversation">
+        <div className="thread-talk">
           {state.error && !state.data ? (
             <ErrorState error={state.error} retry={() => state.refetch()} />
           ) : state.data ? (
@@ -90,8 +113,8 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
               state={state.data}
               run={run}
               past={checkpointId !== null}
-              lastAssistant={runs.data?.[0]?.assistant_id}
-              here={here}
+              assistantId={runs.data?.[0]?.assistant_id ?? assistant?.assistant_id}
+              address={address}
             />
           ) : (
             <Skeleton lines={5} height="3rem" />
@@ -101,31 +124,89 @@ function ThreadView({ server, thread }: { server: AgentServer; thread: Thread })
               server={server}
               threadId={threadId}
               assistants={assistants.data ?? []}
-              lastAssistant={runs.data?.[0]?.assistant_id}
+              assistantId={assistant?.assistant_id}
               runId={run.runId}
-              checkpointId={checkpointId}
-              here={here}
+              address={address}
             />
           )}
-        </section>
-        <section className="thread-side" aria-label="Details">
-          <Tabs
-            label="Details"
-            current={panel}
-            tabs={panels.map((id) => ({ id, label: titles[id], href: `${here}?panel=${id}${at}` }))}
-          />
-          {panel === "history" && (
-            <HistoryPanel server={server} threadId={threadId} here={here} at={checkpointId} />
-          )}
-          {panel === "runs" && <RunsPanel runs={runs} assistants={assistants.data ?? []} />}
-          {panel === "state" && state.data && <JsonView label="the state" value={state.data} open={2} />}
-        </section>
+        </div>
+        <div className="thread-side">
+          <section className="thread-graph card" aria-label="Graph">
+            {assistant && (
+              <GraphPanel
+                key={assistant.assistant_id}
+                server={server}
+                threadId={threadId}
+                assistantId={assistant.assistant_id}
+                assistantName={assistant.name}
+                state={state.data}
+                run={run}
+                address={address}
+              />
+            )}
+          </section>
+          <section className="thread-details" aria-label="Details">
+            <Tabs
+              label="Details"
+              current={panel}
+              tabs={panels.map((id) => ({ id, label: titles[id], href: address.hrefWith({ panel: id }) }))}
+            />
+            {panel === "history" && <HistoryPanel server={server} threadId={threadId} address={address} />}
+            {panel === "runs" && (
+              <RunsPanel server={server} address={address} runs={runs} assistants={assistants.data ?? []} />
+            )}
+            {panel === "state" && state.data && (
+              <StatePanel
+                key={checkpointId}
+                server={server}
+                threadId={threadId}
+                assistantId={runs.data?.[0]?.assistant_id ?? assistant?.assistant_id}
+                state={state.data}
+                busy={run.runId !== null}
+                address={address}
+              />
+            )}
+          </section>
+        </div>
       </div>
     </Page>
   );
 }
 
+/** The one that was chosen, else the one that ran last, else the one most people begin with. */
+function chosenAssistant(
+  assistants: readonly Assistant[],
+  chosen: string | null,
+  runs: readonly Run[] | undefined,
+): Assistant | undefined {
+  const byId = (id: string | null | undefined) => assistants.find(({ assistant_id }) => assistant_id === id);
+  const wanted = byId(chosen) ?? byId(runs?.[0]?.assistant_id);
+  // Until the runs are known, the graph would be drawn for one and then for another.
+  return wanted ?? (runs && preferredAssistant(assistants));
+}
+
+/** The title that the chat, or another client, gave it. */
+function titleOf({ metadata }: Thread): string | null {
+  const { title } = metadata;
+  return typeof title === "string" && title !== "" ? title : null;
+}
+
 const titles = { history: "History", state: "State", runs: "Runs" } as const;
+
+/** Beside a copy of itself: the same past, and another assistant for what comes. */
+function CompareThread({ server, threadId }: { server: AgentServer; threadId: string }) {
+  const [, navigate] = useLocation();
+  const copy = useMutation({
+    mutationFn: () => apiOf(server).post<Thread>(`${threadPath(server, threadId)}/copy`),
+    onSuccess: ({ thread_id }) => navigate(compareHref(server, threadId, thread_id)),
+    onError: (error) => toast.bad(error),
+  });
+  return (
+    <Button size="small" icon={Columns2} busy={copy.isPending} onClick={() => copy.mutate()}>
+      Compare with a copy
+    </Button>
+  );
+}
 
 function DeleteThread({ server, threadId }: { server: AgentServer; threadId: string }) {
   const [asked, setAsked] = useState(false);

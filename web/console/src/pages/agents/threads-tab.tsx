@@ -2,6 +2,7 @@ import { MessagesSquare } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import {
   EmptyState,
+  Input,
   ListState,
   SearchInput,
   Select,
@@ -13,6 +14,7 @@ import {
 import { type AgentServer, type Thread, threadHref, useThreads } from "./agent-api.ts";
 import { messagesOf } from "./live-messages.ts";
 import { textOf } from "./message-text.ts";
+import { readMetadata } from "./metadata-filter.ts";
 
 const statuses = [
   { value: "", label: "Every status" },
@@ -25,8 +27,10 @@ const statuses = [
 export function ThreadsTab({ server }: { server: AgentServer }) {
   const [params, setParams] = useSearchParams();
   const status = params.get("status") ?? "";
-  const id = params.get("id") ?? "";
-  const found = useThreads(server, status, id);
+  const search = params.get("search") ?? "";
+  const metadata = params.get("metadata") ?? "";
+  const filter = readMetadata(metadata);
+  const found = useThreads(server, { status, search, metadata: filter.metadata });
   const change = (name: string, value: string) =>
     setParams(
       (before) => {
@@ -41,9 +45,17 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
     <>
       <div className="row thread-filters">
         <SearchInput
-          label="Find a thread by its id"
-          value={id}
-          onChange={(text) => change("id", text.trim())}
+          label="Find threads by what was said, or by id"
+          value={search}
+          onChange={(text) => change("search", text)}
+        />
+        <Input
+          className="metadata-filter"
+          aria-label="Metadata"
+          aria-invalid={filter.problem !== null || undefined}
+          placeholder="Metadata: user=ann"
+          value={metadata}
+          onChange={(event) => change("metadata", event.target.value)}
         />
         <Select
           aria-label="Status"
@@ -52,12 +64,13 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
           onChange={(event) => change("status", event.target.value)}
         />
       </div>
+      {filter.problem && <p className="field-error">{filter.problem}</p>}
       <ListState
         of={found}
         rows={found.data?.pages.flat()}
         lines={5}
         height="3rem"
-        empty={<NoThreads filtered={status !== "" || id !== ""} />}
+        empty={<NoThreads filtered={status !== "" || search !== "" || metadata !== ""} />}
       >
         {(rows) => (
           <>
@@ -107,7 +120,10 @@ function GraphName({ thread }: { thread: Thread }) {
 }
 
 function NoThreads({ filtered }: { filtered: boolean }) {
-  if (filtered) return <EmptyState title="No thread is like that">Change the status or the id.</EmptyState>;
+  if (filtered)
+    return (
+      <EmptyState title="No thread is like that">Change the words, the metadata or the status.</EmptyState>
+    );
   return (
     <EmptyState icon={MessagesSquare} title="No threads yet">
       A thread keeps what was said and done. Begin one with <b>New thread</b>, or run an assistant with the

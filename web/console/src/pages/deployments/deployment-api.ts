@@ -79,6 +79,7 @@ export function useLatestRevisions(deployments: readonly Deployment[]): Readonly
 /** One word for a deployment, from what serves and from what is on its way. */
 export function stateOf(deployment: Deployment, latest: Revision | undefined): string {
   const { health, active_revision_id: active } = deployment;
+  if (health.state === "stopped") return "stopped";
   if (latest && isOpen(latest.status)) return latest.status;
   if (health.state === "crash_loop") return "crash_loop";
   if (health.state === "restarting" || health.state === "unstable") return health.state;

@@ -29,12 +29,15 @@ import {
   useDeployment,
   useLatestRevisions,
 } from "./deployment-api.ts";
+import { FailureLine } from "./failure-card.tsx";
 import { LogPanel } from "./log-panel.tsx";
+import { PowerButtons, StoppedNotice } from "./power-buttons.tsx";
 import { PhaseBar } from "./revision-timeline.tsx";
 import { RevisionsTab } from "./revisions-tab.tsx";
 import { SettingsTab } from "./settings-tab.tsx";
 import { Commit, SourceText } from "./source-text.tsx";
 import { DeploymentBadge } from "./state-badge.tsx";
+import { TryIt } from "./try-it.tsx";
 import { UseIt } from "./use-it.tsx";
 
 const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
@@ -134,6 +137,7 @@ function Actions({ deployment }: { deployment: Deployment }) {
           Traces
         </ButtonLink>
       )}
+      {mayChange && <PowerButtons deployment={deployment} />}
       {mayChange && (
         <Button look="primary" icon={RefreshCw} busy={renew.isPending} onClick={() => renew.mutate()}>
           New revision
@@ -154,6 +158,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
   const { url, page_url: pageUrl } = deployment;
   return (
     <>
+      <StoppedNotice deployment={deployment} />
       {troubles[health.state] && (
         <div className="notice bad" role="status">
           <CircleAlert aria-hidden="true" size={18} />
@@ -165,6 +170,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
         </div>
       )}
       {latest && <LatestCard deployment={deployment} revision={latest} />}
+      {deployment.active_revision_id !== null && <TryIt deployment={deployment} />}
       <Card className="stack">
         <div className="row address">
           <span className="muted">Address</span>
@@ -201,8 +207,8 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
         />
       </Card>
       {deployment.active_revision_id !== null && (
-        <Section title="Use it">
-          <UseIt url={url} />
+        <Section title="Use it from a program">
+          <UseIt deployment={deployment} />
         </Section>
       )}
     </>
@@ -225,8 +231,17 @@ function LatestCard({ deployment, revision }: { deployment: Deployment; revision
       </div>
       <PhaseBar revision={revision} />
       {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
-      {revision.status_message && (
-        <p className={open ? "revision-message" : "revision-message bad"}>{revision.status_message}</p>
+      {revision.failure ? (
+        <FailureLine failure={revision.failure} />
+      ) : (
+        revision.status_message && (
+          <p className={open ? "revision-message" : "revision-message bad"}>{revision.status_message}</p>
+        )
+      )}
+      {!open && (
+        <Link href={`/deployments/${deployment.id}/revisions/${revision.id}`}>
+          What it printed, and its logs
+        </Link>
       )}
       {!open && deployment.active_revision_id !== null && (
         <p className="muted">The revision before it serves on.</p>

@@ -1,16 +1,24 @@
+import { lazy, Suspense } from "react";
 import { Route, Switch } from "wouter";
 import { NoSuchPage } from "../../shell/no-such-page.tsx";
+import { Skeleton } from "../../ui/index.ts";
 import { DetailPage } from "./detail-page.tsx";
 import { ListPage } from "./list-page.tsx";
-import { NewPage } from "./new-page.tsx";
 import { RevisionPage } from "./revision-page.tsx";
 import "./deployments.css";
+
+// With what it takes to pack a folder.
+const NewPage = lazy(() => import("./new/new-page.tsx").then((module) => ({ default: module.NewPage })));
 
 export default function DeploymentsPages() {
   return (
     <Switch>
       <Route path="/deployments" component={ListPage} />
-      <Route path="/deployments/new" component={NewPage} />
+      <Route path="/deployments/new">
+        <Suspense fallback={<Skeleton lines={3} height="6rem" />}>
+          <NewPage />
+        </Suspense>
+      </Route>
       <Route path="/deployments/:id">{({ id }) => <DetailPage key={id} id={id} />}</Route>
       <Route path="/deployments/:id/revisions/:revision">
         {({ id, revision }) => <RevisionPage key={revision} deploymentId={id} revisionId={revision} />}

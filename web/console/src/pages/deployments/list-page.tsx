@@ -34,7 +34,7 @@ export function ListPage() {
     <Page title="Deployments">
       <PageHeader
         title="Deployments"
-        description="Agents built from a git repository and served at an address of their own."
+        description="Agents built from a template, a folder or a git repository, each served at an address of its own."
         actions={create}
       />
       <IsolationNotice />
@@ -102,8 +102,9 @@ function NoDeployments({ search, action }: { search: string; action: React.React
   }
   return (
     <EmptyState icon={Rocket} title="Nothing is deployed yet" action={action}>
-      Point Treadle at a git repository with a <code>langgraph.json</code>, in TypeScript or Python. It builds
-      the agent, starts it, and keeps it running; each push or change becomes a revision you can go back to.
+      Begin with a template, drop a project folder, or name a git repository: any project with a{" "}
+      <code>langgraph.json</code>, in TypeScript or Python. Treadle builds the agent, starts it, and keeps it
+      running; each change becomes a revision you can go back to.
     </EmptyState>
   );
 }

@@ -27,9 +27,11 @@ import {
   useDeployment,
   useRevision,
 } from "./deployment-api.ts";
+import { FailureCard } from "./failure-card.tsx";
 import { LogPanel } from "./log-panel.tsx";
 import { PhaseBar, Timeline } from "./revision-timeline.tsx";
 import { Commit } from "./source-text.tsx";
+import { TryIt } from "./try-it.tsx";
 
 export function RevisionPage({ deploymentId, revisionId }: { deploymentId: string; revisionId: string }) {
   const deployment = useDeployment(deploymentId);
@@ -59,7 +61,9 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
   const open = isOpen(revision.status);
   const here = `/deployments/${deployment.id}/revisions/${revision.id}`;
   const wanted = new URLSearchParams(useSearch()).get("tab");
-  const current = wanted === "server" || wanted === "timeline" ? wanted : "build";
+  // Where it failed is where one looks.
+  const first = revision.status === "DEPLOY_FAILED" ? "server" : "build";
+  const current = (["build", "server", "timeline"] as const).find((tab) => tab === wanted) ?? first;
   const place = { deploymentId: deployment.id, revisionId: revision.id };
   const name = deployment.display_name ?? deployment.name;
   return (
@@ -73,10 +77,11 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
         badge={<StatusBadge status={revision.status} />}
         actions={<RevisionActions deployment={deployment} revision={revision} />}
       />
+      {revision.failure && <FailureCard failure={revision.failure} told={revision.status_message} />}
       <Card className="stack">
         <PhaseBar revision={revision} />
         {open && <Progress label="Progress of the revision" value={revision.progress / 100} />}
-        {revision.status_message && (
+        {revision.status_message && !revision.failure && (
           <p className={/FAILED/.test(revision.status) ? "revision-message bad" : "revision-message"}>
             {revision.status_message}
           </p>
@@ -94,11 +99,12 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
           ]}
         />
       </Card>
+      {deployment.active_revision_id === revision.id && <TryIt deployment={deployment} />}
       <Tabs
         label="Parts of the revision"
         current={current}
         tabs={[
-          { id: "build", label: "Build log", href: here },
+          { id: "build", label: "Build log", href: `${here}?tab=build` },
           { id: "server", label: "Server log", href: `${here}?tab=server` },
           { id: "timeline", label: "Timeline", href: `${here}?tab=timeline` },
         ]}

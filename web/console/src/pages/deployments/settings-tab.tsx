@@ -6,6 +6,8 @@ import { Button, Card, ConfirmDialog, ErrorLine, Field, Input, toast } from "../
 import { useCan } from "../../workspace.tsx";
 import { type Deployment, deploymentPath, type Revision } from "./deployment-api.ts";
 import { configPathProblem, refProblem } from "./form-rules.ts";
+import { cpuProblem, limitsBody, limitTexts, memoryProblem } from "./limits.ts";
+import { PreviewsCard } from "./previews-card.tsx";
 import { SecretsEditor, secretRows, secretsOf, secretsProblem } from "./secrets-editor.tsx";
 
 export function SettingsTab({ deployment }: { deployment: Deployment }) {
@@ -15,6 +17,7 @@ export function SettingsTab({ deployment }: { deployment: Deployment }) {
       {!mayChange && <p className="muted">Your key may look but not change anything here.</p>}
       <fieldset className="bare stack" disabled={!mayChange}>
         <RunCard key={deployment.latest_revision_id} deployment={deployment} />
+        <PreviewsCard deployment={deployment} />
       </fieldset>
       <DeleteCard deployment={deployment} />
     </div>
@@ -29,6 +32,7 @@ function RunCard({ deployment }: { deployment: Deployment }) {
   const [path, setPath] = useState(revision.graph_config_path ?? "");
   const [install, setInstall] = useState(config.install_command ?? "");
   const [build, setBuild] = useState(config.build_command ?? "");
+  const [limits, setLimits] = useState(() => limitTexts(deployment));
   const [secrets, setSecrets] = useState(() => secretRows(deployment.secrets));
   const client = useQueryClient();
   const [, navigate] = useLocation();
@@ -38,6 +42,7 @@ function RunCard({ deployment }: { deployment: Deployment }) {
         source_config: {
           ...(install.trim() === "" ? {} : { install_command: install.trim() }),
           ...(build.trim() === "" ? {} : { build_command: build.trim() }),
+          ...limitsBody(deployment, limits),
         },
         source_revision_config: {
           ...(fromGit ? { repo_ref: ref.trim() } : {}),
@@ -56,7 +61,8 @@ function RunCard({ deployment }: { deployment: Deployment }) {
   const pathWrong = path === "" ? null : configPathProblem(path);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!refWrong && !pathWrong && !secretsProblem(secrets)) save.mutate();
+    const limitWrong = cpuProblem(limits.cpu) ?? memoryProblem(limits.memory);
+    if (!refWrong && !pathWrong && !limitWrong && !secretsProblem(secrets)) save.mutate();
   };
   return (
     <Card>
@@ -94,6 +100,30 @@ function RunCard({ deployment }: { deployment: Deployment }) {
               spellCheck={false}
               value={build}
               onChange={(event) => setBuild(event.target.value)}
+            />
+          </Field>
+          <Field
+            label="CPU limit"
+            optional
+            hint="Processors, such as 0.5. Empty: no limit."
+            error={cpuProblem(limits.cpu) ?? fields["source_config.resource_spec.cpu_limit"]}
+          >
+            <Input
+              inputMode="decimal"
+              value={limits.cpu}
+              onChange={(event) => setLimits({ ...limits, cpu: event.target.value })}
+            />
+          </Field>
+          <Field
+            label="Memory limit"
+            optional
+            hint="Megabytes. Empty: the server's default."
+            error={memoryProblem(limits.memory) ?? fields["source_config.resource_spec.memory_limit_mb"]}
+          >
+            <Input
+              inputMode="numeric"
+              value={limits.memory}
+              onChange={(event) => setLimits({ ...limits, memory: event.target.value })}
             />
           </Field>
         </div>

@@ -4,6 +4,7 @@ import { type Deployment, type Revision, stateOf } from "./deployment-api.ts";
 const words: Readonly<Record<string, readonly ["good" | "bad" | "warn" | "live" | "neutral", string]>> = {
   serving: ["good", "Serving"],
   starting: ["live", "Starting"],
+  stopped: ["neutral", "Stopped"],
   unstable: ["warn", "Unstable"],
   restarting: ["warn", "Restarting"],
   crash_loop: ["bad", "Keeps crashing"],

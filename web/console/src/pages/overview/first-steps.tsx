@@ -25,8 +25,8 @@ export function FirstSteps() {
         <li>
           <h3>Deploy an agent of your own</h3>
           <p className="muted">
-            In the folder of a TypeScript or Python project with a <code>langgraph.json</code>, or{" "}
-            <Link href="/deployments/new">from a git repository</Link>.
+            From <Link href="/deployments/new">a template, a folder or a repository</Link>, or on the command
+            line in the folder of a TypeScript or Python project with a <code>langgraph.json</code>.
           </p>
           <CopyBlock label="deploy the project in this folder" text="treadle deploy" />
         </li>

@@ -3,6 +3,7 @@ import { Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { AuditTab } from "./audit-tab.tsx";
 import { KeysTab } from "./keys-tab.tsx";
 import { MembersTab } from "./members-tab.tsx";
+import { ModelsTab } from "./models-tab.tsx";
 import { SessionsTab } from "./sessions-tab.tsx";
 import { WorkspacesTab } from "./workspaces-tab.tsx";
 import "./settings.css";
@@ -10,6 +11,7 @@ import "./settings.css";
 const tabs = [
   { id: "keys", label: "API keys", href: "/settings" },
   { id: "members", label: "Members", href: "/settings?tab=members" },
+  { id: "models", label: "Models", href: "/settings?tab=models" },
   { id: "sessions", label: "Sessions", href: "/settings?tab=sessions" },
   { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
   { id: "audit", label: "Audit", href: "/settings?tab=audit" },
@@ -24,6 +26,7 @@ export default function SettingsPages() {
       <Tabs label="Settings" tabs={tabs} current={current} />
       {current === "keys" && <KeysTab />}
       {current === "members" && <MembersTab />}
+      {current === "models" && <ModelsTab />}
       {current === "sessions" && <SessionsTab />}
       {current === "workspaces" && <WorkspacesTab />}
       {current === "audit" && <AuditTab />}

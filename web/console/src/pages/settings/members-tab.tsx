@@ -21,6 +21,7 @@ import {
   toast,
 } from "../../ui/index.ts";
 import { useCan, useWorkspace } from "../../workspace.tsx";
+import { InviteDialog } from "./invite-dialog.tsx";
 import { type Member, roleNames, roles, useMembers } from "./settings-api.ts";
 
 export function MembersTab() {
@@ -28,6 +29,7 @@ export function MembersTab() {
   const mayChange = useCan("admin");
   const client = useQueryClient();
   const [adding, setAdding] = useState(false);
+  const [inviting, setInviting] = useState<Member | null>(null);
   const [removing, setRemoving] = useState<Member | null>(null);
   const [signingOut, setSigningOut] = useState<Member | null>(null);
   const change = useMutation({
@@ -89,6 +91,15 @@ export function MembersTab() {
                 cell: (row) =>
                   mayChange && (
                     <span className="row row-actions">
+                      {row.signed_in_at === null && (
+                        <Button
+                          size="small"
+                          aria-label={`Make an invite link for ${row.name || row.email}`}
+                          onClick={() => setInviting(row)}
+                        >
+                          Invite link
+                        </Button>
+                      )}
                       <Button
                         size="small"
                         aria-label={`Sign out ${row.name || row.email} everywhere`}
@@ -112,7 +123,8 @@ export function MembersTab() {
         )}
       </ListState>
       <ShowMore of={found} />
-      {adding && <AddDialog onClose={() => setAdding(false)} />}
+      {adding && <AddDialog onClose={() => setAdding(false)} onAdded={setInviting} />}
+      {inviting && <InviteDialog member={inviting} onClose={() => setInviting(null)} />}
       {signingOut && (
         <ConfirmDialog
           title={`Sign out ${signingOut.name || signingOut.email} everywhere?`}
@@ -149,7 +161,7 @@ export function MembersTab() {
   );
 }
 
-function AddDialog({ onClose }: { onClose(): void }) {
+function AddDialog({ onClose, onAdded }: { onClose(): void; onAdded(member: Member): void }) {
   const { current } = useWorkspace();
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
@@ -166,6 +178,7 @@ function AddDialog({ onClose }: { onClose(): void }) {
     onSuccess: async (made) => {
       toast.good(`${made.name || made.email} is a member of ${current.name}.`);
       onClose();
+      if (made.signed_in_at === null) onAdded(made);
       await client.invalidateQueries({ queryKey: ["settings", "members"] });
     },
   });
@@ -191,8 +204,7 @@ function AddDialog({ onClose }: { onClose(): void }) {
     >
       <form className="stack" onSubmit={submit} noValidate>
         <p className="muted">
-          No mail is sent. Make a key for them with the server's command line, or let them sign in with their
-          own.
+          No mail is sent. Afterwards you get a link to send them, with which they sign in once.
         </p>
         <Field label="Email" error={(tried || email.includes(" ") ? wrong : null) ?? fields.email}>
           <Input type="email" value={email} onChange={(event) => setEmail(event.target.value)} autoFocus />

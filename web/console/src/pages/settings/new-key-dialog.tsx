@@ -17,19 +17,19 @@ import { useWorkspace } from "../../workspace.tsx";
 import { type CreatedApiKey, isForServices, rolesUpTo, type Scope, scopes } from "./settings-api.ts";
 
 const lifetimes = [
-  { value: "", label: "Never" },
   { value: "7", label: "In a week" },
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },
   { value: "365", label: "In a year" },
+  { value: "never", label: "Never" },
 ];
 
 /** Asks for a name and a role, then shows the key: this once, since only its hash is kept. */
 export function NewKeyDialog({ onClose }: { onClose(): void }) {
   const { current } = useWorkspace();
   const [name, setName] = useState("");
-  const [role, setRole] = useState<Role>(current.role);
-  const [days, setDays] = useState("");
+  const [role, setRole] = useState<Role>(current.role === "admin" ? "editor" : current.role);
+  const [days, setDays] = useState("90");
   const [everywhere, setEverywhere] = useState(false);
   const [service, setService] = useState(false);
   const [limited, setLimited] = useState(false);
@@ -52,7 +52,7 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
         ...((limited || service) && onlyTraces && project.trim() !== ""
           ? { tracing_project: project.trim() }
           : {}),
-        ...(days === "" ? {} : { expires_in_days: Number(days) }),
+        expires_in_days: days === "never" ? null : Number(days),
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: ["settings", "keys"] }),
   });

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { api } from "../../api/client.ts";
+import { giveFeedback, takeFeedbackBack } from "../../api/feedback.ts";
 import { Button, ErrorLine, Field, IconButton, Input, ListState, Time } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Feedback, type FullRun, useFeedback } from "./trace-api.ts";
@@ -42,7 +42,7 @@ function FeedbackItem({
   const client = useQueryClient();
   const [isAsking, setIsAsking] = useState(false);
   const remove = useMutation({
-    mutationFn: () => api.delete(`/api/v1/feedback/${feedback.id}`),
+    mutationFn: () => takeFeedbackBack(feedback.id),
     onSuccess: () => client.invalidateQueries({ queryKey: ["traces", "feedback", runId] }),
   });
   const value = feedback.score ?? (feedback.value === null ? null : JSON.stringify(feedback.value));
@@ -79,16 +79,7 @@ function AddFeedback({ run }: { run: FullRun }) {
   const [score, setScore] = useState("");
   const [comment, setComment] = useState("");
   const add = useMutation({
-    mutationFn: () =>
-      api.post("/api/v1/feedback", {
-        key,
-        run_id: run.id,
-        trace_id: run.trace_id,
-        session_id: run.session_id,
-        feedback_source: { type: "app" },
-        ...(score === "" ? {} : { score: Number(score) }),
-        ...(comment === "" ? {} : { comment }),
-      }),
+    mutationFn: () => giveFeedback(run, { key, comment, score: score === "" ? undefined : Number(score) }),
     onSuccess: async () => {
       setScore("");
       setComment("");

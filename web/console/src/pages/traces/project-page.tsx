@@ -16,9 +16,15 @@ import {
   Skeleton,
   Tabs,
 } from "../../ui/index.ts";
+import { ColumnChoice } from "./column-choice.tsx";
 import { FilterBar } from "./filter-bar.tsx";
+import { useKeptColumns } from "./kept-columns.ts";
 import { defaultRange, ranges } from "./range.ts";
+import { type ColumnId, readColumns, readSort, type Sort, writeSort } from "./run-columns.ts";
+import { RunSelection } from "./run-selection.tsx";
 import { RunTable } from "./run-table.tsx";
+import { viewOfAddress } from "./saved-view-address.ts";
+import { SavedViews } from "./saved-views.tsx";
 import { useProject, useSeenValues, useStats } from "./trace-api.ts";
 import { type RunsQuestion, useRuns } from "./use-runs.ts";
 
@@ -96,9 +102,15 @@ function useView(id: string) {
   const { lastMs, bucket } = ranges[range]!;
   const whole = [filter, slow ? slowFilter : ""].filter((part) => part !== "");
   const joined = whole.length < 2 ? (whole[0] ?? "") : `and(${whole.join(", ")})`;
+  const [kept, keepColumns] = useKeptColumns();
+  const named = params.get("columns");
+  const columns = useMemo(() => (named === null ? kept : readColumns(named)), [named, kept]);
+  const sortText = params.get("sort");
+  const sort = useMemo(() => readSort(sortText), [sortText]);
+  const withFeedback = columns.includes("feedback");
   const asked: RunsQuestion = useMemo(
-    () => ({ projectId: id, filter: joined, roots, errors, lastMs }),
-    [id, joined, roots, errors, lastMs],
+    () => ({ projectId: id, filter: joined, roots, errors, lastMs, sort, withFeedback }),
+    [id, joined, roots, errors, lastMs, sort, withFeedback],
   );
   const withErrors = errors ? ['eq(status, "error")', ...whole] : whole;
   const changed = (change: Change) => {
@@ -118,6 +130,14 @@ function useView(id: string) {
     statsFilter: withErrors.length < 2 ? withErrors[0] : `and(${withErrors.join(", ")})`,
     tab: params.get("tab") === "charts" ? "charts" : "runs",
     isNarrowed: joined !== "" || errors,
+    columns,
+    saved: (name: string) => viewOfAddress(params, columns, name),
+    /** Kept for the person; an address that named others no longer does. */
+    setColumns: (chosen: readonly ColumnId[]) => {
+      keepColumns(chosen);
+      setParams(changed({ columns: null }));
+    },
+    sort: (next: Sort) => setParams(changed({ sort: writeSort(next) })),
     set: (change: Change) => setParams(changed(change)),
     href: (change: Change) => {
       const text = changed(change).toString();
@@ -143,6 +163,8 @@ function Filters({ id, view }: { id: string; view: View }) {
         <Chip on={view.slow} onClick={toggle("slow", view.slow)}>
           Slower than 5 s
         </Chip>
+        {view.tab === "runs" && <ColumnChoice columns={view.columns} onChange={view.setColumns} />}
+        <SavedViews projectId={id} current={view.saved} />
       </div>
     </div>
   );
@@ -224,7 +246,17 @@ function Runs({ view }: { view: View }) {
       }
     >
       {() => (
-        <RunTable rows={rows} hasMore={hasNextPage} isLoadingMore={isFetchingNextPage} loadMore={loadMore} />
+        <RunSelection rows={rows}>
+          <RunTable
+            rows={rows}
+            columns={view.columns}
+            sort={view.asked.sort}
+            onSort={view.sort}
+            hasMore={hasNextPage}
+            isLoadingMore={isFetchingNextPage}
+            loadMore={loadMore}
+          />
+        </RunSelection>
       )}
     </ListState>
   );

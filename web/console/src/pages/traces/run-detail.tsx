@@ -1,9 +1,22 @@
-import { useSearchParams } from "wouter";
-import { Count, Duration, Facts, formatCount, Money, StatusBadge, Tabs, Time } from "../../ui/index.ts";
+import { FlaskConical } from "lucide-react";
+import { Link, useSearchParams } from "wouter";
+import {
+  ButtonLink,
+  Count,
+  Duration,
+  Facts,
+  formatCount,
+  Money,
+  StatusBadge,
+  Tabs,
+  Time,
+} from "../../ui/index.ts";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Attachments } from "./attachments.tsx";
 import { FeedbackPanel } from "./feedback-panel.tsx";
 import { Payload } from "./payload.tsx";
+import { conversationHref, useStudioThread } from "./studio-thread.ts";
+import { Thumbs } from "./thumbs.tsx";
 import type { FullRun } from "./trace-api.ts";
 import { TypeIcon } from "./type-icon.tsx";
 
@@ -21,6 +34,12 @@ export function RunDetail({ run }: { run: FullRun }) {
         <TypeIcon type={run.run_type} />
         <h2>{run.name}</h2>
         <StatusBadge status={run.status} />
+        {run.run_type === "llm" && (
+          <ButtonLink size="small" icon={FlaskConical} href={`${here}/playground`}>
+            Playground
+          </ButtonLink>
+        )}
+        <Thumbs run={run} />
       </header>
       <RunFacts run={run} />
       {run.error && <RunError error={run.error} />}
@@ -74,6 +93,10 @@ function RunFacts({ run }: { run: FullRun }) {
     ]);
   }
   if (run.total_cost != null) items.push(["Cost", <Money key="cost" value={Number(run.total_cost)} />]);
+  if (run.thread_id) {
+    const { session_id, thread_id } = run;
+    items.push(["Thread", <ThreadLinks key="thread" projectId={session_id} threadId={thread_id!} />]);
+  }
   if (run.tags && run.tags.length > 0) {
     items.push([
       "Tags",
@@ -87,6 +110,19 @@ function RunFacts({ run }: { run: FullRun }) {
     ]);
   }
   return <Facts items={items} />;
+}
+
+/** To the conversation its traces are, and to the thread itself where an agent server here has it. */
+function ThreadLinks({ projectId, threadId }: { projectId: string; threadId: string }) {
+  const studio = useStudioThread(projectId, threadId);
+  return (
+    <span className="row thread-links">
+      <Link href={conversationHref(projectId, threadId)} className="mono cut" title={threadId}>
+        {threadId}
+      </Link>
+      {studio && <Link href={studio}>Studio</Link>}
+    </span>
+  );
 }
 
 /** The last line of a stack is what happened, the rest where. */
@@ -114,7 +150,6 @@ function Metadata({ run }: { run: FullRun }) {
   const ids: [string, string][] = [
     ["Run id", run.id],
     ["Trace id", run.trace_id],
-    ...(run.thread_id ? [["Thread", run.thread_id] as [string, string]] : []),
     ...(run.reference_example_id ? [["Example", run.reference_example_id] as [string, string]] : []),
   ];
   return (

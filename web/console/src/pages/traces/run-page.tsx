@@ -1,5 +1,6 @@
 import { useLocation } from "wouter";
 import { CopyButton, ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
+import { AddRuns } from "../evaluation/add-runs.tsx";
 import { RunDetail } from "./run-detail.tsx";
 import { useProject, useRun, useTrace } from "./trace-api.ts";
 import { TraceTree } from "./trace-tree.tsx";
@@ -38,11 +39,14 @@ export function RunPage({ id }: { id: string }) {
           { label: name, href: `/traces/${found.session_id}` },
         ]}
         actions={
-          <CopyButton
-            text={() => `${location.origin}${found.app_path}`}
-            label="Copy link to this step"
-            words="Copy link"
-          />
+          <>
+            <AddRuns runIds={[found.id]} />
+            <CopyButton
+              text={() => `${location.origin}${found.app_path}`}
+              label="Copy link to this step"
+              words="Copy link"
+            />
+          </>
         }
       />
       {trace.data?.truncated && (

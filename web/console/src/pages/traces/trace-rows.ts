@@ -15,12 +15,16 @@ export type TreeRow = {
 export function treeRows(runs: readonly Run[], folded: ReadonlySet<string>, nowMs: number): TreeRow[] {
   if (runs.length === 0) return [];
   const ids = new Set(runs.map((run) => run.id));
+  const firstAttempt = firstAttemptOf(runs);
+  const parentOf = (run: Run) =>
+    firstAttempt && ranIn(firstAttempt, run) ? firstAttempt.id : run.parent_run_id;
   const children = new Map<string, Run[]>();
   for (const run of runs) {
-    if (!run.parent_run_id || !ids.has(run.parent_run_id)) continue;
-    const siblings = children.get(run.parent_run_id);
+    const parent = parentOf(run);
+    if (!parent || !ids.has(parent)) continue;
+    const siblings = children.get(parent);
     if (siblings) siblings.push(run);
-    else children.set(run.parent_run_id, [run]);
+    else children.set(parent, [run]);
   }
   const startMs = Math.min(...runs.map((run) => Date.parse(run.start_time)));
   const endOf = (run: Run) => (run.end_time ? Date.parse(run.end_time) : nowMs);
@@ -37,4 +41,23 @@ export function treeRows(runs: readonly Run[], folded: ReadonlySet<string>, nowM
   // A run whose parent has not come (yet) stands at the top.
   for (const run of runs) if (!run.parent_run_id || !ids.has(run.parent_run_id)) add(run, 0);
   return rows;
+}
+
+const attemptTag = "treadle:attempt";
+
+/**
+ * The attempt that began a run which another resumed. Its steps were written before anybody knew that it would be
+ * lost, below the root: they are drawn where they belong.
+ */
+function firstAttemptOf(runs: readonly Run[]): Run | undefined {
+  const attempts = runs.filter(({ tags }) => tags?.includes(attemptTag));
+  return attempts.reduce<Run | undefined>(
+    (first, each) => (first && first.start_time <= each.start_time ? first : each),
+    undefined,
+  );
+}
+
+function ranIn(attempt: Run, run: Run): boolean {
+  if (run.parent_run_id !== attempt.parent_run_id || run.tags?.includes(attemptTag)) return false;
+  return attempt.end_time != null && Date.parse(run.start_time) <= Date.parse(attempt.end_time);
 }

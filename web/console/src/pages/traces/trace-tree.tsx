@@ -150,7 +150,9 @@ function Step({
         )}
         <StatusDot status={run.status} />
         <TypeIcon type={run.run_type} />
-        <span className="cut">{run.name}</span>
+        <span className="cut" dir="auto">
+          {run.name}
+        </span>
         {!isOpen && <span className="badge">{childCount}</span>}
         {run.run_type === "llm" && (run.total_tokens ?? 0) > 0 && (
           <span className="muted step-tokens">{formatCount(run.total_tokens!)} tok</span>

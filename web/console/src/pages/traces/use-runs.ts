@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@t
 import { useEffect, useMemo } from "react";
 import { api } from "../../api/client.ts";
 import type { TraceRunPageV2, TraceRunV2 } from "../../api/wire.ts";
+import { newestFirst, type Sort } from "./run-columns.ts";
 import type { Run } from "./trace-api.ts";
 
 export type RunsQuestion = {
@@ -11,6 +12,9 @@ export type RunsQuestion = {
   roots: boolean;
   errors: boolean;
   lastMs: number | null;
+  sort: Sort;
+  /** The marks people gave: asked for only where they are shown. */
+  withFeedback: boolean;
 };
 
 type RunPage = { runs: Run[]; next: string | null };
@@ -35,10 +39,11 @@ const selects = [
   "OUTPUTS_PREVIEW",
   "OUTPUTS_TAIL",
   "ERROR_PREVIEW",
+  "THREAD_ID",
 ];
 /** The first page is there at once; whoever scrolls on reads faster than pages of that size come. */
 const firstPage = 100;
-const laterPage = 500;
+const laterPage = 250;
 const beginning = "2015-01-01T00:00:00Z";
 
 async function ask(asked: RunsQuestion, cursor: string | null, signal: AbortSignal): Promise<RunPage> {
@@ -51,7 +56,9 @@ async function ask(asked: RunsQuestion, cursor: string | null, signal: AbortSign
     min_start_time: since,
     ...(cursor ? { cursor } : {}),
     page_size: cursor ? laterPage : firstPage,
-    selects,
+    sort: asked.sort.field,
+    order: asked.sort.order,
+    selects: asked.withFeedback ? [...selects, "FEEDBACK_STATS"] : selects,
   };
   const { items, next_cursor } = await api.post<TraceRunPageV2>("/api/v2/runs/query", body, { signal });
   return { runs: items.map((run) => readRun(run as SelectedRun)), next: next_cursor };
@@ -86,7 +93,7 @@ export function useRuns(asked: RunsQuestion) {
   const head = useQuery({
     queryKey: ["traces", "head", asked],
     queryFn: ({ signal }) => ask(asked, null, signal),
-    enabled: pages.isSuccess && !pages.isPlaceholderData,
+    enabled: pages.isSuccess && !pages.isPlaceholderData && isNewestFirst(asked.sort),
   });
   const merged = useMemo(
     () =>
@@ -101,6 +108,11 @@ export function useRuns(asked: RunsQuestion) {
     if (merged.gap) void client.resetQueries({ queryKey: pagesKey });
   }, [merged.gap, client, pagesKey]);
   return { ...pages, rows: merged.rows };
+}
+
+/** In any other order what is new may belong anywhere: the list is asked for again by hand. */
+function isNewestFirst({ field, order }: Sort): boolean {
+  return field === newestFirst.field && order === newestFirst.order;
 }
 
 export function mergeHead(

@@ -1,0 +1,25 @@
+import { nameId } from "../../platform/ids.ts";
+
+/** An attempt that goes on with a run that an earlier one began. */
+export type ResumedAttempt = {
+  /** Its number: 2 for the first that resumes. */
+  number: number;
+  /** From the run's first start until this attempt took it, by the database's clock. */
+  earlierMs: number;
+};
+
+/** Marks the spans that stand for attempts, so that pages need not read their names. */
+export const attemptTag = "treadle:attempt";
+
+/** Every attempt knows the spans of the others: a process that died cannot be asked. */
+export function attemptSpanId(runId: string, number: number): string {
+  return nameId(`attempt ${number}`, runId);
+}
+
+export function attemptName(number: number): string {
+  return `attempt ${number}`;
+}
+
+export function lostAttemptError(number: number): string {
+  return `Attempt ${number} ended before the run was done: its process ended or gave the run back. Attempt ${number + 1} went on from the last checkpoint.`;
+}

@@ -1,0 +1,211 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database, Sql } from "../platform/db/database.ts";
+import type { SecretBox } from "../platform/encryption/secret-box.ts";
+import { AppError, invalidField } from "../platform/errors.ts";
+import type { Caller } from "../platform/http/access/caller.ts";
+import { newId, newSecret } from "../platform/ids.ts";
+import type { NetworkGuard } from "../platform/network/network-guard.ts";
+import type { AlertDelivery, AlertEvent, AlertRule } from "./alert.ts";
+import { type AlertNotifier, noMailServer, type SealedWebhook } from "./alert-notifier.ts";
+import { kindProblem } from "./alert-rules.ts";
+import type { AlertPatch, NewAlert } from "./alert-schemas.ts";
+import type { AlertSources } from "./alert-sources.ts";
+import * as store from "./alert-store.ts";
+import { eventText } from "./alert-text.ts";
+import { alertWebhookContext } from "./sealed-columns.ts";
+
+export type AlertServiceOptions = {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  network: NetworkGuard;
+  sources: AlertSources;
+  notifier: AlertNotifier;
+  sendsMail: boolean;
+};
+
+const maxRules = 100;
+const testPauseMs = 10_000;
+
+export type History = { events: AlertEvent[]; deliveries: AlertDelivery[] };
+
+/** Rules as people make and change them; the worker looks at them. */
+export class AlertService {
+  readonly #options: AlertServiceOptions;
+
+  constructor(options: AlertServiceOptions) {
+    this.#options = options;
+  }
+
+  list(caller: Caller): Promise<AlertRule[]> {
+    return store.listRules(this.#options.database.sql, caller.workspaceId);
+  }
+
+  get(caller: Caller, id: string): Promise<AlertRule> {
+    return this.#load(this.#options.database.sql, caller, id);
+  }
+
+  async create(caller: Caller, input: NewAlert): Promise<{ rule: AlertRule; webhookSecret: string | null }> {
+    const { database, clock } = this.#options;
+    const id = newId();
+    const now = clock.now();
+    await this.#checkScope(caller, input);
+    const webhook = await this.#webhookOf(id, input.webhook_url ?? null, input.webhook_secret);
+    const rule: AlertRule = {
+      ...{ id, workspace_id: caller.workspaceId, name: input.name, kind: input.kind, scope: input.scope },
+      scope_id: input.scope_id ?? null,
+      window_minutes: input.window_minutes,
+      threshold: input.threshold ?? (input.kind === "export_failed" ? 1 : null),
+      ...{ min_runs: input.min_runs, emails: input.emails, enabled: input.enabled },
+      ...{ webhook_host: webhook?.host ?? null, webhook_sealed: webhook?.sealed ?? null },
+      ...{ state: "ok", state_since: now, created_at: now, updated_at: now },
+      ...{ muted_until: null, last_value: null, problem: null, evaluated_at: null, tested_at: null },
+    };
+    this.#check(rule);
+    await database.transaction(async (tx) => {
+      if ((await store.lockWorkspaceRules(tx, caller.workspaceId)) >= maxRules) throw tooMany();
+      await store.insertRule(tx, { ...rule, createdBy: caller.userId });
+    });
+    return { rule: await this.get(caller, id), webhookSecret: webhook?.secret ?? null };
+  }
+
+  async change(caller: Caller, id: string, patch: AlertPatch): Promise<AlertRule> {
+    const { database, clock } = this.#options;
+    const { webhook_url, webhook_secret, muted_until, ...plain } = patch;
+    if (webhook_secret !== undefined && !webhook_url)
+      throw invalidField(["body", "webhook_secret"], "webhook_secret is set together with webhook_url");
+    const webhook = webhook_url ? await this.#webhookOf(id, webhook_url, webhook_secret) : null;
+    return database.transaction(async (tx) => {
+      const current = await this.#load(tx, caller, id, { lock: true });
+      const given = Object.entries(plain).filter(([, value]) => value !== undefined);
+      const next: AlertRule = {
+        ...current,
+        ...Object.fromEntries(given),
+        ...(webhook && { webhook_host: webhook.host, webhook_sealed: webhook.sealed }),
+        ...(webhook_url === null && { webhook_host: null, webhook_sealed: null }),
+        ...(muted_until !== undefined && {
+          muted_until: muted_until === null ? null : new Date(muted_until),
+        }),
+        updated_at: clock.now(),
+      };
+      this.#check(next);
+      await store.saveRule(tx, next);
+      return this.#load(tx, caller, id);
+    });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    if (!(await store.deleteRule(this.#options.database.sql, caller.workspaceId, id))) throw notFound(id);
+  }
+
+  /** Sends what a firing would, to everybody it would go to. Whether it arrived is the answer. */
+  async test(caller: Caller, id: string, signal: AbortSignal): Promise<History> {
+    const { database, clock, notifier } = this.#options;
+    const now = clock.now();
+    const rule = await this.get(caller, id);
+    if (!(await store.markTested(database.sql, id, now, testPauseMs))) throw testedJustNow();
+    const message = eventText(rule, "test", { value: null, scopeName: await this.#scopeName(rule) });
+    const about = { rule_id: rule.id, workspace_id: rule.workspace_id };
+    const event: AlertEvent = {
+      ...{ ...about, id: newId(), kind: "test", value: null, message, muted: false, at: now },
+    };
+    await store.insertEvent(database.sql, event);
+    return { events: [event], deliveries: await notifier.sendNow(rule, event, signal) };
+  }
+
+  async history(
+    caller: Caller,
+    of: { ruleId: string | null; limit: number; offset: number },
+  ): Promise<History> {
+    const { sql } = this.#options.database;
+    if (of.ruleId !== null) await this.#load(sql, caller, of.ruleId);
+    const events = await store.listEvents(sql, { workspaceId: caller.workspaceId, ...of });
+    return {
+      events,
+      deliveries: await store.listDeliveries(
+        sql,
+        events.map(({ id }) => id),
+      ),
+    };
+  }
+
+  #check(rule: AlertRule): void {
+    const problem = kindProblem(rule);
+    if (problem) throw invalidField(["body", problem.field], problem.message);
+    if (rule.emails.length > 0 && !this.#options.sendsMail) throw noMailServer();
+    if (rule.emails.length === 0 && rule.webhook_host === null)
+      throw refused("Nobody would hear of it. Give webhook_url or emails.");
+  }
+
+  async #checkScope({ workspaceId }: Caller, { scope, scope_id: id }: NewAlert): Promise<void> {
+    if (scope === "workspace") {
+      if (id) throw invalidField(["body", "scope_id"], "scope_id is not used with the scope workspace");
+      return;
+    }
+    if (!id) throw invalidField(["body", "scope_id"], `scope_id is required: the id of the ${scope}`);
+    const { sources } = this.#options;
+    const found =
+      scope === "project" ? sources.project(workspaceId, id) : sources.deployment(workspaceId, id);
+    if (await found) return;
+    throw new AppError({
+      code: "alert.scope_not_found",
+      kind: "not_found",
+      message: `There is no ${scope} with the id ${id} in this workspace.`,
+    });
+  }
+
+  async #scopeName({ scope, scope_id: id, workspace_id }: AlertRule): Promise<string | null> {
+    const { sources } = this.#options;
+    if (id === null) return null;
+    const found =
+      scope === "project" ? sources.project(workspace_id, id) : sources.deployment(workspace_id, id);
+    return (await found)?.name ?? null;
+  }
+
+  async #webhookOf(ruleId: string, url: string | null, given: string | undefined) {
+    const { network, secretBox } = this.#options;
+    if (url === null) return null;
+    try {
+      await network.checkUrl(url);
+    } catch (error) {
+      // A name that does not resolve now may well do so when something has happened.
+      if (!(error instanceof AppError)) throw error;
+      if (error.code !== "network.name_unknown") throw invalidField(["body", "webhook_url"], error.message);
+    }
+    const secret = given ?? newSecret();
+    const content: SealedWebhook = { url, secret };
+    const sealed = secretBox.seal(JSON.stringify(content), alertWebhookContext(ruleId));
+    return { host: new URL(url).host, sealed, secret };
+  }
+
+  async #load(sql: Sql, caller: Caller, id: string, options?: { lock: boolean }): Promise<AlertRule> {
+    const found = await store.findRule(sql, caller.workspaceId, id, options);
+    if (!found) throw notFound(id);
+    return found;
+  }
+}
+
+function notFound(id: string): AppError {
+  return new AppError({ code: "alert.not_found", kind: "not_found", message: `Alert ID ${id} not found.` });
+}
+
+function refused(message: string): AppError {
+  return new AppError({ code: "alert.refused", kind: "invalid", message });
+}
+
+function tooMany(): AppError {
+  return new AppError({
+    code: "alert.too_many",
+    kind: "conflict",
+    message: `A workspace has ${maxRules} alerts at most. Delete one first.`,
+  });
+}
+
+function testedJustNow(): AppError {
+  return new AppError({
+    code: "alert.tested_just_now",
+    kind: "rate_limited",
+    message: `This alert was tested a moment ago. Try again in ${testPauseMs / 1000} seconds.`,
+    headers: { "retry-after": String(testPauseMs / 1000) },
+  });
+}

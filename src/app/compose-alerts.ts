@@ -1,0 +1,29 @@
+import { createAlerts } from "../alerts/alerts.ts";
+import { countFailedExports } from "../bulk-export/exports/export-failure-store.ts";
+import { findDeployment } from "../control-plane/desired-state/deployment-store.ts";
+import type { Area } from "../platform/areas/area.ts";
+import type { NetworkGuard } from "../platform/network/network-guard.ts";
+import { findProject, findProjectByName } from "../traces/projects/project-store.ts";
+import { hasRuns, readRunFigures } from "../traces/query/run-figures-store.ts";
+import type { Ground } from "./ground.ts";
+
+/** Alerts, with what they look at: runs, exports, projects and deployments. */
+export function composeAlerts(ground: Ground, network: NetworkGuard): Area {
+  const { config, database, secretBox, clock, logger, publicUrl } = ground;
+  const { sql } = database;
+  return createAlerts({
+    ...{ database, secretBox, clock, logger, network, publicUrl, mail: config.mail },
+    sources: {
+      runFigures: (...asked) => readRunFigures(sql, ...asked),
+      hasRuns: (...asked) => hasRuns(sql, ...asked),
+      failedExports: (...asked) => countFailedExports(sql, ...asked),
+      project: (workspaceId, id) => findProject(sql, workspaceId, id),
+      async deployment(workspaceId, id) {
+        const found = await findDeployment(sql, workspaceId, id);
+        // By name: that is where its runs go, also after somebody deleted the project and it was made anew.
+        const project = found && (await findProjectByName(sql, workspaceId, found.name));
+        return found && { name: found.name, projectId: project?.id ?? null };
+      },
+    },
+  });
+}

@@ -1,0 +1,67 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import {
+  projectNameOf,
+  type TemplateName,
+  templateNames,
+} from "../../../control-plane/templates/project-template.ts";
+import { readTemplate } from "../../../control-plane/templates/template-files.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { createOutput } from "../../terminal/output.ts";
+import { ask, canAsk } from "../../terminal/prompt.ts";
+import type { NewOptions } from "./command.ts";
+
+/** What people run next, in the folder. */
+const nextSteps: Record<TemplateName, string[]> = {
+  typescript: ["npm install", "treadle dev"],
+  python: ["uv venv && uv pip install -e .", "treadle dev"],
+};
+
+export async function runNew(folder: string, options: NewOptions): Promise<void> {
+  const output = createOutput(options);
+  const place = resolve(folder);
+  await requireEmpty(place);
+  const template = options.template ?? (await askTemplate());
+  const files = await copyTemplate(template, place, projectNameOf(basename(place)));
+  output.data({ folder: place, template, files });
+  output.line(`${output.paint("green", "Made")} ${place}: an agent with one tool, which runs without a key.`);
+  output.line();
+  for (const step of [`cd ${folder}`, ...nextSteps[template]]) output.line(`  ${step}`);
+}
+
+/** Nothing that is there is written over. */
+async function requireEmpty(place: string): Promise<void> {
+  const entries = await readdir(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw unusable(place, error.code === "ENOTDIR" ? "is a file" : `cannot be read (${error.message})`);
+  });
+  // One that was just made for it by `git init`.
+  if (entries.some((name) => name !== ".git")) throw unusable(place, "is not empty");
+}
+
+function unusable(place: string, problem: string): AppError {
+  const message = `${place} ${problem}. Name a folder that does not exist yet, or an empty one.`;
+  return new AppError({ code: "client.folder_not_empty", kind: "conflict", message });
+}
+
+async function askTemplate(): Promise<TemplateName> {
+  if (!canAsk()) return "typescript";
+  for (;;) {
+    const given = (await ask("TypeScript or Python? [typescript] ")).toLowerCase() || "typescript";
+    const found = templateNames.find((name) => name.startsWith(given)) ?? shortNames[given];
+    if (found) return found;
+  }
+}
+
+const shortNames: Record<string, TemplateName> = { ts: "typescript", js: "typescript", py: "python" };
+
+/** Answers the files it wrote, from the project's folder. */
+async function copyTemplate(template: TemplateName, place: string, projectName: string): Promise<string[]> {
+  const files = await readTemplate(template, projectName);
+  for (const { path, text } of files) {
+    const target = join(place, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text, { flag: "wx" });
+  }
+  return files.map(({ path }) => path);
+}

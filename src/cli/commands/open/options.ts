@@ -1,0 +1,3 @@
+import type { GlobalOptions } from "../../program.ts";
+
+export type OpenOptions = GlobalOptions & { browser: boolean };

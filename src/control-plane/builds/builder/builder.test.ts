@@ -1,0 +1,212 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create } from "tar";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTempFolder, type TempFolder } from "../../../../tests/support/components/temp-folder.ts";
+import { createTestDatabase, type TestDatabase } from "../../../../tests/support/database.ts";
+import { checkProject } from "../../../agent-server/graphs/check-project.ts";
+import { systemClock } from "../../../platform/clock.ts";
+import { raw } from "../../../platform/db/raw.ts";
+import { Walls } from "../../sandbox/walls.ts";
+import type { BuildRequest, BuildSource } from "../build-request.ts";
+import type { GitSource } from "../git/git-source.ts";
+import { Builder, type BuilderOptions } from "./builder.ts";
+
+/** Sources are archives here; those from git have journeys of their own. */
+const git = {} as GitSource;
+const graphs = (path: string) => JSON.stringify({ graphs: { agent: `${path}:graph` }, dependencies: ["."] });
+
+let test: TestDatabase;
+let folder: TempFolder;
+let count = 0;
+const own = randomUUID();
+const other = randomUUID();
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolSize: 3 });
+  folder = await createTempFolder("builder");
+  const { sql } = test.database;
+  await raw`insert into organizations (id, name) values (${own}, 'o')`.execute(sql);
+  for (const id of [own, other]) {
+    await raw`insert into workspaces (id, organization_id, name) values (${id}, ${own}, ${id})`.execute(sql);
+  }
+});
+afterAll(async () => {
+  await test?.drop();
+  await folder?.remove();
+});
+
+function open(more: Partial<BuilderOptions> = {}): Builder {
+  return new Builder({
+    ...{ database: test.database, clock: systemClock, git, checkProject, folder: folder.path },
+    ...{
+      environment: { PATH: process.env.PATH! },
+      pythons: [],
+      timeoutMs: 60_000,
+      maxBytes: 1_000_000,
+      maxAtOnce: 2,
+    },
+    walls: new Walls({ setting: "off", mustPass: [] }),
+    ...more,
+  });
+}
+
+async function archive(files: Record<string, string>): Promise<BuildSource> {
+  count += 1;
+  const source = join(folder.path, "sources", String(count));
+  await mkdir(source, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(source, name), text);
+  const file = `${source}.tar.gz`;
+  await create({ file, gzip: true, cwd: source }, Object.keys(files));
+  return {
+    kind: "tarball",
+    file,
+    sha256: createHash("sha256")
+      .update(await readFile(file))
+      .digest("hex"),
+  };
+}
+
+type Asked = Partial<Omit<BuildRequest, "buildConfig">> & {
+  buildConfig?: Partial<BuildRequest["buildConfig"]>;
+};
+
+function ask(source: BuildSource, more: Asked = {}) {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const request: BuildRequest = {
+    ...{ revisionId: randomUUID(), workspaceId: own, source: async () => source },
+    ...{ revisionConfig: {}, buildConfig: {}, signal: new AbortController().signal },
+    onLine: (line) => lines.push(line),
+    onCommit: async () => {},
+    note: async (message) => void notes.push(message),
+    ...more,
+  } as BuildRequest;
+  return { request, lines, notes };
+}
+
+const project = { "langgraph.json": graphs("./agent.js"), "agent.js": "export const graph = {};" };
+const left = async (builder: Builder, { revisionId }: BuildRequest) =>
+  readdir(builder.workFolderOf(revisionId)).catch((error: NodeJS.ErrnoException) => error.code);
+
+describe("a build", () => {
+  it("is kept under a name that follows from its source, and made once for a workspace", async () => {
+    const builder = open();
+    const { request } = ask(await archive(project));
+    const built = await builder.build(request);
+    expect(built).toMatchObject({ cached: false, path: join(builder.artifacts, built.artifactKey) });
+    expect(await readFile(join(built.path, "agent.js"), "utf8")).toBe(project["agent.js"]);
+    expect(await left(builder, request)).toBe("ENOENT");
+
+    expect(await builder.build({ ...request, revisionId: randomUUID() })).toEqual({ ...built, cached: true });
+    const elsewhere = await builder.build({ ...request, workspaceId: other });
+    expect(elsewhere).toMatchObject({ cached: false });
+    expect(elsewhere.artifactKey).not.toBe(built.artifactKey);
+  });
+
+  it("whose folder is gone is made again", async () => {
+    const builder = open();
+    const { request } = ask(await archive({ ...project, "note.txt": "gone" }));
+    const { path } = await builder.build(request);
+    await rm(path, { recursive: true });
+    expect(await builder.build(request)).toMatchObject({ cached: false, path });
+  });
+
+  it("may make the files that the project names", async () => {
+    const source = await archive({ "langgraph.json": graphs("./made.js"), "agent.js": "// made" });
+    const { request, lines } = ask(source, { buildConfig: { build_command: "cp agent.js made.js" } });
+    const { path } = await open().build(request);
+    expect(await readFile(join(path, "made.js"), "utf8")).toBe("// made");
+    expect(lines).toContain("$ cp agent.js made.js");
+  });
+});
+
+describe("a build fails, and leaves nothing behind,", () => {
+  it.each([
+    ["without a project file", { "agent.js": "" }, {}, "There is no file langgraph.json in the source."],
+    [
+      "with a file that is nowhere",
+      { "langgraph.json": graphs("./agent.js") },
+      {},
+      "names files that do not exist",
+    ],
+    ["with a file outside", { "langgraph.json": graphs("../agent.js") }, {}, "lies outside the source"],
+    [
+      "when a command does",
+      project,
+      { build_command: "ls no-such-folder" },
+      "build_command failed (ls no-such-folder",
+    ],
+    ["without the program", project, { build_command: "no-such-program" }, "no-such-program"],
+  ])("%s", async (_why, files, buildConfig, message) => {
+    const builder = open();
+    const { request } = ask(await archive(files), { buildConfig });
+    await expect(builder.build(request)).rejects.toThrow(message);
+    expect(await left(builder, request)).toBe("ENOENT");
+    expect(await builder.build(request).catch((error: Error) => error.message)).toContain(message);
+  });
+
+  it("when the result is too large", async () => {
+    const { request } = ask(await archive({ ...project, "large.txt": "x".repeat(5_000) }), {
+      buildConfig: { build_command: "cp large.txt larger.txt" },
+    });
+    await expect(open({ maxBytes: 8_000 }).build(request)).rejects.toThrow(
+      "The built project is larger than",
+    );
+  });
+
+  it("when it is called off", async () => {
+    const called = new AbortController();
+    const builder = open();
+    const { request } = ask(await archive(project), {
+      signal: called.signal,
+      buildConfig: { build_command: "sleep 60" },
+      onLine: (line) => line === "$ sleep 60" && called.abort(new Error("called off")),
+    });
+    await expect(builder.build(request)).rejects.toThrow("called off");
+    expect(await left(builder, request)).toBe("ENOENT");
+  });
+});
+
+describe("turns", () => {
+  it("a host that hangs holds no builder of others", async () => {
+    const builder = open({ maxAtOnce: 1 });
+    const hanging = new AbortController();
+    const stuck = ask({} as BuildSource, {
+      signal: hanging.signal,
+      source: (signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    const never = builder.build(stuck.request);
+    const { request } = ask(await archive({ ...project, "note.txt": "not held" }));
+    expect(await builder.build(request)).toMatchObject({ cached: false });
+    hanging.abort(new Error("called off"));
+    await expect(never).rejects.toThrow("called off");
+  });
+
+  it("a build that has to wait for another logs that", async () => {
+    const builder = open({ maxAtOnce: 1 });
+    const running = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const first = ask(await archive({ ...project, "note.txt": "first" }), {
+      note: async (message) => {
+        if (!message.startsWith("Checking")) return;
+        running.resolve();
+        await goOn.promise;
+      },
+    });
+    const built = builder.build(first.request);
+    await running.promise;
+    const waits = Promise.withResolvers<void>();
+    const second = ask(await archive({ ...project, "note.txt": "second" }), {
+      note: async (message) => {
+        if (message === "Waiting for a free builder.") waits.resolve();
+      },
+    });
+    const next = builder.build(second.request);
+    await waits.promise;
+    goOn.resolve();
+    expect(await Promise.all([built, next])).toMatchObject([{ cached: false }, { cached: false }]);
+  });
+});

@@ -1,0 +1,95 @@
+import { type ArtifactFacts, artifactKey } from "../artifact-key.ts";
+import type { ArtifactShelf } from "../artifact-shelf.ts";
+import type { BuildRequest, Built, PlaceOf } from "../build-request.ts";
+import type { GitSource } from "../git/git-source.ts";
+import { hasItsPython } from "../python/built-environment.ts";
+import { type Installer as PythonInstaller, pythonInstallers } from "../python/plan-python-install.ts";
+import type { PythonBuilder } from "../python/python-builder.ts";
+import { refuseForeignLinks } from "../source-tree.ts";
+import { unpackTarball } from "../tarball.ts";
+
+/** A source that has been read, or what was built from it before. */
+export type ReadSource = {
+  commitSha: string | null;
+  /** What the result is kept by, once it is known whether and by what Python packages were installed. */
+  keyOf(pythonInstaller: PythonInstaller | null): Promise<string>;
+  known: Built | null;
+};
+
+const maxFiles = 200_000;
+const shownPointers = 10;
+
+/** Brings the source of a build into its folder, unless the same was built before. */
+export class SourceReader {
+  readonly #git: GitSource;
+  readonly #shelf: ArtifactShelf;
+  readonly #maxBytes: number;
+  readonly #python: PythonBuilder;
+
+  constructor(options: { git: GitSource; shelf: ArtifactShelf; maxBytes: number; python: PythonBuilder }) {
+    this.#python = options.python;
+    this.#git = options.git;
+    this.#shelf = options.shelf;
+    this.#maxBytes = options.maxBytes;
+  }
+
+  async read(request: BuildRequest, configPath: string, tree: string, place: PlaceOf): Promise<ReadSource> {
+    const { workspaceId, buildConfig, onLine } = request;
+    const source = await request.source(place().signal);
+    await request.note(source.kind === "git" ? `Reading ${source.url}` : "Reading the uploaded source", 12);
+    const asked = { ...source, workspaceId };
+    const commitSha =
+      asked.kind === "git" ? (asked.commit ?? (await this.#git.resolve(asked, place()))) : null;
+    if (commitSha) {
+      onLine(`Commit ${commitSha}`);
+      await request.onCommit(commitSha);
+    }
+    const facts: ArtifactFacts = {
+      workspaceId,
+      origin:
+        source.kind === "git"
+          ? { kind: "git", url: source.url, commitSha: commitSha! }
+          : { kind: "tarball", sha256: source.sha256 },
+      configPath,
+      buildConfig,
+      nodeModulesVersion: process.versions.modules,
+    };
+    const keyOf = async (installer: PythonInstaller | null) =>
+      artifactKey({
+        ...facts,
+        python: installer ? await this.#python.describeMachine(installer) : undefined,
+      });
+    const known = await this.#findKnown(workspaceId, configPath, keyOf);
+    if (known) {
+      onLine(`Already built as ${known.key.slice(0, 12)}: nothing to do.`);
+      const { key: artifactKey, path, uses_own_auth: usesOwnAuth } = known;
+      return { commitSha, keyOf, known: { artifactKey, path, commitSha, usesOwnAuth, cached: true } };
+    }
+    const limits = { maxBytes: this.#maxBytes, maxFiles };
+    if (asked.kind === "git") {
+      await request.note(`Fetching ${commitSha!.slice(0, 12)}`, 18);
+      const commit = { ...asked, commit: commitSha! };
+      const { lfsPointers } = await this.#git.checkOut(commit, tree, place(), limits);
+      if (lfsPointers.length > 0) await request.note(lfsText(lfsPointers), 20);
+    } else await unpackTarball(asked.file, tree, { ...limits, signal: place().signal });
+    await refuseForeignLinks(tree);
+    return { commitSha, keyOf, known: null };
+  }
+
+  /** One whose Python is gone from this machine cannot be started again. */
+  async #findKnown(workspaceId: string, configPath: string, keyOf: ReadSource["keyOf"]) {
+    for (const installer of [null, ...pythonInstallers]) {
+      const found = await this.#shelf.find(workspaceId, await keyOf(installer));
+      if (!found) continue;
+      if (installer === null || (await hasItsPython(found.path, configPath))) return found;
+      await this.#shelf.remove(found);
+    }
+    return null;
+  }
+}
+
+function lfsText(paths: readonly string[]): string {
+  const more = paths.length - shownPointers;
+  const shown = paths.slice(0, shownPointers).join(", ");
+  return `Git LFS keeps the content of ${paths.length} file${paths.length === 1 ? "" : "s"}, which is not fetched: ${shown}${more > 0 ? ` and ${more} more` : ""}. Only pointers are in their place. Commit what the agent needs, or fetch it in install_command.`;
+}

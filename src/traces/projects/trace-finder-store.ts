@@ -1,0 +1,44 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+
+type Wanted = {
+  workspaceId: string;
+  words: string;
+  ids: { from: string; to: string } | null;
+  limit: number;
+};
+
+export type FoundProject = { id: string; name: string };
+export type FoundTraceRun = { id: string; project_id: string; name: string; run_type: string };
+
+/** More projects than people have; beyond them only an id finds one. */
+const latestProjects = 2_000;
+
+export async function findProjects(sql: Sql, wanted: Wanted): Promise<FoundProject[]> {
+  const { from = null, to = null } = wanted.ids ?? {};
+  const { rows } = await raw<FoundProject>`
+    select id, name from (
+      select id, name, start_time from trace_projects
+      where workspace_id = ${wanted.workspaceId} and deleted_at is null
+      order by start_time desc limit ${latestProjects}
+    ) latest
+    where position(lower(${wanted.words}) in lower(name)) > 0 or id between ${from}::uuid and ${to}::uuid
+    order by position(lower(${wanted.words}) in lower(name)), start_time desc limit ${wanted.limit}`.execute(
+    sql,
+  );
+  return rows;
+}
+
+/** By the table of ids, which knows the time and so the partition of each run. */
+export async function findTraceRuns(sql: Sql, wanted: Wanted): Promise<FoundTraceRun[]> {
+  const { workspaceId, ids, limit } = wanted;
+  if (ids === null) return [];
+  const { rows } = await raw<FoundTraceRun>`
+    select r.id, r.project_id, r.name, r.run_type from (
+      select id, start_time from trace_run_ids
+      where id between ${ids.from}::uuid and ${ids.to}::uuid and workspace_id = ${workspaceId} limit ${limit}
+    ) known
+    join trace_runs r on r.id = known.id and r.start_time = known.start_time and r.workspace_id = ${workspaceId}
+    limit ${limit}`.execute(sql);
+  return rows;
+}

@@ -1,0 +1,186 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { openChatPages } from "../support/chat-page.ts";
+import { quickDeployments } from "../support/compiled-agent.ts";
+import { type GitServer, startGitServer } from "../support/components/git-server.ts";
+import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
+import { type ConsolePage, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { dropDeploymentDatabases, packageRoot } from "../support/control-plane.ts";
+import { quickInstall, quickProject } from "../support/quick-project.ts";
+
+// Real builds, real servers and a real browser on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+const token = "ghp-only-for-this-test";
+const workMs = 120_000;
+let running: RunningConsole;
+let chats: Awaited<ReturnType<typeof openChatPages>>;
+let git: GitServer;
+let folder: TempFolder;
+
+beforeAll(async () => {
+  const deployments = await quickDeployments();
+  const credentials = [{ username: "x-access-token", password: token }];
+  [running, chats, git, folder] = await Promise.all([
+    startConsole({ deployments }),
+    openChatPages(),
+    startGitServer({ credentials }),
+    createTempFolder("deploy-ways"),
+  ]);
+});
+afterEach(async () => {
+  await running?.closeAll();
+  await chats?.closeAll();
+});
+afterAll(async () => {
+  if (running) await dropDeploymentDatabases(running.app.database);
+  await chats?.stop();
+  await running?.stop();
+  await git?.stop();
+  await folder?.remove();
+});
+
+const idOf = (page: ConsolePage) => /deployments\/([0-9a-f-]{36})/.exec(page.path)![1]!;
+
+async function install(page: ConsolePage, command: string): Promise<void> {
+  await page.text("Build commands").click();
+  await page.field(/Install command/).fill(command);
+}
+
+const deployed = (page: ConsolePage) =>
+  page.page.locator(".page-title .badge", { hasText: "Deployed" }).waitFor({ timeout: workMs });
+
+async function answerOf(deploymentId: string): Promise<unknown> {
+  const { body } = await running.app.call<{ url: string }>("GET", `/v2/deployments/${deploymentId}`);
+  const response = await fetch(`${body.url}/version`, { headers: { "x-api-key": running.app.apiKey } });
+  return response.json();
+}
+
+describe("a template", () => {
+  it("is chosen with the keyboard, deployed and talked to, without a terminal", async () => {
+    const page = await running.open("/deployments", { colorScheme: "dark" });
+    await page.text("Nothing is deployed yet").waitFor();
+    await page.link("New deployment").first().press("Enter");
+    await page.page.getByRole("radio", { name: /Agent in Python/ }).waitFor();
+    // The choices are one group: an arrow key goes to the next.
+    await page.page.getByRole("radio", { name: /Agent in TypeScript/ }).press("ArrowDown");
+    expect(await page.page.getByRole("radio", { name: /Agent in Python/ }).isChecked()).toBe(true);
+    await page.page.getByRole("radio", { name: /Agent in Python/ }).press("ArrowUp");
+    await page.text("Look at its 8 files").click();
+    await page.text("src/tools.ts").click();
+    await page.text("It is 21 degrees and sunny").waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.field("Name").first().fill("weather-bot");
+    await install(page, `ln -s ${join(packageRoot, "node_modules")} node_modules`);
+    await page.button("Deploy").press("Enter");
+
+    await page.heading("Revision 1").waitFor();
+    await deployed(page);
+    const tried = page.link("Try it: agent in the chat");
+    await tried.waitFor();
+    expect(await page.violations()).toEqual([]);
+    const path = await tried.getAttribute("href");
+    expect(path).toBe(`/chat#/s/${idOf(page)}/a/agent`);
+    await page.link("weather-bot").click();
+    await page.link("Open in studio").waitFor();
+    // Programs are shown the graph's own name.
+    await page.text('"assistant_id": "agent"').waitFor();
+    expect(page.errors).toEqual([]);
+
+    const chat = await chats.openOn(running.url, { apiKey: running.app.apiKey, path: path! });
+    await chat.say("How is the weather in Vienna?");
+    await chat.answered("It is 21 degrees and sunny in Vienna.");
+  });
+});
+
+describe("a folder", () => {
+  async function makeFolder(name: string, files: Record<string, string | null>): Promise<string> {
+    const root = join(folder.path, name);
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await writeFile(join(root, path), text ?? "");
+    }
+    return root;
+  }
+
+  it("is looked into before it is uploaded, and what must stay behind does", async () => {
+    const page = await running.open("/deployments/new?from=folder");
+    await page.button("Choose a folder").waitFor();
+    const input = page.field("Folder to deploy");
+    await input.setInputFiles(await makeFolder("empty", { "readme.md": "nothing here" }));
+    await page.text("There is no langgraph.json in empty.").waitFor();
+    expect(await page.button("Deploy").count()).toBe(0);
+
+    const project = await makeFolder("Sleeve Bot", {
+      ...(quickProject("from a folder") as Record<string, string>),
+      "package.json": JSON.stringify({ private: true, type: "module" }),
+      ".env": "SUFFIX='!'\n",
+      ".gitignore": "*.log\n",
+      "debug.log": "ignored",
+      "node_modules/left/index.js": "never uploaded",
+    });
+    await input.setInputFiles(project);
+    await page.text("echo").waitFor();
+    await page.text("JavaScript").waitFor();
+    await page.text("node_modules, .env, 1 ignored").waitFor();
+    await page.text(".env is not uploaded. It has 1 variable.").waitFor();
+    expect(await page.field("Name").first().inputValue()).toBe("sleeve-bot");
+    await page.button("Add them as secrets").click();
+    expect(await page.field("Value of SUFFIX").inputValue()).toBe("!");
+    expect(await page.violations()).toEqual([]);
+    await install(page, quickInstall);
+    await page.button("Deploy").click();
+    await page.heading("Revision 1").waitFor();
+    await deployed(page);
+    expect(await answerOf(idOf(page))).toEqual({ answer: "from a folder", suffix: "!" });
+    expect(page.errors).toEqual([]);
+  });
+});
+
+describe("a private repository", () => {
+  it("is chosen from those of an account, whose token is typed once", async () => {
+    await git.createRepository("loom", quickProject("from the loom"));
+    const page = await running.open("/deployments/new?from=repository");
+    await page.field("Host").fill(git.url);
+    await page.field("Access token").fill("wrong");
+    await page.button("Connect").click();
+    await page.text("answered 401").waitFor();
+    await page.link("Git URL").last().waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.button("Remove").click();
+    await page.page.getByRole("heading", { name: "Connect an account" }).waitFor();
+    await page.field("Host").fill(git.url);
+    await page.field("Access token").fill(token);
+    await page.button("Connect").click();
+    await page.page.getByRole("radio", { name: /weavers\/loom/ }).check();
+    expect(await page.field("Name").first().inputValue()).toBe("loom");
+    expect(await page.violations()).toEqual([]);
+    await install(page, quickInstall);
+    await page.button("Deploy").click();
+    await page.heading("Revision 1").waitFor();
+    await deployed(page);
+    expect(await answerOf(idOf(page))).toEqual({ answer: "from the loom", suffix: null });
+    expect(page.errors).toEqual([]);
+  });
+
+  it("is named by its address, with a token that is sealed", async () => {
+    const repository = await git.createRepository("shuttle", quickProject("from an address"));
+    const page = await running.open("/deployments/new?from=git");
+    await page.field("Repository").fill(repository.url);
+    await page.field("Access").first().selectOption("Private: a token typed here");
+    await page.button("Deploy").click();
+    await page.text("Paste the token or key, or choose Public.").waitFor();
+    await page.field("Access token").fill(token);
+    await install(page, quickInstall);
+    await page.button("Deploy").click();
+    await page.heading("Revision 1").waitFor();
+    const log = page.page.getByRole("log", { name: "Build log" });
+    await log.getByText("linked the packages").waitFor({ timeout: workMs });
+    const stored = await running.app.call("GET", "/v2/integrations/github/installations");
+    expect(JSON.stringify(stored.body)).toContain("/shuttle");
+    expect(JSON.stringify(stored.body)).not.toContain(token);
+    expect(await page.page.content()).not.toContain(token);
+    expect(page.errors).toEqual([]);
+  });
+});

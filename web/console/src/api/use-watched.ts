@@ -1,0 +1,26 @@
+import { useEffect, useState } from "react";
+
+const afterMs = 4_000;
+
+/**
+ * Whether somebody looks at this tab, or did a moment ago. A browser opens six connections to a server at most: tabs that
+ * nobody looks at must not hold them.
+ */
+export function useWatched(): boolean {
+  const [watched, setWatched] = useState(true);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(() => setWatched(false), afterMs);
+      else setWatched(true);
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, []);
+  return watched;
+}

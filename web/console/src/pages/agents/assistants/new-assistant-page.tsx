@@ -1,0 +1,21 @@
+import { Page, PageHeader } from "../../../ui/index.ts";
+import type { AgentServer } from "../agent-api.ts";
+import { NewAssistantForm } from "./assistant-form.tsx";
+import "./assistants.css";
+
+export function NewAssistantPage({ server }: { server: AgentServer }) {
+  return (
+    <Page title="New assistant" width="narrow">
+      <PageHeader
+        crumbs={[
+          { label: "Agents", href: "/agents" },
+          { label: server.name, href: `/agents/${server.id}` },
+          { label: "Assistants", href: `/agents/${server.id}?tab=assistants` },
+        ]}
+        title="New assistant"
+        description="A graph with settings and a name of its own."
+      />
+      <NewAssistantForm server={server} />
+    </Page>
+  );
+}

@@ -1,0 +1,109 @@
+import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
+import { memo, useId, useMemo } from "react";
+import { IconButton } from "../../../ui/index.ts";
+import { type DrawnGraph, type GraphGroup, type GraphLine, layoutGraph, linePath } from "./graph-layout.ts";
+import type { GraphActivity, NodeFigures } from "./node-activity.ts";
+import { figureWords, NodeBox } from "./node-box.tsx";
+import { usePanZoom } from "./use-pan-zoom.ts";
+import "./graph.css";
+
+export type GraphViewProps = {
+  graph: DrawnGraph;
+  label: string;
+  activity: GraphActivity;
+  /** What runs when one goes on from the checkpoint that is shown. */
+  next: readonly string[];
+  stops: { before: readonly string[]; after: readonly string[] };
+  selected: string | null;
+  onSelect(nodeId: string | null): void;
+};
+
+/** The graph, drawn: subgraphs as boxes, what runs lit up, time and tokens on each node. */
+export function GraphView({ graph, label, activity, next, stops, selected, onSelect }: GraphViewProps) {
+  const layout = useMemo(() => layoutGraph(graph), [graph]);
+  const { frame, layer, events, zoom, showAll } = usePanZoom(layout);
+  const arrow = useId();
+  return (
+    <div className="graph">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move it */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a drawing is no field set */}
+      <svg ref={frame} className="graph-frame" role="group" aria-label={label} tabIndex={0} {...events}>
+        <defs>
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path className="graph-arrow" d="M0 0L8 4L0 8z" />
+          </marker>
+        </defs>
+        <g ref={layer}>
+          {layout.groups.map((group) => (
+            <Group key={group.id} group={group} figures={activity.nodes.get(group.id)} />
+          ))}
+          <Lines lines={layout.lines} arrow={arrow} />
+          {layout.nodes.map((node) => (
+            <NodeBox
+              key={node.id}
+              node={node}
+              figures={activity.nodes.get(node.id)}
+              next={next.includes(node.id)}
+              stopsBefore={stops.before.includes(node.id)}
+              stopsAfter={stops.after.includes(node.id)}
+              selected={selected === node.id}
+              onSelect={onSelect}
+            />
+          ))}
+        </g>
+      </svg>
+      <div className="graph-tools">
+        <IconButton size="small" label="Zoom in" icon={ZoomIn} onClick={() => zoom(1.3)} />
+        <IconButton size="small" label="Zoom out" icon={ZoomOut} onClick={() => zoom(1 / 1.3)} />
+        <IconButton size="small" label="Show the whole graph" icon={Maximize} onClick={showAll} />
+      </div>
+    </div>
+  );
+}
+
+const Group = memo(function Group({
+  group,
+  figures,
+}: {
+  group: GraphGroup;
+  figures: NodeFigures | undefined;
+}) {
+  const { x, y, width, height, name } = group;
+  return (
+    <g className={figures && figures.running > 0 ? "graph-group running" : "graph-group"}>
+      <rect x={x} y={y} width={width} height={height} rx={10} />
+      <text x={x + 12} y={y + 18}>
+        {name}
+      </text>
+      <text className="graph-figures" x={x + width - 12} y={y + 18} textAnchor="end">
+        {figureWords(figures)}
+      </text>
+    </g>
+  );
+});
+
+/** They change with the graph alone. */
+const Lines = memo(function Lines({ lines, arrow }: { lines: readonly GraphLine[]; arrow: string }) {
+  return lines.map(({ id, points, conditional, label }) => {
+    const middle = points[Math.floor((points.length - 1) / 2)]!;
+    const after = points[Math.floor((points.length - 1) / 2) + 1] ?? middle;
+    return (
+      <g key={id} className={conditional ? "graph-line conditional" : "graph-line"}>
+        <path d={linePath(points)} markerEnd={`url(#${arrow})`} />
+        {label && (
+          <text x={(middle.x + after.x) / 2} y={(middle.y + after.y) / 2} textAnchor="middle">
+            {label}
+          </text>
+        )}
+      </g>
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import { Badge, ListState, StatusBadge, Table, Time } from "../../ui/index.ts";
+import { type AlertEvent, useHistory } from "./alert-api.ts";
+
+/** Each change and test, with what became of its messages. */
+export function HistoryTable({ id }: { id: string }) {
+  const found = useHistory(id);
+  return (
+    <ListState
+      of={found}
+      rows={found.data}
+      lines={2}
+      height="3rem"
+      empty={<p className="muted">Nothing has happened yet. It is kept for 90 days.</p>}
+    >
+      {(rows) => (
+        <Table
+          label="History"
+          rows={rows}
+          rowKey={(row) => row.id}
+          columns={[
+            {
+              key: "kind",
+              header: "What",
+              cell: ({ kind }: AlertEvent) =>
+                kind === "test" ? <Badge>Test</Badge> : <StatusBadge status={kind} />,
+            },
+            { key: "message", header: "Message", grow: true, cell: ({ message }) => message },
+            { key: "sent", header: "Sent to", cell: (row) => <Deliveries event={row} /> },
+            { key: "at", header: "When", align: "right", cell: ({ at }) => <Time at={at} /> },
+          ]}
+        />
+      )}
+    </ListState>
+  );
+}
+
+const words = { pending: "on its way", sent: "arrived", failed: "failed" } as const;
+
+function Deliveries({ event }: { event: AlertEvent }) {
+  if (event.muted) return <span className="muted">nobody: it was muted</span>;
+  return (
+    <span className="two-lines">
+      {event.deliveries.map(({ channel, target, status, error }) => (
+        <span key={`${channel} ${target}`}>
+          {target}: {words[status]}
+          {error !== null && <span className="muted"> {error}</span>}
+        </span>
+      ))}
+    </span>
+  );
+}

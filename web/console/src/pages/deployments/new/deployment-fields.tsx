@@ -1,0 +1,95 @@
+import { Button, ButtonLink, Card, ErrorLine, Field, Input, Progress, Select } from "../../../ui/index.ts";
+import { type SecretRow, SecretsEditor } from "../secrets-editor.tsx";
+import type { Common } from "./common-values.ts";
+import type { Stage } from "./use-archive-deploy.ts";
+
+const types = [
+  { value: "dev", label: "Development" },
+  { value: "prod", label: "Production" },
+];
+
+export type DeploymentFieldsProps = {
+  text(name: keyof Common): { value: string; onChange(event: { target: { value: string } }): void };
+  problem(name: keyof Common): string | null | undefined;
+  onName(name: string): void;
+  secrets: readonly SecretRow[];
+  onSecrets(rows: SecretRow[]): void;
+  /** What else belongs to it, such as when it is built. */
+  children?: React.ReactNode;
+};
+
+/** What every deployment has, wherever its code comes from. */
+export function DeploymentFields(props: DeploymentFieldsProps) {
+  const { text, problem, onName, secrets, onSecrets, children } = props;
+  return (
+    <Card className="stack">
+      <h2>Deployment</h2>
+      <div className="columns">
+        <Field label="Name" error={problem("name")}>
+          <Input
+            spellCheck={false}
+            value={text("name").value}
+            onChange={(event) => onName(event.target.value)}
+          />
+        </Field>
+        <Field label="Type">
+          <Select {...text("type")} options={types} />
+        </Field>
+      </div>
+      {children}
+      <SecretsEditor rows={secrets} onChange={onSecrets} />
+      <details className="more">
+        <summary>Build commands</summary>
+        <div className="columns">
+          <Field
+            label="Install command"
+            optional
+            hint="Default: what the lock file asks for."
+            error={problem("installCommand")}
+          >
+            <Input className="mono" spellCheck={false} placeholder="npm ci" {...text("installCommand")} />
+          </Field>
+          <Field label="Build command" optional hint="Default: none." error={problem("buildCommand")}>
+            <Input
+              className="mono"
+              spellCheck={false}
+              placeholder="npm run build"
+              {...text("buildCommand")}
+            />
+          </Field>
+        </div>
+      </details>
+    </Card>
+  );
+}
+
+/** The end of each form: what went wrong, how far it is, and the button. */
+export function DeployActions({
+  error,
+  busy,
+  stage = null,
+}: {
+  error: unknown;
+  busy: boolean;
+  stage?: Stage | null;
+}) {
+  return (
+    <>
+      <ErrorLine error={error} />
+      {stage && (
+        <div className="stage" role="status">
+          <span>{stage.words}</span>
+          <Progress label={stage.words} value={stage.done} />
+        </div>
+      )}
+      <div className="row form-actions">
+        <Button type="submit" look="primary" busy={busy}>
+          Deploy
+        </Button>
+        <ButtonLink href="/deployments" look="quiet">
+          Cancel
+        </ButtonLink>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { CircleStop, Play, RotateCw } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { Button, ConfirmDialog, Time, toast } from "../../ui/index.ts";
+import { type Deployment, deploymentPath } from "./deployment-api.ts";
+
+type Power = "stop" | "start" | "restart";
+
+const done: Record<Power, string> = {
+  stop: "is stopped.",
+  start: "is being started.",
+  restart: "is being restarted. What serves now goes on until the new server is ready.",
+};
+
+function usePower(deployment: Deployment) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (power: Power) => api.post<Deployment>(`${deploymentPath(deployment.id)}/${power}`, {}),
+    onSuccess: (_changed, power) => {
+      void client.invalidateQueries({ queryKey: ["deployments"] });
+      toast.good(`${deployment.name} ${done[power]}`);
+    },
+  });
+}
+
+/** Restart and stop of what runs, start of what is stopped. */
+export function PowerButtons({ deployment }: { deployment: Deployment }) {
+  const power = usePower(deployment);
+  const [asking, setAsking] = useState(false);
+  const send = (name: Power) => power.mutate(name, { onError: (error) => toast.bad(error) });
+  const busy = (name: Power) => power.isPending && power.variables === name;
+  if (deployment.desired_state === "stopped")
+    return (
+      <Button icon={Play} busy={busy("start")} onClick={() => send("start")}>
+        Start
+      </Button>
+    );
+  return (
+    <>
+      {deployment.active_revision_id !== null && (
+        <Button icon={RotateCw} busy={busy("restart")} onClick={() => send("restart")}>
+          Restart
+        </Button>
+      )}
+      <Button icon={CircleStop} onClick={() => setAsking(true)}>
+        Stop…
+      </Button>
+      {asking && (
+        <ConfirmDialog
+          title="Stop this deployment?"
+          action="Stop"
+          onClose={() => setAsking(false)}
+          onConfirm={async () => {
+            await power.mutateAsync("stop");
+            setAsking(false);
+          }}
+        >
+          The server finishes what it has begun and ends. Requests are answered with 503 until{" "}
+          <strong>{deployment.display_name ?? deployment.name}</strong> is started again. Its threads, its
+          address and its revisions stay.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+export function StoppedNotice({ deployment }: { deployment: Deployment }) {
+  const { desired_state: wanted, health } = deployment;
+  if (wanted !== "stopped") return null;
+  return (
+    <div className="notice" role="status">
+      <CircleStop aria-hidden="true" size={18} />
+      <div>
+        <b>
+          This deployment was stopped <Time at={health.since} />.
+        </b>
+        <p>{health.message}</p>
+      </div>
+    </div>
+  );
+}
