@@ -190,7 +190,7 @@ describe("branches and the past", () => {
     await chat.page.getByLabel("Assistant").selectOption("agent");
     await chat.say("What did we say so far?");
     await chat.answered("So far in this thread");
-    expect(await chat.answers.last().textContent()).toContain("say this back");
+    await chat.answered("say this back");
   });
 });
 
