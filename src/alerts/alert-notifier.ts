@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Sql } from "../platform/db/database.ts";
 import type { SecretBox } from "../platform/encryption/secret-box.ts";
@@ -9,6 +8,7 @@ import type { JobContext } from "../platform/jobs/job-worker.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { MailSender } from "../platform/mail/mail-sender.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
+import { mayPass, signatureHeader, signWebhook } from "../platform/network/signed-webhook.ts";
 import type { AlertDelivery, AlertEvent, AlertRule } from "./alert.ts";
 import {
   type DueDelivery,
@@ -58,6 +58,7 @@ export class AlertNotifier {
   async sendNow(rule: AlertRule, event: AlertEvent, signal: AbortSignal): Promise<AlertDelivery[]> {
     const { database } = this.#options;
     const made = await this.#prepare(database.sql, rule, event);
+    // How each of them ended is read back below.
     await Promise.all(
       made.map(({ id }) => this.#attempt(id, { isLast: true, signal }).catch(() => undefined)),
     );
@@ -118,15 +119,13 @@ export class AlertNotifier {
       secretBox.open(rule.webhook_sealed, alertWebhookContext(rule.id)),
     ) as SealedWebhook;
     const body = JSON.stringify(this.#bodyOf(rule, event));
-    const seconds = Math.floor(clock.now().getTime() / 1000);
-    const mac = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
     const { status } = await network.guardedFetch(url, {
       ...{ method: "POST", body, signal, timeoutMs, redirect: "manual", maxResponseBytes: 1_000_000 },
       headers: {
         "content-type": "application/json",
         "user-agent": "treadle-webhook",
         "x-treadle-event-id": event.id,
-        "x-treadle-signature": `t=${seconds},v1=${mac}`,
+        [signatureHeader]: signWebhook(secret, body, clock.now()),
       },
     });
     if (status >= 300) throw refusedBy(rule, status);
@@ -160,12 +159,11 @@ export function noMailServer(): AppError {
   });
 }
 
-/** A receiver that is overloaded or broken is asked again; one that understood and refused is not. */
 function refusedBy({ name, webhook_host }: AlertRule, status: number): AppError {
   return new AppError({
     code: "alert.webhook_refused",
     kind: "bad_gateway",
     message: `The webhook of the alert ${name} was answered with ${status} by ${webhook_host}.`,
-    retryable: status >= 500 || status === 408 || status === 425 || status === 429,
+    retryable: mayPass(status),
   });
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/errors.ts";
 import type { SseBatch } from "../platform/http/server/sse.ts";
 import { newId } from "../platform/ids.ts";
+import { traceTime } from "../platform/trace-time.ts";
 
 /** A model that is ready to answer. */
 export type PlaygroundModel = {
@@ -106,21 +107,21 @@ type Traced = {
 };
 
 function spanOf({ id, call, model, started, ended, firstToken, message, usage, error }: Traced): Span {
-  const start = micros(started);
+  const start = traceTime(started);
   const { temperature, maxTokens: max_tokens, tools } = call;
   const settings = { model: model.model, temperature, max_tokens, tools };
   return {
     id,
     trace_id: id,
-    dotted_order: `${start.replace(/[-:.]/g, "")}${id}`,
+    dotted_order: `${start.stamp}${id}`,
     name: model.model,
     run_type: "llm",
-    start_time: start,
-    end_time: micros(ended),
+    start_time: start.iso,
+    end_time: traceTime(ended).iso,
     inputs: { messages: call.messages },
     ...(message ? { outputs: { messages: [message] } } : {}),
     ...(error === undefined ? {} : { error }),
-    ...(firstToken ? { events: [{ name: "new_token", time: micros(firstToken) }] } : {}),
+    ...(firstToken ? { events: [{ name: "new_token", time: traceTime(firstToken).iso }] } : {}),
     extra: {
       metadata: {
         ls_provider: model.provider,
@@ -137,8 +138,4 @@ function spanOf({ id, call, model, started, ended, firstToken, message, usage, e
 
 function frame(event: string, data: object) {
   return { event, data: JSON.stringify(data) };
-}
-
-function micros(at: Date): string {
-  return `${at.toISOString().slice(0, -1)}000Z`;
 }

@@ -1,3 +1,4 @@
+import { traceTime } from "../../platform/trace-time.ts";
 import { toWire } from "../checkpoints/message-wire.ts";
 import type { TracedSpan } from "../graphs/graph-runtime.ts";
 import { attemptName, attemptSpanId, attemptTag } from "../graphs/resumed-attempt.ts";
@@ -9,12 +10,12 @@ import type { RunResult } from "../runs/run-end.ts";
  * stands; these fill in the end.
  */
 export function exhaustedSpans(run: ClaimedRun, { outcome }: RunResult, now: Date): TracedSpan[] {
-  const start = micros(run.started_at ?? run.created_at);
-  const rootOrder = `${stamp(start)}${run.run_id}`;
-  const end_time = micros(now);
+  const start = traceTime(run.started_at ?? run.created_at);
+  const rootOrder = `${start.stamp}${run.run_id}`;
+  const end_time = traceTime(now).iso;
   const error = outcome.error?.message ?? "";
   const attemptId = attemptSpanId(run.run_id, run.attempt);
-  const attemptStart = micros(run.updated_at);
+  const attemptStart = traceTime(run.updated_at);
   return [
     {
       id: run.run_id,
@@ -22,7 +23,7 @@ export function exhaustedSpans(run: ClaimedRun, { outcome }: RunResult, now: Dat
       dotted_order: rootOrder,
       name: run.graph_id,
       run_type: "chain",
-      start_time: start,
+      start_time: start.iso,
       end_time,
       inputs: toWire(inputsOf(run)),
       error,
@@ -32,10 +33,10 @@ export function exhaustedSpans(run: ClaimedRun, { outcome }: RunResult, now: Dat
       id: attemptId,
       trace_id: run.run_id,
       parent_run_id: run.run_id,
-      dotted_order: `${rootOrder}.${stamp(attemptStart)}${attemptId}`,
+      dotted_order: `${rootOrder}.${attemptStart.stamp}${attemptId}`,
       name: attemptName(run.attempt),
       run_type: "chain",
-      start_time: attemptStart,
+      start_time: attemptStart.iso,
       end_time,
       inputs: {},
       error,
@@ -48,12 +49,4 @@ export function exhaustedSpans(run: ClaimedRun, { outcome }: RunResult, now: Dat
 function inputsOf({ kwargs }: ClaimedRun): unknown {
   const given = kwargs.command ?? kwargs.input ?? {};
   return typeof given === "object" && !Array.isArray(given) ? given : { input: given };
-}
-
-function micros(at: Date): string {
-  return `${at.toISOString().slice(0, -1)}000Z`;
-}
-
-function stamp(iso: string): string {
-  return iso.replace(/[-:.]/g, "");
 }

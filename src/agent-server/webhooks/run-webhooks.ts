@@ -5,17 +5,11 @@ import { enqueue, getJob } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { NetworkGuard } from "../../platform/network/network-guard.ts";
+import { mayPass, signatureHeader, signWebhook } from "../../platform/network/signed-webhook.ts";
 import { isActive, type Run } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 import { toRunView } from "../runs/run-schemas.ts";
-import {
-  parseWebhookUrl,
-  signatureHeader,
-  signWebhook,
-  type WebhookJob,
-  type WebhookSnapshot,
-  webhookBody,
-} from "./webhook.ts";
+import { parseWebhookUrl, type WebhookJob, type WebhookSnapshot, webhookBody } from "./webhook.ts";
 import type { WebhookConfig } from "./webhook-config.ts";
 import { type EndedRun, findRunWithValues, replacePayload } from "./webhook-store.ts";
 
@@ -206,12 +200,11 @@ function notOver(runId: string): AppError {
   });
 }
 
-/** A receiver that is overloaded or broken is asked again; one that understood and refused is not. */
 function refusedBy({ url, run_id }: WebhookJob, status: number): AppError {
   return new AppError({
     code: "webhook.refused",
     kind: "bad_gateway",
     message: `The webhook of run ${run_id} was answered with ${status} by ${isOwnRoute(url) ? url : new URL(url).host}.`,
-    retryable: status >= 500 || status === 408 || status === 425 || status === 429,
+    retryable: mayPass(status),
   });
 }

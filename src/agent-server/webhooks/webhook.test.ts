@@ -1,6 +1,5 @@
-import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { fillHeaders, openPolicy, parseWebhookUrl, signWebhook } from "./webhook.ts";
+import { fillHeaders, openPolicy, parseWebhookUrl } from "./webhook.ts";
 import { readWebhookConfig } from "./webhook-config.ts";
 
 /** Written so, because the real thing looks like a template that was meant to be one. */
@@ -72,10 +71,4 @@ test("the settings of a project file", () => {
     headers: { a: "a" },
     denyPrivate: true,
   });
-});
-
-test("a signature covers the time and the body", () => {
-  const sentAt = new Date("2026-01-02T03:04:05.678Z");
-  const mac = createHmac("sha256", "s").update('1767323045.{"a":1}').digest("hex");
-  expect(signWebhook("s", '{"a":1}', sentAt)).toBe(`t=1767323045,v1=${mac}`);
 });

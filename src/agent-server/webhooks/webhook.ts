@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import type { RunError, RunStatus } from "../runs/run.ts";
 import type { RunView } from "../runs/run-schemas.ts";
@@ -43,18 +42,6 @@ export type WebhookSnapshot = {
 export function webhookBody(snapshot: WebhookSnapshot, sentAt: Date): string {
   const { run, ...end } = snapshot;
   return JSON.stringify({ ...run, ...end, webhook_sent_at: sentAt.toISOString() });
-}
-
-export const signatureHeader = "x-treadle-signature";
-
-/**
- * `t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `<t>.<body>`. The time is part of it, so that a receiver can
- * refuse an old request that somebody sends again.
- */
-export function signWebhook(secret: string, body: string, sentAt: Date): string {
-  const seconds = Math.floor(sentAt.getTime() / 1000);
-  const mac = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
-  return `t=${seconds},v1=${mac}`;
 }
 
 /** The URL, or a 422 with what is wrong with it. */

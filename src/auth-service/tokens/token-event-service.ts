@@ -7,10 +7,11 @@ import { newId, newSecret } from "../../platform/ids.ts";
 import { enqueue } from "../../platform/jobs/job-queue.ts";
 import type { JobContext } from "../../platform/jobs/job-worker.ts";
 import type { NetworkGuard } from "../../platform/network/network-guard.ts";
+import { mayPass, signatureHeader, signWebhook } from "../../platform/network/signed-webhook.ts";
 import type { EndpointCheck } from "../providers/endpoint-check-service.ts";
 import { webhookSecretContext } from "./sealed-columns.ts";
 import type { Token } from "./token.ts";
-import { signatureHeader, signEvent, type TokenEvent, type TokenEventType } from "./token-event.ts";
+import type { TokenEvent, TokenEventType } from "./token-event.ts";
 import * as store from "./token-event-store.ts";
 
 export const deliverEventJobKind = "auth.deliver_token_event";
@@ -136,7 +137,7 @@ export class TokenEventService {
         "content-type": "application/json",
         "user-agent": "treadle-webhook",
         "x-treadle-event-id": event.id,
-        [signatureHeader]: signEvent(secret, body, sentAt),
+        [signatureHeader]: signWebhook(secret, body, sentAt),
       },
       body,
       signal,
@@ -156,12 +157,11 @@ function notFound(message: string): AppError {
   return new AppError({ code: "token_event.not_found", kind: "not_found", message });
 }
 
-/** A receiver that is overloaded or broken is asked again; one that understood and refused is not. */
 function refusedBy(url: string, status: number): AppError {
   return new AppError({
     code: "token_event.webhook_refused",
     kind: "bad_gateway",
     message: `The webhook for token events was answered with ${status} by ${new URL(url).host}.`,
-    retryable: status >= 500 || status === 408 || status === 425 || status === 429,
+    retryable: mayPass(status),
   });
 }

@@ -1,5 +1,3 @@
-import { createHmac } from "node:crypto";
-
 export const tokenEventTypes = [
   "connected",
   "reconnected",
@@ -34,12 +32,3 @@ export type TokenEvent = {
   acknowledged_at: Date | null;
   created_at: Date;
 };
-
-export const signatureHeader = "x-treadle-signature";
-
-/** `t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `<t>.<body>`: with the time in it, an old request cannot be sent again. */
-export function signEvent(secret: string, body: string, sentAt: Date): string {
-  const seconds = Math.floor(sentAt.getTime() / 1000);
-  const mac = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
-  return `t=${seconds},v1=${mac}`;
-}

@@ -1,5 +1,6 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { LLMResult } from "@langchain/core/outputs";
+import { type TraceTime, traceTime } from "../../../platform/trace-time.ts";
 import { toWire } from "../../checkpoints/message-wire.ts";
 import type { TracedSpan } from "../graph-runtime.ts";
 import {
@@ -218,7 +219,7 @@ export class RunTracer extends BaseCallbackHandler {
   ): void {
     const { id, name, metadata } = this.#root;
     const now = this.#now();
-    const first = timeOf(Date.parse(now.iso) - earlierMs);
+    const first = traceTime(Date.parse(now.iso) - earlierMs);
     const root: Span = {
       ...{ ...given, id, name, inputs, parentId: undefined, events: [] },
       dottedOrder: `${first.stamp}${id}`,
@@ -236,7 +237,7 @@ export class RunTracer extends BaseCallbackHandler {
     this.#sink(this.#record(here));
   }
 
-  #attempt(root: Span, number: number, { iso, stamp }: Stamped): Span {
+  #attempt(root: Span, number: number, { iso, stamp }: TraceTime): Span {
     const id = attemptSpanId(root.id, number);
     return {
       ...{ id, parentId: root.id, name: attemptName(number), runType: "chain", inputs: {}, events: [] },
@@ -287,21 +288,12 @@ export class RunTracer extends BaseCallbackHandler {
   }
 
   /** Steps of one millisecond keep their order: the clock's missing digits count them. */
-  #now(): Stamped {
+  #now(): TraceTime {
     const now = Date.now();
     this.#sameMs = now === this.#lastMs ? Math.min(this.#sameMs + 1, 999) : 0;
     this.#lastMs = now;
-    return timeOf(now, this.#sameMs);
+    return traceTime(now, this.#sameMs);
   }
-}
-
-/** A time, and the same as dotted orders have it. */
-type Stamped = { iso: string; stamp: string };
-
-function timeOf(ms: number, count = 0): Stamped {
-  const micros = String(count).padStart(3, "0");
-  const iso = `${new Date(ms).toISOString().slice(0, -1)}${micros}Z`;
-  return { iso, stamp: iso.replace(/[-:.]/g, "") };
 }
 
 function nameOf(named: Named): string {
