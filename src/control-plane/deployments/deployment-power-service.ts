@@ -20,35 +20,31 @@ export class DeploymentPower {
   }
 
   stop(caller: Caller, id: string): Promise<DeploymentView> {
-    return this.#change(caller, id, (deployment, save) =>
-      deployment.desired_state === "stopped" ? undefined : save("stopped", false),
+    return this.#change(caller, id, ({ desired_state }) =>
+      desired_state === "stopped" ? undefined : { state: "stopped", restart: false },
     );
   }
 
   start(caller: Caller, id: string): Promise<DeploymentView> {
-    return this.#change(caller, id, (deployment, save) =>
-      deployment.desired_state === "running" ? undefined : save("running", false),
+    return this.#change(caller, id, ({ desired_state }) =>
+      desired_state === "running" ? undefined : { state: "running", restart: false },
     );
   }
 
   restart(caller: Caller, id: string): Promise<DeploymentView> {
-    return this.#change(caller, id, (deployment, save) => {
-      const { name, desired_state, active_revision_id } = deployment;
+    return this.#change(caller, id, ({ name, desired_state, active_revision_id }) => {
       if (desired_state === "stopped")
         throw notRunning(`The deployment ${name} is stopped. Start it instead.`);
       if (active_revision_id === null)
         throw notRunning(`The deployment ${name} serves nothing yet, so there is nothing to restart.`);
-      return save("running", true);
+      return { state: "running", restart: true };
     });
   }
 
   #change(
     caller: Caller,
     id: string,
-    decide: (
-      deployment: Deployment,
-      save: (state: Deployment["desired_state"], restart: boolean) => Promise<void>,
-    ) => Promise<void> | undefined,
+    decide: (deployment: Deployment) => Wanted | undefined,
   ): Promise<DeploymentView> {
     const { database, clock, views } = this.#options;
     const load = async (tx: Sql) => {
@@ -57,14 +53,17 @@ export class DeploymentPower {
       return found;
     };
     return database.transaction(async (tx) => {
-      await decide(await load(tx), async (state, restart) => {
-        await saveDesiredState(tx, id, { state, restart }, clock.now());
-        await announceDeployment(tx, id);
-      });
+      const deployment = await load(tx);
+      const wanted = decide(deployment);
+      if (!wanted) return views.one(tx, deployment);
+      await saveDesiredState(tx, id, wanted, clock.now());
+      await announceDeployment(tx, id);
       return views.one(tx, await load(tx));
     });
   }
 }
+
+type Wanted = { state: Deployment["desired_state"]; restart: boolean };
 
 function notRunning(message: string): AppError {
   return new AppError({ code: "deployment.not_running", kind: "conflict", message });
