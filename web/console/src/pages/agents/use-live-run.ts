@@ -31,18 +31,21 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
   const path = threadPath(server, threadId);
   const deploymentId = server.deployment?.id;
 
+  const refresh = useCallback(
+    () => client.invalidateQueries({ queryKey: threadKey(server, threadId) }),
+    [client, server, threadId],
+  );
   /** What the run left is on screen before what it streamed goes away. */
   const end = useCallback(
     async (ended: string) => {
-      await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
+      await refresh();
       setBegun((current) => (current === ended ? null : current));
     },
-    [client, server, threadId],
+    [refresh],
   );
 
   useEffect(() => {
     const stop = new AbortController();
-    const refresh = () => client.invalidateQueries({ queryKey: threadKey(server, threadId) });
     followEvents({
       path: `${path}/stream?stream_modes=lifecycle`,
       deploymentId,
@@ -58,7 +61,7 @@ export function useLiveRun(server: AgentServer, threadId: string, running: Run |
       onBreak: () => void refresh(),
     }).catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)));
     return () => stop.abort();
-  }, [client, server, threadId, path, deploymentId, end]);
+  }, [path, deploymentId, end, refresh]);
 
   useEffect(() => {
     setLive(noLiveMessages);
