@@ -7,21 +7,24 @@ import { freePort, memoryOf, type Subject, stop, untilHealthy } from "./subjects
 /** Measures each in turn; a subject that comes twice has the median of both. Its project needs `echo` and `tokens`. */
 export async function compareSubjects(subjects: readonly Subject[], seconds: number): Promise<void> {
   const results = new Map<string, Figures[]>();
-  for (const subject of subjects) {
+  for (const [index, subject] of subjects.entries()) {
+    console.error(`${index + 1} of ${subjects.length}: ${subject.name}`);
     const figures = await measure(subject, seconds);
     results.set(subject.name, [...(results.get(subject.name) ?? []), figures]);
   }
   console.log(formatMedians(results));
 }
 
+/** One that fails midway keeps the figures it has: those of the others took minutes to measure. */
 async function measure(subject: Subject, seconds: number): Promise<Figures> {
   const port = await freePort();
   const began = performance.now();
   const child = subject.start(port);
+  const figures: Figures = {};
   try {
     const http = new HttpClient(port, 64);
     await untilHealthy(http, subject.health);
-    const figures: Figures = { "start to /ok ms": performance.now() - began };
+    figures["start to /ok ms"] = performance.now() - began;
     figures["memory at start MB"] = memoryOf(child.pid!);
     for (const clients of [1, 8, 32]) {
       const result = await load({
@@ -39,10 +42,12 @@ async function measure(subject: Subject, seconds: number): Promise<Figures> {
     Object.assign(figures, await measureStreams(http), await measureState(http));
     figures["memory at the end MB"] = memoryOf(child.pid!);
     http.close();
-    return figures;
+  } catch (error) {
+    console.log(`${subject.name} FAILED, its figures are not all there: ${String(error)}`);
   } finally {
     await stop(child);
   }
+  return figures;
 }
 
 async function measureStreams(http: HttpClient): Promise<Figures> {

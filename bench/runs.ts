@@ -17,13 +17,15 @@ export async function echoRun(http: HttpClient): Promise<void> {
 /** A table with a column for each subject, which may have been measured several times. */
 export function formatMedians(results: ReadonlyMap<string, readonly Figures[]>): string {
   const names = [...results.keys()];
-  const questions = Object.keys(results.get(names[0]!)![0]!);
+  const questions = new Set([...results.values()].flat().flatMap(Object.keys));
+  const cell = (name: string, question: string) => {
+    const measured = results.get(name)!.flatMap((figures) => figures[question] ?? []);
+    return measured.length === 0 ? "not measured" : median(measured);
+  };
   return formatTable(
-    questions.map((question) => ({
+    [...questions].map((question) => ({
       question,
-      ...Object.fromEntries(
-        names.map((name) => [name, median(results.get(name)!.map((figures) => figures[question]!))]),
-      ),
+      ...Object.fromEntries(names.map((name) => [name, cell(name, question)])),
     })),
   );
 }
