@@ -71,4 +71,29 @@ describe("a process whose lease ended", () => {
     expect(secondSteps(first)).toEqual([]);
     expect(secondSteps(second)).toHaveLength(4);
   }, 60_000);
+
+  it("because it is cut off stops within the lease, and nothing it still says is in the log", async () => {
+    const first = await spawn(proxy.urlFor(test.url));
+    // Longer than the lease: the run would still be at its first step.
+    const run = await startRun(first, leaseMs * 2);
+    const { rows } = await raw<{ now: Date }>`select clock_timestamp() as now`.execute(test.database.sql);
+    const cutAt = rows[0]!.now.getTime();
+    proxy.blackHole();
+    await first.process.waitForLine(/^stopped d1/m, 20_000);
+    const stops = [...first.process.output().matchAll(/^stopped \w1 (\d+)/gm)].map(([, at]) => Number(at));
+    expect(stops).toHaveLength(4);
+    for (const at of stops) expect(at - cutAt).toBeLessThanOrEqual(leaseMs + 500);
+    const second = await spawn(test.url);
+    await second.client.runs.join(run.thread_id, run.run_id);
+    await proxy.restore();
+    // Once more with the first one back: it may give back what it held, and say nothing.
+    const events = await raw<{ seq: number; name: string; data: string }>`select seq::int as seq, name, data
+      from thread_events where thread_id = ${run.thread_id} order by seq`.execute(test.database.sql);
+    const numbers = events.rows.map(({ seq }) => seq);
+    expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
+    const attempts = events.rows
+      .filter(({ name }) => name === "metadata")
+      .map(({ data }) => (JSON.parse(data) as { attempt: number }).attempt);
+    expect(attempts).toEqual([1, 2]);
+  }, 60_000);
 });

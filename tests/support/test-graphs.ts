@@ -33,11 +33,14 @@ function slow() {
 /** Two steps of four parallel nodes each, which do not listen to their signal; what began and when is printed. */
 function wide() {
   const graph = new StateGraph(Steps);
-  const node = (name: string) => async (state: typeof Steps.State) => {
-    console.log(`began ${name} ${Date.now()}`);
-    await delay(state.pause ?? 0);
-    return { steps: [name] };
-  };
+  const node =
+    (name: string) =>
+    async (state: typeof Steps.State, { signal }: { signal?: AbortSignal }) => {
+      console.log(`began ${name} ${Date.now()}`);
+      signal?.addEventListener("abort", () => console.log(`stopped ${name} ${Date.now()}`), { once: true });
+      await delay(state.pause ?? 0);
+      return { steps: [name] };
+    };
   const letters = ["a", "b", "c", "d"];
   for (const letter of letters) {
     const [first, second] = [`${letter}1`, `${letter}2`];

@@ -55,6 +55,8 @@ type Finish = { accepted: boolean; more: boolean };
 
 /** What a stop may take beyond its grace, in each of its last steps. */
 const lastStepMs = 400;
+/** A wake-up that was lost delays a run by no more than this, however long the lease is. */
+const maxHeartbeatMs = 5_000;
 /** By then a run that is due is due by the database's clock too. */
 const dueMarginMs = 5;
 /** How long a busy process leaves a run that is to be alone to one that has nothing to do. */
@@ -96,9 +98,10 @@ export class RunWorker {
       ...{ database, logger, processId, leaseMs },
       onCancel: (run, action) => this.cancel(run.run_id, action),
     });
+    const heartbeatMs = Math.min(leaseMs / 4, maxHeartbeatMs);
     this.#loop = new WakeLoop({
       look: (woken) => this.#look(woken),
-      rules: { heartbeatMs: leaseMs / 4, minWaitMs: dueMarginMs, maxRetryMs: leaseMs / 4 },
+      rules: { heartbeatMs, minWaitMs: dueMarginMs, maxRetryMs: heartbeatMs },
       onFailure: (error) => logger.warn({ reason: errorMessage(error) }, "could not take runs"),
     });
     this.#handBacks = new HandBackQueue({ database, logger, processId, onDone: () => this.wakeAll() });

@@ -26,7 +26,7 @@ import {
 export type RunCreateOptions = RunPreconditions & {
   database: Database;
   graphs: RunnableGraphs;
-  worker: Pick<RunHolder, "leaseSeconds" | "reserve" | "release" | "begin" | "wakeAll">;
+  worker: Pick<RunHolder, "leaseSeconds" | "reserve" | "release" | "begin" | "wake">;
   processId: string;
   /** Makes sure the default assistants of a workspace exist. */
   ensureDefaults(workspaceId: string): Promise<void>;
@@ -202,7 +202,8 @@ export class RunCreateService {
           }),
         };
       }
-      if (inserted.status === "pending") worker.wakeAll();
+      // The others were notified with the row.
+      if (inserted.status === "pending") worker.wake();
       return { run: row, afterSeq, protocolSeq, result: undefined };
     } finally {
       if (claim) worker.release();

@@ -13,6 +13,6 @@ export type RunHolder = {
   resultOf(runId: string): Promise<RunResult | null> | undefined;
   /** Stops a run if it is held here, and answers whether it is. */
   cancel(runId: string, action: CancelAction): boolean;
-  /** What waits in the queue may be for this process or for another one. */
-  wakeAll(): void;
+  /** Something waits in the queue that this process may take. */
+  wake(): void;
 };

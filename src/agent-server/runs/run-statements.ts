@@ -1,5 +1,6 @@
 import type { Statement } from "../../platform/db/database.ts";
 import { lastProtocolSeq } from "../delivery/event-store.ts";
+import { runsChannel } from "./run.ts";
 
 /** Columns of a run, in the order every statement below returns them. */
 export const runColumns = `run_id, thread_id, workspace_id, assistant_id, graph_id, status, multitask_strategy,
@@ -35,10 +36,11 @@ export const findTargets: Statement = {
  * Creates threads where asked, inserts runs and claims those that may start at once, in one statement.
  * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
  * the index `runs_one_running`, and the loser tries again. So does one whose commit was not confirmed: it then finds the
- * rows it wrote.
+ * rows it wrote. Whoever may take those that wait is notified by the same commit: there is no moment in which this
+ * process could die and leave a run that nobody was told of.
  */
 export const insertRuns: Statement = {
-  name: "runs_insert_8",
+  name: "runs_insert_9",
   text: `with q as (
       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::float8[], $13::text[], $14::text[],
@@ -97,7 +99,8 @@ export const insertRuns: Statement = {
     select s.ordinal::int as ordinal, s.new_thread or s.old_thread as thread_found, s.new_thread, s.active, s.protocol, s.last_seq,
       s.protocol_seq,
       coalesce(i.status, w.status) as status, coalesce(i.attempt, w.attempt) as attempt,
-      coalesce(i.created_at, w.created_at) as created_at
+      coalesce(i.created_at, w.created_at) as created_at,
+      case when i.status = 'pending' then pg_notify('${runsChannel}', 'wake')::text end as announced
     from seen s left join inserted i on i.run_id = s.run_id
     left join lateral (
       select status, attempt, created_at from runs where i.run_id is null and run_id = s.run_id limit 1
