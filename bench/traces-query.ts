@@ -14,8 +14,10 @@ import { createHttpApp, type HttpApp } from "../src/platform/http/pipeline/http-
 import { createLogger } from "../src/platform/logger.ts";
 import { Metrics } from "../src/platform/metrics.ts";
 import { AttachmentLinks } from "../src/traces/attachments/attachment-links.ts";
+import { readRunFigures } from "../src/traces/query/run-figures-store.ts";
 import { createTraceQueries } from "../src/traces/query/trace-queries.ts";
 import { replaceInDatabase } from "../tests/support/replaced-database.ts";
+import { median } from "./load.ts";
 import { bigTraceId, fillTraces, projectId, rareWord, workspaceId } from "./traces-fill.ts";
 
 /** How long do typical queries take over a project of a million runs? Every filter should stay under 100 ms. */
@@ -62,6 +64,15 @@ const questions: Question[] = [
     body: { ...newest('search("quetzalcoatlus")'), lastDay: true },
   },
   { name: "search, word of no run, all runs", body: newest('search("quetzalcoatlus")') },
+  ...[
+    { name: "sorted by latency, within a day", sort: "latency" },
+    { name: "sorted by latency, all root runs", sort: "latency", min_start_time: "2000-01-01T00:00:00Z" },
+    { name: "sorted by name, all root runs", sort: "name", min_start_time: "2000-01-01T00:00:00Z" },
+  ].map(({ name, ...body }) => ({
+    name,
+    path: "/api/v2/runs/query",
+    body: { ...body, project_ids: [projectId], is_root: true },
+  })),
   { name: "page 50 of root runs (cursor)", body: { is_root: true, pages: 50 } },
   { name: "trace tree of 1,000 spans, no payloads", method: "GET", path: `/api/v1/traces/${bigTraceId}` },
   { name: "trace of 1,000 spans, all fields", body: { trace: bigTraceId, select: null } },
@@ -118,11 +129,34 @@ async function measureAll(database: Database): Promise<void> {
     const first = await ask(http, question);
     const times: number[] = [];
     while (times.length < (first.ms > 3_000 ? 1 : 7)) times.push((await ask(http, question)).ms);
-    const sorted = times.sort((a, b) => a - b);
-    const median = sorted[Math.floor(sorted.length / 2)]!;
     console.log(
-      `${question.name.padEnd(48)} first ${first.ms.toFixed(0).padStart(6)} ms, median ${median.toFixed(1).padStart(8)} ms, ${first.size}`,
+      `${question.name.padEnd(48)} first ${first.ms.toFixed(0).padStart(6)} ms, median ${median(times).toFixed(1).padStart(8)} ms, ${first.size}`,
     );
+  }
+  await measureAlerts(database);
+}
+
+/** What a rule of the alerts area asks each time it is evaluated. */
+async function measureAlerts(database: Database): Promise<void> {
+  const now = new Date();
+  for (const [name, minutes] of [
+    ["5 minutes", 5],
+    ["an hour", 60],
+    ["a day", 1_440],
+  ] as const) {
+    const window = { from: new Date(now.getTime() - minutes * 60_000), to: now };
+    for (const project of [projectId, null]) {
+      const title = `alert: figures of ${name}, ${project ? "project" : "workspace"}`;
+      if (options.only && !title.includes(options.only)) continue;
+      const times: number[] = [];
+      let runs = 0;
+      for (let round = 0; round < 7; round += 1) {
+        const start = performance.now();
+        ({ runs } = await readRunFigures(database.sql, workspaceId, project, window));
+        times.push(performance.now() - start);
+      }
+      console.log(`${title.padEnd(48)} median ${median(times).toFixed(1).padStart(8)} ms, of ${runs} runs`);
+    }
   }
 }
 
@@ -138,9 +172,11 @@ async function ask(http: HttpApp, question: Question): Promise<{ ms: number; siz
     ...question,
     body: { session: [projectId], ...body, ...(lastDay ? { start_time: dayAgo } : {}), cursor },
   });
-  const { runs, run_count } = json as { runs?: unknown[]; run_count?: number };
+  const { items, runs = items, run_count } = json as Answer;
   return { ms, size: runs ? `${runs.length} runs` : run_count === undefined ? "" : `of ${run_count} runs` };
 }
+
+type Answer = { runs?: unknown[]; items?: unknown[]; run_count?: number };
 
 async function send(http: HttpApp, { path, method, body }: Question): Promise<{ ms: number; json: unknown }> {
   const isGet = method === "GET";
