@@ -2,11 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 import { build } from "vite";
 import { createApp } from "../src/app/platform.ts";
 import { readConfig } from "../src/config/index.ts";
 import { createLogger } from "../src/platform/logger.ts";
+import { launchChromium } from "../tests/support/components/chromium.ts";
 
 export const apiKey = "bench-key-of-sixteen-or-more";
 
@@ -33,10 +34,7 @@ export async function startConsoleSubject(): Promise<ConsoleSubject> {
   };
   const app = await createApp(config, { logger: createLogger({ level: "error" }), consoleFolder });
   const { url } = await app.start();
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    chromiumSandbox: process.getuid?.() !== 0,
-  });
+  const browser = await launchChromium();
   return {
     url,
     browser,

@@ -4,7 +4,8 @@ import { apiKey, type ConsoleSubject, startConsoleSubject } from "./console-brow
 import { median } from "./load.ts";
 
 /**
- * How much script does the first page of the console load, packed, and how long until it can be used and is full?
+ * How much script does the first page of the console load, packed, and how long until it can be used and is full? How long
+ * until a person can write in the chat?
  * How long does it block while ten thousand runs are scrolled through?
  *   node bench/console.ts        BENCH_LOADS=10 for more loads
  */
@@ -30,6 +31,23 @@ async function firstLoad({ signedIn, url }: ConsoleSubject): Promise<Load> {
         fullMs: at("treadle.overview"),
       };
     })()`)) as Load;
+  } finally {
+    await context.close();
+  }
+}
+
+/** The chat, from nothing to a field that can be written in. */
+async function chatLoad({ signedIn, url }: ConsoleSubject): Promise<number> {
+  const context = await signedIn();
+  try {
+    const page = await context.newPage();
+    await page.addInitScript(`(function look() {
+      if (document.querySelector("textarea:not(:disabled)")) performance.mark("chat.usable");
+      else requestAnimationFrame(look);
+    })()`);
+    await page.goto(`${url}/chat`);
+    await page.waitForFunction(() => performance.getEntriesByName("chat.usable").length > 0);
+    return await page.evaluate(() => performance.getEntriesByName("chat.usable")[0]!.startTime);
   } finally {
     await context.close();
   }
@@ -108,6 +126,10 @@ try {
   console.log(
     `full (overview with data): ${Math.round(median(measured.map(({ fullMs }) => fullMs)))} ms, median`,
   );
+  await chatLoad(subject);
+  const chats: number[] = [];
+  for (let i = 0; i < loads; i += 1) chats.push(await chatLoad(subject));
+  console.log(`chat usable: ${Math.round(median(chats))} ms, median`);
   await sendRuns(url);
   const { longestMs, longTasks, frameP99Ms } = await scrollThrough(subject);
   console.log(

@@ -26,8 +26,8 @@ let ofThisProcess: Promise<Browser> | undefined;
 
 /** Debian's Chromium without a window, built for that: it takes a quarter less of the processor. With flags of its own it is another one, that ends with `stop`. */
 export async function launchBrowser(more: readonly string[] = []): Promise<TestBrowser> {
-  if (more.length === 0) ofThisProcess ??= launch();
-  const browser = await (more.length === 0 ? ofThisProcess! : launch(more));
+  if (more.length === 0) ofThisProcess ??= launchForAll();
+  const browser = await (more.length === 0 ? ofThisProcess! : launchChromium(more));
   const contexts: BrowserContext[] = [];
   return {
     async newPage(options) {
@@ -42,9 +42,10 @@ export async function launchBrowser(more: readonly string[] = []): Promise<TestB
   };
 }
 
-async function launch(more: readonly string[] = []): Promise<Browser> {
+/** Debian's Chromium, installed when it is not there. Whoever launches it closes it. */
+export async function launchChromium(more: readonly string[] = []): Promise<Browser> {
   await ensureDebianPackages(["chromium-headless-shell"]);
-  const browser = await chromium.launch({
+  return chromium.launch({
     executablePath: "/usr/bin/chromium-headless-shell",
     headless: true,
     // Chromium's sandbox does not start for root.
@@ -52,9 +53,13 @@ async function launch(more: readonly string[] = []): Promise<Browser> {
     args: [...FLAGS, ...more],
     timeout: 60_000,
   });
-  // One that died is replaced for the next file; the test that used it fails.
+}
+
+/** One that died is replaced for the next file; the test that used it fails. */
+async function launchForAll(): Promise<Browser> {
+  const browser = await launchChromium();
   browser.once("disconnected", () => {
-    if (more.length === 0) ofThisProcess = undefined;
+    ofThisProcess = undefined;
   });
   return browser;
 }
