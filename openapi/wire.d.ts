@@ -929,7 +929,7 @@ export type MadeAlert = {
   evaluated_at: string | null;
   created_at: string;
   updated_at: string;
-  /** Shown once: what requests to the webhook are signed with. */
+  /** Shown once, when it was made: what requests to the webhook are signed with. Else null. */
   webhook_secret: string | null;
 };
 
@@ -2497,7 +2497,7 @@ export type Answers = {
   patchCron: Cron;
   patchThread: Thread;
   patchThreadState: Thread;
-  patch_alert: Alert;
+  patch_alert: MadeAlert;
   patch_deployment: Deployment;
   patch_deployment_tier: Deployment;
   patch_listener: {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { register as registerAgent } from "./cli/commands/agent/command.ts";
+import { register as registerAlerts } from "./cli/commands/alerts/command.ts";
 import { register as registerAudit } from "./cli/commands/audit/command.ts";
 import { register as registerCompletion } from "./cli/commands/completion/command.ts";
 import { register as registerConfig } from "./cli/commands/config/command.ts";
@@ -37,6 +38,7 @@ const commands: Record<string, Register[]> = {
     registerDeployments,
     registerRevisions,
     registerRuns,
+    registerAlerts,
     registerAudit,
     registerExport,
     registerConnect,

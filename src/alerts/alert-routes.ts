@@ -9,7 +9,7 @@ import {
   toAlertWire,
   toEventWire,
 } from "./alert-schemas.ts";
-import type { AlertService, History } from "./alert-service.ts";
+import type { AlertService, History, MadeRule } from "./alert-service.ts";
 
 const tag = "Alerts";
 const params = z.object({ alert_id: z.guid() });
@@ -21,6 +21,11 @@ const historyQuery = z.object({
 });
 const history = z.object({ resources: z.array(alertEvent) });
 const target = { kind: "alert", id: "params.alert_id" } as const;
+
+const toMadeWire = ({ rule, webhookSecret }: MadeRule) => ({
+  ...toAlertWire(rule),
+  webhook_secret: webhookSecret,
+});
 
 const toHistory = ({ events, deliveries }: History) => ({
   resources: events.map((event) => toEventWire(event, deliveries)),
@@ -111,10 +116,7 @@ function changingRoutes(alerts: AlertService): Route[] {
         responses: { 201: { description: "The alert", schema: madeAlert } },
         errors: [400, 404, 409],
       },
-      async ({ caller, body }) => {
-        const { rule, webhookSecret } = await alerts.create(caller, body);
-        return json(201, { ...toAlertWire(rule), webhook_secret: webhookSecret });
-      },
+      async ({ caller, body }) => json(201, toMadeWire(await alerts.create(caller, body))),
     ),
     route(
       {
@@ -127,11 +129,11 @@ function changingRoutes(alerts: AlertService): Route[] {
         audit: { action: "alert.changed", target },
         params,
         body: patchRequest,
-        responses: { 200: { description: "The alert", schema: alert } },
+        responses: { 200: { description: "The alert", schema: madeAlert } },
         errors: [400, 404],
       },
       async ({ caller, params, body }) =>
-        json(200, toAlertWire(await alerts.change(caller, params.alert_id, body))),
+        json(200, toMadeWire(await alerts.change(caller, params.alert_id, body))),
     ),
     route(
       {

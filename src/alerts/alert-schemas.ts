@@ -112,7 +112,7 @@ export const madeAlert = alert
     webhook_secret: z
       .string()
       .nullable()
-      .describe("Shown once: what requests to the webhook are signed with."),
+      .describe("Shown once, when it was made: what requests to the webhook are signed with. Else null."),
   })
   .meta({ id: "MadeAlert" });
 

@@ -27,6 +27,7 @@ export type AlertServiceOptions = {
 const maxRules = 100;
 const testPauseMs = 10_000;
 
+export type MadeRule = { rule: AlertRule; webhookSecret: string | null };
 export type History = { events: AlertEvent[]; deliveries: AlertDelivery[] };
 
 /** Rules as people make and change them; the worker looks at them. */
@@ -45,12 +46,13 @@ export class AlertService {
     return this.#load(this.#options.database.sql, caller, id);
   }
 
-  async create(caller: Caller, input: NewAlert): Promise<{ rule: AlertRule; webhookSecret: string | null }> {
+  async create(caller: Caller, input: NewAlert): Promise<MadeRule> {
     const { database, clock } = this.#options;
     const id = newId();
     const now = clock.now();
     await this.#checkScope(caller, input);
-    const webhook = await this.#webhookOf(id, input.webhook_url ?? null, input.webhook_secret);
+    if (input.webhook_url) await this.#checkWebhook(input.webhook_url);
+    const webhook = input.webhook_url ? this.#seal(id, input.webhook_url, input.webhook_secret) : null;
     const rule: AlertRule = {
       ...{ id, workspace_id: caller.workspaceId, name: input.name, kind: input.kind, scope: input.scope },
       scope_id: input.scope_id ?? null,
@@ -69,14 +71,17 @@ export class AlertService {
     return { rule: await this.get(caller, id), webhookSecret: webhook?.secret ?? null };
   }
 
-  async change(caller: Caller, id: string, patch: AlertPatch): Promise<AlertRule> {
+  /** A new URL keeps the secret that its receivers know; one that had to be made is in the answer, once. */
+  async change(caller: Caller, id: string, patch: AlertPatch): Promise<MadeRule> {
     const { database, clock } = this.#options;
     const { webhook_url, webhook_secret, muted_until, ...plain } = patch;
     if (webhook_secret !== undefined && !webhook_url)
       throw invalidField(["body", "webhook_secret"], "webhook_secret is set together with webhook_url");
-    const webhook = webhook_url ? await this.#webhookOf(id, webhook_url, webhook_secret) : null;
+    if (webhook_url) await this.#checkWebhook(webhook_url);
     return database.transaction(async (tx) => {
       const current = await this.#load(tx, caller, id, { lock: true });
+      const known = webhook_secret ?? this.#secretOf(current);
+      const webhook = webhook_url ? this.#seal(id, webhook_url, known) : null;
       const given = Object.entries(plain).filter(([, value]) => value !== undefined);
       const next: AlertRule = {
         ...current,
@@ -90,7 +95,8 @@ export class AlertService {
       };
       this.#check(next);
       await store.saveRule(tx, next);
-      return this.#load(tx, caller, id);
+      const webhookSecret = known === undefined ? (webhook?.secret ?? null) : null;
+      return { rule: await this.#load(tx, caller, id), webhookSecret };
     });
   }
 
@@ -162,20 +168,26 @@ export class AlertService {
     return (await found)?.name ?? null;
   }
 
-  async #webhookOf(ruleId: string, url: string | null, given: string | undefined) {
-    const { network, secretBox } = this.#options;
-    if (url === null) return null;
+  async #checkWebhook(url: string): Promise<void> {
     try {
-      await network.checkUrl(url);
+      await this.#options.network.checkUrl(url);
     } catch (error) {
       // A name that does not resolve now may well do so when something has happened.
       if (!(error instanceof AppError)) throw error;
       if (error.code !== "network.name_unknown") throw invalidField(["body", "webhook_url"], error.message);
     }
-    const secret = given ?? newSecret();
+  }
+
+  #seal(ruleId: string, url: string, secret: string = newSecret()) {
     const content: SealedWebhook = { url, secret };
-    const sealed = secretBox.seal(JSON.stringify(content), alertWebhookContext(ruleId));
+    const sealed = this.#options.secretBox.seal(JSON.stringify(content), alertWebhookContext(ruleId));
     return { host: new URL(url).host, sealed, secret };
+  }
+
+  #secretOf({ id, webhook_sealed: sealed }: AlertRule): string | undefined {
+    if (sealed === null) return undefined;
+    const content = this.#options.secretBox.open(sealed, alertWebhookContext(id));
+    return (JSON.parse(content) as SealedWebhook).secret;
   }
 
   async #load(sql: Sql, caller: Caller, id: string, options?: { lock: boolean }): Promise<AlertRule> {

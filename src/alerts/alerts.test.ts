@@ -289,6 +289,25 @@ describe("what is refused or hidden", () => {
     expect(rows[0]!.text).not.toContain("a-secret-path");
   });
 
+  it("a new URL keeps the secret that receivers know; a secret that had to be made is shown once", async () => {
+    const made = await create({ kind: "error_rate", threshold: 1 });
+    const change = (id: string, body: object) =>
+      app.call<Alert & { webhook_secret: string | null }>("PATCH", `/v2/alerts/${id}`, { body });
+    const moved = await change(made.body.id, { webhook_url: `${hookUrl}/moved` });
+    expect(moved).toMatchObject({ status: 200, body: { webhook_secret: null } });
+    await app.call("POST", `/v2/alerts/${made.body.id}/test`);
+    const signed = posted.at(-1)!;
+    const [, time, mac] = /^t=(\d+),v1=(\w+)$/.exec(String(signed.headers["x-treadle-signature"]))!;
+    const signer = createHmac("sha256", made.body.webhook_secret).update(`${time}.${signed.body}`);
+    expect(mac).toBe(signer.digest("hex"));
+    const mailed = await create({
+      ...{ kind: "error_rate", threshold: 1, webhook_url: null, emails: ["a@example.com"] },
+    });
+    const hooked = await change(mailed.body.id, { webhook_url: hookUrl });
+    expect(hooked.body.webhook_secret).toMatch(/^\S{16,}$/);
+    expect((await change(mailed.body.id, { name: "again" })).body.webhook_secret).toBeNull();
+  });
+
   it("400, 404 and 422 name what to change", async () => {
     expect((await create({ kind: "error_rate" })).status).toBe(422);
     expect((await create({ kind: "error_rate", threshold: 1, webhook_url: null })).status).toBe(400);

@@ -17,6 +17,7 @@ export const commandLineErrors = {
   "client.level_unknown": "invalid",
   "client.not_confirmed": "conflict",
   "client.not_connected": "conflict",
+  "client.not_delivered": "conflict",
   "client.not_deployed": "conflict",
   "client.not_exported": "conflict",
   "client.not_found": "not_found",

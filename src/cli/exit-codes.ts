@@ -17,7 +17,7 @@ export const exitCodes = {
   serverUnreachable: { code: 12, meaning: "no Treadle server answers at the address" },
   notPermitted: { code: 13, meaning: "the server does not accept the API key, or not for this" },
   notFound: { code: 14, meaning: "the server has nothing of that name or id" },
-  unsuccessful: { code: 15, meaning: "a deployment, export, run or connection did not succeed" },
+  unsuccessful: { code: 15, meaning: "a deployment, export, run, connection or test did not succeed" },
   timedOut: { code: 16, meaning: "the wait was over before it was done; it goes on" },
 } as const;
 
@@ -53,6 +53,7 @@ const byErrorCode: Partial<Record<ErrorCode, ExitName>> = {
   "client.export_unknown": "notFound",
   "client.connection_unknown": "notFound",
   "client.profile_unknown": "notFound",
+  "client.not_delivered": "unsuccessful",
   "client.not_deployed": "unsuccessful",
   "client.not_exported": "unsuccessful",
   "client.not_connected": "unsuccessful",

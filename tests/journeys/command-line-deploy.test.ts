@@ -351,6 +351,7 @@ _treadle; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p treadle >&2`;
       expect(stderr).toContain("-F _treadle treadle");
       return stdout.trim().split("\n");
     };
+    expect(await complete("alerts", "g")).toEqual(["get"]);
     expect(await complete("dep")).toEqual(["deploy", "deployments"]);
     expect(await complete("logs", "--fo")).toEqual(["--follow"]);
     expect(await complete("logs", "se")).toEqual(["seen"]);

@@ -34,6 +34,7 @@ const elsewhere: readonly [start: RegExp, why: string][] = [
   [/feedback\/tokens|\$LINK/, "tests/journeys/run-feedback.test.ts"],
   [/node my-program\.js/, "tests/journeys/tracing-sdk.test.ts"],
   [/\/wait\/\$AUTH_ID/, "waits for a person: tests/journeys/oauth.test.ts"],
+  [/^treadle alerts test/, "needs a receiver: tests/journeys/command-line-alerts.test.ts"],
   [/rollback --help/, "only help"],
 ];
 /** What stands for something of the reader's. */

@@ -88,6 +88,8 @@ export const logPage = reading<wire.Answers["list_deployment_logs"]>()({
   next_offset: nullable,
 });
 export const upload = z.looseObject({ upload_url: text, object_path: text });
+export const resourcesOf = <Item extends z.ZodType>(item: Item) =>
+  z.looseObject({ resources: z.array(item) });
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.looseObject({ resources: z.array(item), offset: z.number() });
 
@@ -152,6 +154,38 @@ export const exportRun = reading<wire.BulkExportRun>()({
     result: z.looseObject({ rows_written: z.number(), exported_files: z.array(text) }).nullish(),
   }),
 });
+
+export const alert = reading<wire.Alert>()({
+  id: text,
+  name: text,
+  kind: text,
+  scope: text,
+  scope_id: nullable,
+  window_minutes: z.number(),
+  threshold: z.number().nullish(),
+  min_runs: z.number(),
+  emails: z.array(text),
+  webhook_host: nullable,
+  enabled: z.boolean(),
+  muted_until: nullable,
+  state: text,
+  state_since: text,
+  last_value: z.number().nullish(),
+  problem: nullable,
+  evaluated_at: nullable,
+});
+export type Alert = z.output<typeof alert>;
+export const madeAlert = alert.extend({ webhook_secret: nullable });
+
+export const alertEvent = reading<wire.AlertEvent>()({
+  id: text,
+  kind: text,
+  message: text,
+  muted: z.boolean(),
+  at: text,
+  deliveries: z.array(z.looseObject({ channel: text, target: text, status: text, error: nullable })),
+});
+export type AlertEvent = z.output<typeof alertEvent>;
 
 export const provider = reading<wire.OAuthProvider>()({ provider_id: text, name: text });
 

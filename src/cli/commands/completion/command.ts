@@ -8,7 +8,7 @@ export function register(program: Command): void {
   program
     .command("completion")
     .argument("<shell>", shells.join(", "))
-    .description("print what makes a shell complete commands, options and deployments")
+    .description("print what makes a shell complete commands, options, deployments and alerts")
     .addHelpText(
       "after",
       `
@@ -31,9 +31,9 @@ Examples:
     .addOption(new Option("--shell <name>").hideHelp())
     .action(async (words: string[], _options: object, command: Command) => {
       const { completeWords } = await import("./complete-words.ts");
-      const { deploymentNames } = await import("./deployment-names.ts");
-      const found = await completeWords(program, words, () =>
-        deploymentNames(command.optsWithGlobals<GlobalOptions>()),
+      const { namesOnServer } = await import("./names-on-server.ts");
+      const found = await completeWords(program, words, (thing) =>
+        namesOnServer(thing, command.optsWithGlobals<GlobalOptions>()),
       );
       for (const word of found) process.stdout.write(`${word}\n`);
     });

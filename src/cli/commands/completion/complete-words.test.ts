@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { expect, test } from "vitest";
-import { completeWords } from "./complete-words.ts";
+import { completeWords, type NamedThing } from "./complete-words.ts";
 
 function program(): Command {
   const root = new Command("treadle").option("--url <address>").option("--json").version("1.0.0");
@@ -11,11 +11,16 @@ function program(): Command {
   runs.command("start").argument("[assistant]").option("-d, --deployment <name>");
   root.command("keys").addOption(new Option("--role <role>").choices(["viewer", "admin"]));
   root.command("completion").argument("<shell>", "bash, zsh, fish");
+  const alerts = root.command("alerts");
+  alerts.command("get").alias("show").argument("<alert>");
+  alerts.command("create").argument("<name>").option("--deployment <name>");
   return root;
 }
 
+const namesOf = async (thing: NamedThing) => (thing === "alert" ? ["agents fail"] : ["agent", "bot"]);
+
 test.each([
-  [[""], ["logs", "runs", "keys", "completion", "help"]],
+  [[""], ["logs", "runs", "keys", "completion", "alerts", "help"]],
   [["lo"], ["logs"]],
   [["logs", "b"], ["bot"]],
   [["logs", "bot", ""], []],
@@ -34,9 +39,13 @@ test.each([
   ],
   [["keys", "--role", "v"], ["viewer"]],
   [["completion", "z"], ["zsh"]],
+  [["alerts", "get", ""], ["agents fail"]],
+  [["alerts", "show", "a"], ["agents fail"]],
+  [["alerts", "create", ""], []],
+  [["alerts", "create", "slow", "--deployment", "b"], ["bot"]],
   [["-"], ["--url", "--json", "--version", "--help"]],
 ])("%j becomes %j", async (words, expected) => {
-  expect(await completeWords(program(), words, async () => ["agent", "bot"])).toEqual(expected);
+  expect(await completeWords(program(), words, namesOf)).toEqual(expected);
 });
 
 test("nobody is asked for deployments where none is meant", async () => {

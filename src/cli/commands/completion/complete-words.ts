@@ -1,28 +1,32 @@
 import type { Command, Option } from "commander";
 
-/** What the last of the words may become. `names` is asked only where a deployment is meant. */
+export const namedThings = ["deployment", "alert"] as const;
+export type NamedThing = (typeof namedThings)[number];
+
+/** What the last of the words may become. `names` is asked only where a deployment or an alert is meant. */
 export async function completeWords(
   program: Command,
   words: readonly string[],
-  names: () => Promise<string[]>,
+  names: (of: NamedThing) => Promise<string[]>,
 ): Promise<string[]> {
   const current = words.at(-1) ?? "";
   const place = walk(program, words.slice(0, -1));
   const fitting = (found: readonly string[]) => found.filter((word) => word.startsWith(current));
   if (place.option) {
     if (place.option.argChoices) return fitting(place.option.argChoices);
-    return place.option.attributeName() === "deployment" ? fitting(await names()) : [];
+    const thing = thingCalled(place.option.attributeName());
+    return thing ? fitting(await names(thing)) : [];
   }
   if (current.startsWith("-")) return fitting(optionsOf(place.command));
   const commands = subcommandsOf(place.command);
   const argument = argumentsOf(place.command)[place.operands];
   // Where the default subcommand takes a deployment, `treadle runs <TAB>` may mean either.
-  const known =
-    argument?.name() === "deployment"
-      ? await names()
-      : (argument?.argChoices ?? choicesIn(argument?.description));
+  const thing = thingCalled(argument?.name());
+  const known = thing ? await names(thing) : (argument?.argChoices ?? choicesIn(argument?.description));
   return fitting(place.operands === 0 ? [...commands, ...known] : known);
 }
+
+const thingCalled = (name: string | undefined) => namedThings.find((thing) => thing === name);
 
 type Place = { command: Command; operands: number; option: Option | null };
 
@@ -40,7 +44,10 @@ function walk(program: Command, words: readonly string[]): Place {
       option = found && (found.required || found.optional) && !word.includes("=") ? found : null;
       continue;
     }
-    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+    const next =
+      operands === 0
+        ? command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+        : undefined;
     if (next) command = next;
     else operands += 1;
   }

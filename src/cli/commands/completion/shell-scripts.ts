@@ -5,8 +5,12 @@ export function completionScript(shell: "bash" | "zsh" | "fish"): string {
 
 const scripts = {
   bash: `_treadle() {
-  local IFS=$'\\n'
-  COMPREPLY=($(treadle complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local word found=()
+  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  while IFS= read -r word; do
+    found+=("$(printf %q "$word")")
+  done < <(treadle complete -- "\${words[@]//\\\\/}" 2>/dev/null)
+  COMPREPLY=("\${found[@]}")
 }
 complete -o default -F _treadle treadle
 `,

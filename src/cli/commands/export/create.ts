@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
 import { AppError } from "../../../platform/errors.ts";
-import { isUuid } from "../../../platform/ids.ts";
-import { type BulkExport, bulkExport, project } from "../../client/answers.ts";
+import { type BulkExport, bulkExport } from "../../client/answers.ts";
 import type { ApiClient } from "../../client/api-client.ts";
+import { chooseProject } from "../../client/choose-project.ts";
 import { openSession } from "../../client/session.ts";
 import { formatBytes, plural } from "../../terminal/amounts.ts";
 import { waitUnlessInterrupted } from "../../terminal/interruption.ts";
 import { createLiveView, frameMs, progressBar, spinnerAt } from "../../terminal/live-view.ts";
-import { suggestion } from "../../terminal/near-names.ts";
 import { createPaint } from "../../terminal/output.ts";
 import { fitText, plainText } from "../../terminal/text.ts";
 import { chooseDestination } from "./destinations.ts";
@@ -140,21 +138,6 @@ function showProgress(options: CreateExportOptions, stream: NodeJS.WriteStream =
       view.close();
     },
   };
-}
-
-async function chooseProject(api: ApiClient, given: string) {
-  if (isUuid(given)) return api.call(project, "GET", `/api/v1/sessions/${given}`);
-  const [found] = await api.call(z.array(project), "GET", "/api/v1/sessions", {
-    query: { name: given, limit: 1 },
-  });
-  if (found) return found;
-  const all = await api.call(z.array(project), "GET", "/api/v1/sessions", { query: { limit: 100 } });
-  const names = all.map(({ name }) => name);
-  throw new AppError({
-    code: "client.not_found",
-    kind: "not_found",
-    message: `There is no project ${given}.${suggestion(given, names)} There are: ${names.slice(0, 10).join(", ") || "none"}.`,
-  });
 }
 
 function notExported(done: BulkExport): AppError {

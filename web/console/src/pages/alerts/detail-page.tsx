@@ -3,6 +3,7 @@ import { BellOff, BellRing, CircleAlert, Send } from "lucide-react";
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { api } from "../../api/client.ts";
+import type { Answers } from "../../api/wire.ts";
 import {
   Button,
   ButtonLink,
@@ -30,6 +31,7 @@ import {
 } from "./alert-form-rules.ts";
 import { HistoryTable } from "./history-table.tsx";
 import { AlertBadge } from "./list-page.tsx";
+import { MadeCard } from "./made-card.tsx";
 
 const crumbs = [{ label: "Alerts", href: "/alerts" }];
 const hourMs = 3_600_000;
@@ -56,8 +58,8 @@ export function DetailPage({ id }: { id: string }) {
 function useChange(alert: Alert) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: object) => api.patch<Alert>(alertPath(alert.id), body),
-    onSuccess: (changed) => {
+    mutationFn: (body: object) => api.patch<Answers["patch_alert"]>(alertPath(alert.id), body),
+    onSuccess: ({ webhook_secret: _once, ...changed }) => {
       client.setQueryData(["alerts", alert.id], changed);
       void client.invalidateQueries({ queryKey: ["alerts"] });
     },
@@ -68,19 +70,26 @@ function EditPage({ alert }: { alert: Alert }) {
   const change = useChange(alert);
   const [, navigate] = useLocation();
   const back = `/alerts/${alert.id}`;
+  const saved = (changed: Answers["patch_alert"]) => {
+    if (changed.webhook_secret === null) navigate(back);
+  };
   return (
     <Page title={alert.name} width="narrow">
       <PageHeader title="Change the alert" crumbs={[...crumbs, { label: alert.name, href: back }]} />
-      <AlertFormView
-        start={formOf(alert)}
-        kept={{ webhookHost: alert.webhook_host }}
-        action="Save"
-        back={back}
-        error={change.error}
-        busy={change.isPending}
-        onChange={change.reset}
-        send={(form: AlertForm) => change.mutate(changedBody(form), { onSuccess: () => navigate(back) })}
-      />
+      {change.data?.webhook_secret ? (
+        <MadeCard title="The alert is changed" made={change.data} />
+      ) : (
+        <AlertFormView
+          start={formOf(alert)}
+          kept={{ webhookHost: alert.webhook_host }}
+          action="Save"
+          back={back}
+          error={change.error}
+          busy={change.isPending}
+          onChange={change.reset}
+          send={(form: AlertForm) => change.mutate(changedBody(form), { onSuccess: saved })}
+        />
+      )}
     </Page>
   );
 }

@@ -2,11 +2,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { Answers } from "../../api/wire.ts";
-import { ButtonLink, Card, CopyButton, EmptyState, Page, PageHeader, toast } from "../../ui/index.ts";
+import { EmptyState, Page, PageHeader, toast } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { alertsPath } from "./alert-api.ts";
 import { AlertFormView } from "./alert-form.tsx";
 import { type AlertForm, createdBody, emptyAlert } from "./alert-form-rules.ts";
+import { MadeCard } from "./made-card.tsx";
 
 type Made = Answers["create_alert"];
 const crumbs = [{ label: "Alerts", href: "/alerts" }];
@@ -39,7 +40,7 @@ export function NewPage() {
         description="Looks at runs or exports every minute, and notifies people when something goes wrong and when it is well again."
       />
       {made ? (
-        <MadeCard made={made} />
+        <MadeCard title="The alert is made" made={made} />
       ) : (
         <AlertFormView
           start={emptyAlert}
@@ -52,31 +53,5 @@ export function NewPage() {
         />
       )}
     </Page>
-  );
-}
-
-/** The secret is shown once, here. */
-function MadeCard({ made }: { made: Made }) {
-  return (
-    <Card className="stack">
-      <h2>The alert is made</h2>
-      {made.webhook_secret !== null && (
-        <>
-          <p>
-            Requests to the webhook are signed with this secret. It is shown now and never again; the
-            signature is in <code>x-treadle-signature</code>.
-          </p>
-          <div className="row address">
-            <code className="break">{made.webhook_secret}</code>
-            <CopyButton text={made.webhook_secret} label="Copy the secret" />
-          </div>
-        </>
-      )}
-      <div className="row">
-        <ButtonLink href={`/alerts/${made.id}`} look="primary">
-          Open the alert
-        </ButtonLink>
-      </div>
-    </Card>
   );
 }
