@@ -27,20 +27,22 @@ export const agentSettingsSchema = z.object({
   TREADLE_HOST: serverSettings.TREADLE_HOST,
   TREADLE_READY_FILE: text
     .optional()
-    .describe("A file it writes once it serves: its URL and graphs, as one JSON object."),
-  TREADLE_PROJECT_FILE: text.default("langgraph.json").describe("The project file; --config goes before it."),
+    .describe("A file that it writes when it is ready: its URL and graphs, as one JSON object."),
+  TREADLE_PROJECT_FILE: text
+    .default("langgraph.json")
+    .describe("The project file; --config takes precedence."),
   DATABASE_URL: databaseUrl
     .optional()
-    .describe("A PostgreSQL 15+ database of its own; without one an embedded PostgreSQL is started."),
+    .describe("Its own PostgreSQL 15+ database; without it, an embedded PostgreSQL is started."),
   POSTGRES_URI_CUSTOM: databaseUrl.optional().describe("The same, when DATABASE_URL is not set."),
   POSTGRES_URI: databaseUrl.optional().describe("The same, when neither of the above is set."),
   DATABASE_URI: databaseUrl.optional().describe("The same, when none of the above is set."),
   TREADLE_DATA_DIR: text
     .optional()
-    .describe("Folder of the embedded database; default .treadle-agent beside the project file."),
+    .describe("Folder of the embedded database; default: .treadle-agent next to the project file."),
   LANGGRAPH_POSTGRES_POOL_MAX_SIZE: whole(2, 200).default(4).describe("Database connections it may hold."),
-  N_JOBS_PER_WORKER: runFields.concurrency.describe("Runs it executes at once; further ones wait."),
-  BG_JOB_TIMEOUT_SECS: runFields.timeoutSeconds.describe("Longest time one run may take."),
+  N_JOBS_PER_WORKER: runFields.concurrency.describe("Runs that it executes at once; others wait."),
+  BG_JOB_TIMEOUT_SECS: runFields.timeoutSeconds.describe("Timeout of one run."),
   BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: amount(0, 3_600)
     .default(180)
     .describe("How long a stop waits for requests and runs to finish."),
@@ -49,28 +51,30 @@ export const agentSettingsSchema = z.object({
   LANGGRAPH_CONFIG: z
     .string()
     .optional()
-    .describe("JSON: graph name to the configurable values and context of its default assistant."),
+    .describe("JSON: for each graph name, the configurable values and context of its default assistant."),
   MOUNT_PREFIX: z
     .string()
     .regex(/^\//, 'must start with "/"')
     .optional()
-    .describe("Path everything is served under as well; wins over http.mount_prefix of the project."),
+    .describe(
+      "A path under which everything is served as well; takes precedence over http.mount_prefix of the project.",
+    ),
   LANGGRAPH_AUTH_TYPE: z
     .string()
     .optional()
-    .describe('Anything but "noop" asks every caller for TREADLE_API_KEY.'),
+    .describe('With any value but "noop", every request needs TREADLE_API_KEY.'),
   TREADLE_API_KEY: secret
     .optional()
     .describe(
       "The key callers send as X-Api-Key. Required beyond loopback unless the project has its own auth.",
     ),
   TREADLE_AGENT_AUTH: agentAuth.describe(
-    "Credential: auto = asked for when there is a key or it listens beyond loopback.",
+    "Whether a credential is needed: auto = yes, if there is a key or it listens beyond loopback.",
   ),
   LANGSMITH_TENANT_ID: z.uuid("must be a uuid").optional().describe("Id of the one workspace it serves."),
   TREADLE_PUBLIC_URL: url.optional().describe("The address people use."),
   CORS_ALLOW_ORIGINS: list.describe(
-    "Comma-separated web origins that may call it; wins over http.cors of the project.",
+    "Comma-separated web origins that may call it; takes precedence over http.cors of the project.",
   ),
   TREADLE_ALLOW_PRIVATE_ADDRESSES: flag
     .optional()
@@ -78,17 +82,15 @@ export const agentSettingsSchema = z.object({
   TREADLE_INSTANCE_SECRET: secret
     .optional()
     .describe(
-      "Set by the platform for the servers it deploys: requests without it, which the gateway sends, are refused.",
+      "Set by the platform for the servers it deploys. The gateway sends it with every request; requests without it are refused.",
     ),
   TREADLE_WATCHDOG_SECONDS: amount(0, 86_400)
     .default(60)
-    .describe(
-      "Ends the process when a graph blocks it for that long, so that it can be restarted; 0 = never.",
-    ),
+    .describe("The process ends if a graph blocks it for this long, so that it can be restarted; 0 = never."),
   TREADLE_PYTHON: text
     .optional()
     .describe(
-      "The python that runs Python graphs; default: that of VIRTUAL_ENV, of .venv in the project, or on PATH.",
+      "The Python that runs Python graphs; default: that of VIRTUAL_ENV, of .venv in the project, or on PATH.",
     ),
   TREADLE_PYTHON_WORKERS: z
     .string()
@@ -98,7 +100,7 @@ export const agentSettingsSchema = z.object({
   TREADLE_PYTHON_SPARE: flag
     .default(true)
     .describe(
-      "Whether a further Python process with the libraries imported, about 60 MB, is held in reserve while runs are under way: one that ends is then followed at once.",
+      "Keep a spare Python process with the libraries imported (about 60 MB) while runs are in progress. It takes over at once when another process ends.",
     ),
   TREADLE_LOG_LEVEL: z.enum(logLevels).optional().describe("Log level; default info."),
   LOG_LEVEL: z.string().optional().describe("Used when TREADLE_LOG_LEVEL is not set."),

@@ -9,19 +9,19 @@ export const deploymentSettings = {
   TREADLE_RUNTIME: z
     .enum(["process", "docker"])
     .default("process")
-    .describe("Where deployed agent servers run: as processes of this machine, or as containers."),
+    .describe("How deployed agent servers run: as processes on this machine, or as containers."),
   TREADLE_ISOLATION: z
     .enum(isolationSettings)
     .default("auto")
     .describe(
-      "Walls around deployed code and builds, for TREADLE_RUNTIME=process: auto = a sandbox where this machine permits one; required = nothing is deployed without one; off = none, everything runs as the platform's own user. docs/security.md.",
+      "Sandbox for deployed code and builds, with TREADLE_RUNTIME=process: auto = a sandbox if this machine allows one; required = nothing is deployed without one; off = no sandbox, everything runs as the platform's own user. docs/security.md.",
     ),
   TREADLE_DOCKER_SOCKET: text
     .default("/var/run/docker.sock")
     .describe("Socket of the Docker Engine, for TREADLE_RUNTIME=docker."),
   TREADLE_DOCKER_IMAGE: text
     .default("treadle:latest")
-    .describe("Image with Treadle in it, in which built deployments run under TREADLE_RUNTIME=docker."),
+    .describe("Image that contains Treadle; built deployments run in it with TREADLE_RUNTIME=docker."),
   TREADLE_DEPLOYMENTS_URL: z
     .string()
     .regex(
@@ -30,41 +30,41 @@ export const deploymentSettings = {
     )
     .optional()
     .describe(
-      "Address at which each deployment has an origin of its own, for pages; default: http://{slug}.localhost while everything is loopback, else none.",
+      "Address of each deployment's own origin, for pages; default: http://{slug}.localhost while everything is loopback, else none.",
     ),
   TREADLE_DOCKER_SUBNETS: z
     .string()
     .refine(isSubnetRange, "must be a range of addresses such as 10.231.0.0/16, from /8 to /24")
     .default("10.231.0.0/16")
-    .describe("Range from which each deployment's container network is taken, under TREADLE_RUNTIME=docker."),
+    .describe("Address range for the deployments' container networks, with TREADLE_RUNTIME=docker."),
   TREADLE_DOCKER_ALLOW_ROOT: flag
     .optional()
     .describe(
-      "Let images (image_uri) run as the user they name, also as root; default: as a user without rights.",
+      "Run images (image_uri) as the user they name, even root; default: as a user without privileges.",
     ),
   TREADLE_AGENT_MEMORY_MB: whole(0, 1_000_000)
     .default(2_048)
-    .describe("Most memory of a deployed server whose resource_spec says nothing about memory; 0: no limit."),
+    .describe("Memory limit of a deployed server whose resource_spec does not set one; 0: no limit."),
   TREADLE_AGENT_COMPILE_CACHE: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Folder that a `treadle agent` of this installation had as NODE_COMPILE_CACHE: new deployments get a copy, and their first start is quicker. Files of root that all may read (`chmod -R a+rX`) are linked instead. For TREADLE_RUNTIME=process.",
+      "A folder that a `treadle agent` of this installation used as NODE_COMPILE_CACHE. New deployments get a copy, so that their first start is faster. If root owns the files and everybody may read them (`chmod -R a+rX`), they are linked instead. For TREADLE_RUNTIME=process.",
     ),
   TREADLE_ALLOW_LOCAL_REPOSITORIES: flag
     .optional()
     .describe("Allow deployments from file:// and paths; default: only while listening on loopback."),
   TREADLE_BUILD_TIMEOUT_SECONDS: amount(1, 86_400)
     .default(900)
-    .describe("Longest time one build of a deployment may take."),
+    .describe("Timeout of one build of a deployment."),
   TREADLE_BUILD_MAX_MB: whole(1, 1_000_000)
     .default(2_048)
-    .describe("Largest a built deployment may be, its packages included."),
+    .describe("Maximum size of a built deployment, including its packages."),
   TREADLE_PYTHONS: text
     .optional()
     .describe(
-      "Pythons for builds beside those on PATH, separated by `:`: programs, or folders that one was installed into.",
+      "More Pythons for builds, besides those on PATH, separated by `:`: programs, or folders that contain an installation.",
     ),
   TREADLE_BUILD_CONCURRENCY: whole(1, 64).default(2).describe("Builds at once."),
   TREADLE_DEPLOY_HEALTH_SECONDS: amount(1, 3600)
@@ -72,21 +72,21 @@ export const deploymentSettings = {
     .describe("How long a new revision may take to become healthy."),
   TREADLE_DEPLOY_DRAIN_SECONDS: amount(0, 86_400)
     .default(300)
-    .describe("How long a replaced revision waits for its requests to end."),
+    .describe("How long a replaced revision may take to finish its requests."),
   TREADLE_DEPLOY_BAKE_SECONDS: amount(0, 3600)
     .default(10)
-    .describe("How long a replaced revision stays at hand in case the new one dies."),
+    .describe("How long a replaced revision keeps running in case the new one exits."),
   TREADLE_DEPLOY_ROLLBACK_SECONDS: amount(0, 86_400)
     .default(60)
-    .describe("A revision that dies this soon after it took over gives its place back."),
+    .describe("If a revision exits within this time after it took over, the previous one takes over again."),
   TREADLE_KEEP_SERVERS: flag
     .optional()
     .describe(
-      "Deployed servers go on when the platform is stopped, and the next start finds them again within seconds; default: they are stopped with it.",
+      "Deployed servers keep running when the platform stops, and the next start finds them within seconds; default: they stop with it.",
     ),
   TREADLE_GIT_POLL_SECONDS: amount(5, 86_400)
     .default(60)
-    .describe("How often branches of deployments with build_on_push are looked at."),
+    .describe("How often the branches of deployments with build_on_push are checked."),
 };
 
 export type DeploymentConfig = ReturnType<typeof deploymentConfigOf>;

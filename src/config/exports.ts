@@ -8,9 +8,9 @@ const positive = (most: number, fallback: number) => whole(1, most).default(fall
 export const exportSettings = {
   TREADLE_EXPORT_CAPS: flag
     .optional()
-    .describe("Enforce the caps on bulk exports. Always on in edition cloud, off by default elsewhere."),
+    .describe("Enforce the caps on bulk exports. Always on in the cloud edition, off by default elsewhere."),
   TREADLE_EXPORT_HOURLY_CAP: positive(1_000_000, 250).describe(
-    "With caps: bulk exports a workspace may create within 60 minutes, spawned ones included.",
+    "With caps: bulk exports that a workspace may create within 60 minutes, including those of schedules.",
   ),
   TREADLE_EXPORT_SCHEDULE_CAP: positive(1_000_000, 200).describe(
     "With caps: schedules a workspace may have.",
@@ -19,16 +19,16 @@ export const exportSettings = {
     "With caps: experiments in one export of all experiments.",
   ),
   TREADLE_EXPORT_WORKSPACE_CONCURRENCY: positive(1_000, 15).describe(
-    "Bulk exports of one workspace that run at once; the rest wait.",
+    "Bulk exports of one workspace that run at once; others wait.",
   ),
   TREADLE_EXPORT_CONCURRENCY: positive(64, 2).describe(
     "Days of bulk exports this process writes at once; each takes about one processor and 300 MB.",
   ),
-  TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Longest time a bulk export may run."),
+  TREADLE_EXPORT_TIMEOUT_HOURS: positive(8_760, 72).describe("Timeout of a bulk export."),
   TREADLE_EXPORT_RETRIES: whole(0, 1_000)
     .default(20)
-    .describe("How often one day of a bulk export is tried again."),
-  TREADLE_EXPORT_RETRY_SECONDS: amount(0, 3_600).default(30).describe("The pause before it is tried again."),
+    .describe("How often one day of a bulk export is retried."),
+  TREADLE_EXPORT_RETRY_SECONDS: amount(0, 3_600).default(30).describe("The pause before each retry."),
 };
 
 export function exportConfigOf(

@@ -5,10 +5,10 @@ import { amount, secret, whole } from "./fields.ts";
 export const runSettings = {
   TREADLE_RUN_LEASE_SECONDS: amount(1, 600)
     .default(20)
-    .describe("How long a run stays with a process that died before another one takes it over."),
+    .describe("How long after a process dies another one takes over its runs."),
   RESUMABLE_STREAM_TTL_SECONDS: amount(1, 86_400)
     .default(120)
-    .describe("How long the stream of a run can be joined again after the run has ended."),
+    .describe("How long clients can rejoin the stream of a run after the run has ended."),
   TREADLE_WEBHOOK_SECRET: secret
     .optional()
     .describe(
@@ -22,15 +22,15 @@ export const runFields = {
   timeoutSeconds: amount(1, 604_800).default(86_400),
   protocolEvents: whole(100, 1_000_000)
     .default(20_000)
-    .describe("Events of the streaming protocol each thread keeps for replay."),
+    .describe("Events of the streaming protocol that each thread keeps for replay."),
 };
 
 /** Settings of the platform's own agent server. */
 export const ownRunSettings = {
   TREADLE_RUN_CONCURRENCY: runFields.concurrency.describe(
-    "Runs this process executes at once; further ones wait in the queue.",
+    "Runs that this process executes at once; others wait in the queue.",
   ),
-  TREADLE_RUN_TIMEOUT_SECONDS: runFields.timeoutSeconds.describe("Longest time one run may take."),
+  TREADLE_RUN_TIMEOUT_SECONDS: runFields.timeoutSeconds.describe("Timeout of one run."),
   ...runSettings,
   TREADLE_PROTOCOL_EVENTS: runFields.protocolEvents,
 };

@@ -24,7 +24,7 @@ export const serverSettings = {
   TREADLE_PORT: port.optional().describe("Port to listen on."),
   PORT: port.optional().describe("Used when TREADLE_PORT is not set."),
   TREADLE_HOST: text.default("127.0.0.1").describe("Address to listen on."),
-  TREADLE_DATA_DIR: text.default(".treadle").describe("Folder of the database, keys, builds and logs."),
+  TREADLE_DATA_DIR: text.default(".treadle").describe("Folder for the database, keys, builds and logs."),
   DATABASE_URL: databaseUrl
     .optional()
     .describe("A PostgreSQL 15+ server to use instead of the embedded one."),
@@ -36,36 +36,34 @@ export const serverSettings = {
     .describe("Bootstrap workspace id, instead of a generated one."),
   TREADLE_SECRET_KEY: secret
     .optional()
-    .describe("Encryption key; otherwise one is generated and kept in the data folder."),
+    .describe("Encryption key. Without it, one is generated and kept in the data folder."),
   TREADLE_PREVIOUS_SECRET_KEY: secret
     .optional()
-    .describe("The key before TREADLE_SECRET_KEY, while `treadle keys rotate-encryption` has not run yet."),
-  TREADLE_EDITION: edition.describe("cloud enforces plan tiers and caps and refuses private addresses."),
+    .describe("The previous value of TREADLE_SECRET_KEY, until `treadle keys rotate-encryption` has run."),
+  TREADLE_EDITION: edition.describe("cloud enforces plans and caps, and refuses private addresses."),
   TREADLE_PUBLIC_URL: url
     .optional()
-    .describe("The address people use. One that is not loopback requires an API key everywhere."),
+    .describe("The address people use. If it is not loopback, every request needs an API key."),
   TREADLE_AGENT_AUTH: agentAuth.describe(
-    "Credential for the agent server and chat: auto = open only while everything is loopback.",
+    "Whether the agent server and the chat need a credential: auto = yes, unless everything is loopback.",
   ),
   TREADLE_FAILED_CREDENTIALS_PER_MINUTE: whole(0, 1_000_000)
     .default(20)
-    .describe(
-      "Refused credentials a minute and address before further ones are answered 429; 0: any number.",
-    ),
+    .describe("Refused credentials per minute and client address before further ones get 429; 0: no limit."),
   TREADLE_TRUSTED_PROXIES: list
     .refine(
       (value) => commaList(value).every(isAddressRange),
       "must be IP addresses or ranges such as 10.0.0.0/8",
     )
     .describe(
-      "Comma-separated addresses or ranges of proxies, besides those on this machine, whose X-Forwarded-For is believed.",
+      "Comma-separated addresses or ranges of proxies, besides those on this machine, whose X-Forwarded-For is trusted.",
     ),
   TREADLE_AUDIT_RETENTION_DAYS: whole(0, 36_500)
     .default(365)
-    .describe("Days the events of the audit log are kept; 0: for ever."),
+    .describe("Days that audit log events are kept; 0: for ever."),
   TREADLE_AUDIT_LOG_FILE: text
     .optional()
-    .describe("A file that also gets every audit event as a line of JSON."),
+    .describe("A file to which every audit event is also written, as a line of JSON."),
   TREADLE_CORS_ORIGINS: list.describe("Comma-separated web origins that may call the API from a browser."),
   TREADLE_ALLOW_PRIVATE_ADDRESSES: flag
     .optional()
@@ -73,7 +71,7 @@ export const serverSettings = {
   TREADLE_LOG_LEVEL: z
     .enum(logLevels)
     .default("info")
-    .describe("Log level. info: what was done and what failed; debug: every request and step."),
+    .describe("Log level. info: changes and failures; debug: every request and step."),
   TREADLE_SHUTDOWN_GRACE_SECONDS: amount(0, 3_600)
     .default(30)
     .describe("How long a stop waits for requests and runs to finish."),

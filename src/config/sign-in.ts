@@ -10,10 +10,10 @@ import { invalidSettings } from "./parse-settings.ts";
 export const signInSettings = {
   TREADLE_SESSION_IDLE_MINUTES: amount(5, 525_600)
     .default(720)
-    .describe("A console session ends when it was not used for this long."),
+    .describe("A console session ends when it has not been used for this long."),
   TREADLE_SESSION_LIFETIME_HOURS: amount(1, 8_760)
     .default(168)
-    .describe("A console session ends after this long in any case; people then sign in again."),
+    .describe("A console session always ends after this time; people then sign in again."),
   TREADLE_OIDC_ISSUER: z
     .url("must be a URL")
     .refine(isSafeIssuer, "must be https, or http on this machine, without ? and #")
@@ -22,26 +22,24 @@ export const signInSettings = {
   TREADLE_OIDC_CLIENT_ID: text.optional().describe("This server's client id at the provider."),
   TREADLE_OIDC_CLIENT_SECRET: text
     .optional()
-    .describe("Its client secret; without one it is a public client, which PKCE alone protects."),
+    .describe("The client secret; without one, this server is a public client, protected by PKCE alone."),
   TREADLE_OIDC_NAME: z
     .string()
     .trim()
     .min(1)
     .max(60)
     .optional()
-    .describe("What the sign-in page calls the provider; default: the issuer's host."),
+    .describe("The provider's name on the sign-in page; default: the issuer's host."),
   TREADLE_OIDC_SCOPES: z
     .string()
     .default("openid email profile")
     .refine((value) => value.split(/\s+/).includes("openid"), "must contain openid")
-    .describe("Scopes to ask the provider for, separated by spaces."),
-  TREADLE_OIDC_GROUPS_CLAIM: text
-    .default("groups")
-    .describe("The claim that lists the groups somebody is in."),
+    .describe("Scopes to request from the provider, separated by spaces."),
+  TREADLE_OIDC_GROUPS_CLAIM: text.default("groups").describe("The claim that lists a person's groups."),
   TREADLE_OIDC_ROLES: list
     .refine((value) => rolesOf(value) !== null, `must be group=role,… with the roles ${roles.join(", ")}`)
     .describe(
-      "Role of each group, as group=role,…; * is everybody. The strongest counts. Empty: only members sign in.",
+      "Role of each group, as group=role,…; * is everybody. The strongest role applies. Empty: only members can sign in.",
     ),
   TREADLE_OIDC_WORKSPACE_ID: z
     .guid("must be a uuid")
@@ -49,10 +47,10 @@ export const signInSettings = {
     .describe("The workspace in which groups give roles; default: the bootstrap workspace."),
   TREADLE_OIDC_TRUST_EMAIL: flag
     .default(false)
-    .describe("Take the provider's addresses as verified although it does not say so (email_verified)."),
+    .describe("Treat the provider's e-mail addresses as verified, even without email_verified."),
   TREADLE_OIDC_REQUIRED: flag
     .default(false)
-    .describe("API keys no longer sign in to the console; they still work for programs."),
+    .describe("People cannot sign in to the console with API keys; programs can still use them."),
 };
 
 export type SignInConfig = { sessions: SessionLimits; oidc: OidcConfig | null };

@@ -9,7 +9,7 @@ export const testingSettings = {
   TREADLE_CONSOLE_FOLDER: text
     .optional()
     .describe(
-      "Where the console's pages were built, when not in their own folder (the tests build them anew).",
+      "Where the console's pages were built, if not in their own folder (the tests build them elsewhere).",
     ),
 };
 

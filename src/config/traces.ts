@@ -6,7 +6,7 @@ export const traceSettings = {
   TREADLE_TRACING: flag.default(true).describe("Trace the runs of the built-in graphs and of deployments."),
   TREADLE_MODEL_PRICES_FILE: text
     .optional()
-    .describe("A JSON file with prices of models, which go before the built-in ones; docs/traces.md."),
+    .describe("A JSON file with model prices, which take precedence over the built-in ones; docs/traces.md."),
 };
 
 export function traceConfigOf(env: z.output<z.ZodObject<typeof traceSettings>>) {
