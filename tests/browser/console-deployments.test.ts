@@ -168,6 +168,9 @@ describe("what others do", () => {
     await row.getByRole("link", { name: "broken" }).click();
     await page.page.getByRole("heading", { name: /Revision 1 did not make it/ }).waitFor();
     await page.text("the left sleeve is missing").waitFor();
+    // What never served has nothing to stop.
+    await page.link("New revision").or(page.button("New revision")).first().waitFor();
+    expect(await page.button("Stop…").count()).toBe(0);
     expect(await page.violations()).toEqual([]);
     await page.link("What it printed, and its logs").click();
     const why = page.page.locator(".danger-card", { hasText: "Why it failed" });

@@ -24,7 +24,7 @@ function usePower(deployment: Deployment) {
   });
 }
 
-/** Restart and stop of what runs, start of what is stopped. */
+/** Restart and stop of what serves, start of what is stopped. What never served has nothing to stop. */
 export function PowerButtons({ deployment }: { deployment: Deployment }) {
   const power = usePower(deployment);
   const [asking, setAsking] = useState(false);
@@ -36,13 +36,12 @@ export function PowerButtons({ deployment }: { deployment: Deployment }) {
         Start
       </Button>
     );
+  if (deployment.active_revision_id === null) return null;
   return (
     <>
-      {deployment.active_revision_id !== null && (
-        <Button icon={RotateCw} busy={busy("restart")} onClick={() => send("restart")}>
-          Restart
-        </Button>
-      )}
+      <Button icon={RotateCw} busy={busy("restart")} onClick={() => send("restart")}>
+        Restart
+      </Button>
       <Button icon={CircleStop} onClick={() => setAsking(true)}>
         Stop…
       </Button>
