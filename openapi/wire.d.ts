@@ -1385,7 +1385,7 @@ export type ScoreComparison = {
 };
 
 export type SearchResult = {
-  kind: "deployment" | "assistant" | "thread" | "run" | "project" | "trace";
+  kind: "deployment" | "assistant" | "thread" | "run" | "project" | "dataset" | "experiment" | "queue" | "alert" | "trace";
   id: string;
   title: string;
   /** A word or two beside the title. */

@@ -3,9 +3,12 @@ import {
   findRunsById,
   findThreads,
 } from "../agent-server/threads/thread-finder-store.ts";
+import { findAlerts } from "../alerts/alert-finder-store.ts";
 import type { Finder } from "../console/search.ts";
 import { findDeployments } from "../control-plane/deployments/deployment-finder-store.ts";
 import type { Database } from "../platform/db/database.ts";
+import { findQueues } from "../traces/annotation/annotation-queue-finder-store.ts";
+import { findDatasets } from "../traces/datasets/dataset-finder-store.ts";
 import { findProjects, findTraceRuns } from "../traces/projects/trace-finder-store.ts";
 
 /** What each area finds, with the page of the console that shows it. */
@@ -30,8 +33,25 @@ export function composeSearch({ sql }: Database): Finder[] {
         ...{ kind: "run", id, title: id, detail: `${graph_id}, ${status}`, path: thread(thread_id) },
       })),
     async (wanted) =>
-      (await findProjects(sql, wanted)).map(({ id, name }) => ({
+      (await findProjects(sql, wanted, "others")).map(({ id, name }) => ({
         ...{ kind: "project", id, title: name, detail: "traces", path: `/traces/${id}` },
+      })),
+    async (wanted) =>
+      (await findDatasets(sql, wanted)).map(({ id, name }) => ({
+        ...{ kind: "dataset", id, title: name, detail: "", path: `/datasets/${id}` },
+      })),
+    async (wanted) =>
+      (await findProjects(sql, wanted, "experiments")).map(({ id, name, reference_dataset_id: of }) => ({
+        ...{ kind: "experiment", id, title: name, detail: "" },
+        path: `/datasets/${of}/compare?selectedSessions=${id}`,
+      })),
+    async (wanted) =>
+      (await findQueues(sql, wanted)).map(({ id, name }) => ({
+        ...{ kind: "queue", id, title: name, detail: "annotation", path: `/queues/${id}` },
+      })),
+    async (wanted) =>
+      (await findAlerts(sql, wanted)).map(({ id, name, state }) => ({
+        ...{ kind: "alert", id, title: name, detail: state, path: `/alerts/${id}` },
       })),
     async (wanted) =>
       (await findTraceRuns(sql, wanted)).map(({ id, project_id, name, run_type }) => ({

@@ -7,16 +7,40 @@ const runId = randomUUID();
 let threadId: string;
 let assistantId: string;
 let projectId: string;
+let datasetId: string;
+let experimentId: string;
+let queueId: string;
+let alertId: string;
 beforeAll(async () => {
   app = await createTestApp();
-  const post = async <Body>(path: string, body: object) =>
-    (await app.call<Body>("POST", path, { body })).body;
+  const post = async <Body>(path: string, body: object) => {
+    const answer = await app.call<Body>("POST", path, { body });
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
   threadId = (await post<{ thread_id: string }>("/threads", { metadata: { title: "Weaving a Carpet" } }))
     .thread_id;
   assistantId = (
     await post<{ assistant_id: string }>("/assistants", { graph_id: "echo", name: "Carpet seller" })
   ).assistant_id;
   projectId = (await post<{ id: string }>("/api/v1/sessions", { name: "carpet traces" })).id;
+  datasetId = (await post<{ id: string }>("/api/v1/datasets", { name: "carpet questions" })).id;
+  experimentId = (
+    await post<{ id: string }>("/api/v1/sessions", {
+      name: "carpet-trial-1",
+      reference_dataset_id: datasetId,
+    })
+  ).id;
+  queueId = (await post<{ id: string }>("/api/v1/annotation-queues", { name: "Carpets to look at" })).id;
+  alertId = (
+    await post<{ id: string }>("/v2/alerts", {
+      name: "Carpet errors",
+      kind: "export_failed",
+      scope: "workspace",
+      scope_id: null,
+      webhook_url: "http://127.0.0.1:9/hook",
+    })
+  ).id;
   await post("/api/v1/runs", {
     id: runId,
     name: "knot",
@@ -49,6 +73,10 @@ describe("GET /v2/search", () => {
       assistant: "/agents/built-in?tab=assistants",
       thread: `/agents/built-in/threads/${threadId}`,
       project: `/traces/${projectId}`,
+      dataset: `/datasets/${datasetId}`,
+      experiment: `/datasets/${datasetId}/compare?selectedSessions=${experimentId}`,
+      queue: `/queues/${queueId}`,
+      alert: `/alerts/${alertId}`,
     });
   });
 
@@ -56,6 +84,8 @@ describe("GET /v2/search", () => {
     expect((await find(threadId))[0]).toMatchObject({ kind: "thread", title: "Weaving a Carpet" });
     expect((await find(threadId.slice(0, 13))).map(({ id }) => id)).toContain(threadId);
     expect((await find(assistantId)).map(({ kind }) => kind)).toContain("assistant");
+    for (const id of [datasetId, experimentId, queueId, alertId])
+      expect((await find(id.slice(0, 18))).map((each) => each.id)).toEqual([id]);
     expect(await find(runId.toUpperCase())).toMatchObject([
       { kind: "trace", title: "knot", path: `/o/${app.workspaceId}/projects/p/${projectId}/r/${runId}` },
     ]);
@@ -68,7 +98,17 @@ describe("GET /v2/search", () => {
     expect((await app.call("GET", "/v2/search?q=%20")).status).toBe(422);
     const other = await app.call<{ id: string }>("POST", "/v2/workspaces", { body: { name: "Other" } });
     const inOther = { "x-tenant-id": other.body.id };
-    for (const q of ["carpet", threadId, runId, assistantId, projectId])
+    for (const q of [
+      "carpet",
+      threadId,
+      runId,
+      assistantId,
+      projectId,
+      datasetId,
+      experimentId,
+      queueId,
+      alertId,
+    ])
       expect(await find(q, inOther)).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ export function searchRoutes(finders: readonly Finder[]): Route[] {
         path: "/v2/search",
         operationId: "search_workspace",
         summary: "Find anything by name or id",
-        description: `Deployments, assistants, tracing projects by name; threads by title among the latest thousand; all of them and runs by id or its first six digits. At most ${perKind} of each kind.`,
+        description: `Deployments, assistants, tracing projects, datasets, experiments, annotation queues and alerts by name; threads by title among the latest thousand; all of them and runs by id or its first six digits. At most ${perKind} of each kind.`,
         tag: "Search",
         access: { kind: "workspace", role: "viewer", scope: "read" },
         query: z.object({ q: z.string().trim().min(1).max(200).describe("A part of a name, or an id.") }),

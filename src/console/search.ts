@@ -1,4 +1,15 @@
-export const searchKinds = ["deployment", "assistant", "thread", "run", "project", "trace"] as const;
+export const searchKinds = [
+  "deployment",
+  "assistant",
+  "thread",
+  "run",
+  "project",
+  "dataset",
+  "experiment",
+  "queue",
+  "alert",
+  "trace",
+] as const;
 export type SearchKind = (typeof searchKinds)[number];
 
 /** Something that was found, and the page of the console that shows it. */

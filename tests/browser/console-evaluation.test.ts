@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "langsmith";
-import { evaluate } from "langsmith/evaluation";
+import { evaluate, evaluateComparative } from "langsmith/evaluation";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 
@@ -182,14 +182,12 @@ describe("experiments", () => {
   const printed: string[] = [];
   let ids: string[] = [];
 
+  const sdk = () =>
+    new Client({ apiUrl: `${running.url}/api/v1`, apiKey: running.app.apiKey, webUrl: running.url });
   type Judged = { outputs: Record<string, unknown>; referenceOutputs?: Record<string, unknown> };
   /** As a person's program does it: answers all but one of the questions. */
   async function experiment(wrong: keyof typeof answers): Promise<void> {
-    const client = new Client({
-      apiUrl: `${running.url}/api/v1`,
-      apiKey: running.app.apiKey,
-      webUrl: running.url,
-    });
+    const client = sdk();
     const log = vi.spyOn(console, "log").mockImplementation((...words) => {
       const address = /View results at (\S+)/.exec(words.join(" "));
       if (address) printed.push(address[1]!);
@@ -272,6 +270,45 @@ describe("experiments", () => {
     await page.button("Use as baseline").click();
     await body(page).filter({ hasText: "three" }).waitFor();
     await vi.waitFor(async () => expect(await body(page).count()).toBe(1), { timeout: 20_000 });
+    expect(page.errors).toEqual([]);
+  });
+
+  it("the address of a pairwise evaluation opens its experiments with its own scores", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+    const compared = async (experimentPrefix: string, scores: readonly [number, number]) => {
+      const { comparativeExperiment } = await evaluateComparative(ids as [string, string], {
+        client: sdk(),
+        experimentPrefix,
+        evaluators: [
+          ({ runs }) => ({
+            key: "preferred",
+            scores: Object.fromEntries(runs.map(({ id }, index) => [id, scores[index]!])),
+          }),
+        ],
+      });
+      return comparativeExperiment!;
+    };
+    const first = await compared("first-look", [1, 0]);
+    await compared("second-look", [0, 1]);
+    const address = log.mock.calls.map(
+      ([text]) => /http\S+comparativeExperiment=\S+/.exec(String(text))?.[0],
+    );
+    log.mockRestore();
+    const { pathname, searchParams } = new URL(address.find((each) => each?.includes(first.id))!);
+    expect(pathname).toBe(`/o/${running.app.workspaceId}/datasets/${datasetId}/compare`);
+    // The comparison alone says which experiments are meant.
+    searchParams.delete("selectedSessions");
+    const page = await running.open(`${pathname}?${searchParams}`);
+    await page.heading(first.name).waitFor();
+    await page.page.getByRole("columnheader", { name: /preferred 1/ }).waitFor();
+    await page.page.getByRole("columnheader", { name: /preferred 0/ }).waitFor();
+    expect(await body(page).getByText("preferred 0.5").count()).toBe(0);
+    expect(await page.violations()).toEqual([]);
+    await page.visit(`/datasets/${datasetId}?tab=experiments`);
+    await page.link(first.name).click();
+    await page.heading(first.name).waitFor();
+    await page.visit(`${pathname}?selectedSessions=${ids[0]}&comparativeExperiment=${randomUUID()}`);
+    await page.text("The comparison of this link was deleted.").waitFor();
     expect(page.errors).toEqual([]);
   });
 
@@ -374,6 +411,39 @@ describe("an annotation queue", () => {
     await page.visit("/queues");
     await page.link("small").waitFor();
     expect(await page.overflowing()).toEqual([]);
+    expect(page.errors).toEqual([]);
+  });
+});
+
+// Last: from then on a key of both must say which one it means.
+describe("several workspaces", () => {
+  it("a link that the SDK prints opens in the workspace it names", async () => {
+    const { id: tenant } = await call<{ id: string }>("POST", "/v2/workspaces", { name: "Second" });
+    const headers = { "x-tenant-id": tenant };
+    const made = await running.app.call<{ id: string }>("POST", "/api/v1/datasets", {
+      headers,
+      body: { name: "of the second" },
+    });
+    const path = `/o/${tenant}/datasets/${made.body.id}`;
+    const page = await running.open("/");
+    const choice = page.page.getByRole("combobox", { name: "Workspace" });
+    await choice.waitFor();
+    expect(await choice.inputValue()).toBe(running.app.workspaceId);
+    await page.visit(path);
+    await page.heading("of the second").waitFor();
+    expect(await choice.inputValue()).toBe(tenant);
+    // Whoever chooses another one afterwards is there, and not led back.
+    await choice.selectOption(running.app.workspaceId);
+    await page.heading("Evaluation").waitFor();
+    expect([await choice.inputValue(), page.path]).toEqual([running.app.workspaceId, "/datasets"]);
+
+    await page.visit(path);
+    await page.heading("of the second").waitFor();
+    await page.page.keyboard.press("Control+k");
+    await page.field("Name or id").fill("of the sec");
+    await page.page.getByRole("option", { name: /dataset\s*of the second/ }).click();
+    await vi.waitFor(() => expect(page.path).toBe(`/datasets/${made.body.id}`));
+    await page.heading("of the second").waitFor();
     expect(page.errors).toEqual([]);
   });
 });

@@ -43,3 +43,10 @@ test("a table has the columns of all examples, and reads as it was written", () 
     ["3", "", "", "text alone", ""],
   ]);
 });
+
+test("no cell is a formula in a spreadsheet", () => {
+  const columns: ExportColumns = { inputs: new Set(["q", "n"]), outputs: new Set(["=a"]) };
+  const line = toCsvLine(example("1", { q: '=HYPERLINK("http://x")', n: -3 }, { "=a": "@b" }), columns);
+  expect(line).toBe(`1,"'=HYPERLINK(""http://x"")",-3,'@b\r\n`);
+  expect(toCsvHeader(columns)).toBe("id,inputs.q,inputs.n,outputs.=a\r\n");
+});

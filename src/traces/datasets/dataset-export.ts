@@ -1,3 +1,4 @@
+import { quoteFormula } from "./csv-formula.ts";
 import type { Example } from "./dataset.ts";
 
 /** A line of JSON Lines: what another dataset can be made of. */
@@ -21,7 +22,7 @@ export function toCsvHeader(columns: ExportColumns): string {
   return csvLine(["id", ...names(columns, "inputs"), ...names(columns, "outputs")]);
 }
 
-/** Texts as they are, everything else as JSON. */
+/** Texts as they are but for what a spreadsheet would run, everything else as JSON. */
 export function toCsvLine(example: Example, columns: ExportColumns): string {
   const cells = (["inputs", "outputs"] as const).flatMap((side) => {
     const values = sideOf(example, side);
@@ -47,6 +48,8 @@ function sideOf(example: Example, side: Side): Record<string, unknown> {
 const cellOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function csvLine(cells: readonly string[]): string {
-  const written = cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell));
+  const written = cells
+    .map(quoteFormula)
+    .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell));
   return `${written.join(",")}\r\n`;
 }

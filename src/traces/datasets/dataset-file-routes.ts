@@ -6,6 +6,7 @@ import { reads, writes } from "../wire/access.ts";
 import { boundaryOf, type Part, parseMultipart } from "../wire/multipart.ts";
 import { readIngestBody } from "../wire/request-body.ts";
 import { parseCsv } from "./csv.ts";
+import { isOwnTable, unquoteFormula } from "./csv-formula.ts";
 import type { DatasetService } from "./dataset-service.ts";
 import { dataset, toWire } from "./dataset-view.ts";
 import { toConversation } from "./fine-tuning.ts";
@@ -120,8 +121,9 @@ function readRows(file: Part, inputKeys: string[], outputKeys: string[]) {
   if (missing !== undefined)
     throw invalidField(["body", "input_keys"], `The file has no column "${missing.slice(0, 100)}"`);
   if (rows.length > maxRows) throw invalidField(["body", "file"], `A file may have at most ${maxRows} rows`);
+  const read = isOwnTable(header) ? unquoteFormula : (cell: string) => cell;
   const pick = (row: string[], keys: string[]) =>
-    Object.fromEntries(keys.map((key) => [key, row[header.indexOf(key)] ?? ""]));
+    Object.fromEntries(keys.map((key) => [key, read(row[header.indexOf(key)] ?? "")]));
   return rows.map((row) => ({
     inputs: pick(row, inputKeys),
     outputs: outputKeys.length === 0 ? null : pick(row, outputKeys),

@@ -169,6 +169,26 @@ describe("files", () => {
     await expect(client.uploadCsv({ ...again, csvFile: new Blob(['a\n"b']) })).rejects.toThrow(/no CSV/);
   });
 
+  test("what a spreadsheet would run is quoted in an export, and the same again after an import", async () => {
+    const { id: datasetId } = await client.createDataset(randomUUID());
+    const inputs = { a: "=1+1", b: "'=1", c: "-3", d: "@x", e: "it's" };
+    await client.createExample({ dataset_id: datasetId, inputs });
+    const exported = new Request(`http://x/api/v1/datasets/${datasetId}/csv`, {
+      headers: { "x-api-key": subject.app.apiKey },
+    });
+    const body = await (await subject.app.fetch(exported)).text();
+    expect(body).toContain("'=1+1,''=1,-3,'@x,it's\r\n");
+    const inputKeys = Object.keys(inputs).map((key) => `inputs.${key}`);
+    const file = { csvFile: new Blob([body]), fileName: "a.csv", name: randomUUID() };
+    const made = await client.uploadCsv({ ...file, inputKeys, outputKeys: [] });
+    const [example] = await list({ datasetId: made.id });
+    expect(Object.values(example!.inputs)).toEqual(Object.values(inputs));
+    // Another's table says what it says.
+    const others = { ...file, csvFile: new Blob(["q\n'=1\n"]), name: randomUUID() };
+    const other = await client.uploadCsv({ ...others, inputKeys: ["q"], outputKeys: [] });
+    expect(await list({ datasetId: other.id })).toMatchObject([{ inputs: { q: "'=1" } }]);
+  });
+
   test("conversations are exported for fine-tuning", async () => {
     const { id: datasetId } = await client.createDataset(randomUUID(), { dataType: "chat" });
     const question = [

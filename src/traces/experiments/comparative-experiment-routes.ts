@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Database } from "../../platform/db/database.ts";
 import { AppError, invalidField } from "../../platform/errors.ts";
 import { json, noContent, type Route, route } from "../../platform/http/route.ts";
+import { queryList } from "../../platform/http/validation/query.ts";
 import { newId } from "../../platform/ids.ts";
 import type { DatasetService } from "../datasets/dataset-service.ts";
 import type { ProjectService } from "../projects/project-service.ts";
@@ -96,7 +97,7 @@ export function comparativeExperimentRoutes(options: {
         tag,
         access: reads,
         params: z.object({ dataset_id: id }),
-        query: z.object(page(100)),
+        query: z.object({ ...page(100), id: queryList(id).optional().describe("Only these.") }),
         responses: { 200: { description: "A page of comparisons", schema: z.array(view) } },
         errors: [404],
       },

@@ -61,11 +61,12 @@ export async function listComparativeExperiments(
   sql: Sql,
   workspaceId: string,
   datasetId: string,
-  page: { limit: number; offset: number },
+  page: { limit: number; offset: number; id?: readonly string[] | undefined },
 ): Promise<ComparativeExperiment[]> {
   const { rows } = await raw<ComparativeExperiment>`
     select ${columns} from trace_comparative_experiments c
     where c.workspace_id = ${workspaceId} and c.reference_dataset_id = ${datasetId}
+      and coalesce(c.id = any(${page.id ?? null}::uuid[]), true)
     order by c.created_at desc, c.id limit ${page.limit} offset ${page.offset}
   `.execute(sql);
   return rows;

@@ -82,6 +82,19 @@ test("a comparison leaves out the feedback that was given in others", async () =
   expect(await statsIn(undefined)).toEqual({ better: { n: 2, avg: 0.5, values: {} }, tone });
   expect(await statsIn(one.id)).toEqual({ better: { n: 1, avg: 1, values: {} }, tone });
   expect(await statsIn(other.id)).toEqual({ better: { n: 1, avg: 0, values: {} }, tone });
+
+  const meanIn = async (comparison: string) => {
+    const of = experiment_ids.map((each) => `experiment=${each}`).join("&");
+    const path = `/api/v1/datasets/${datasetId}/comparison?${of}&comparative_experiment=${comparison}`;
+    const answer = await call("GET", path);
+    if (answer.status !== 200) return answer.status;
+    return (answer.body as { keys: { experiments: { avg: number }[] }[] }).keys[0]!.experiments[0]!.avg;
+  };
+  expect([await meanIn(one.id), await meanIn(other.id)]).toEqual([1, 0]);
+  expect(await meanIn(randomUUID())).toBe(404);
+
+  const listed = await call("GET", `/api/v1/datasets/${datasetId}/comparative?id=${other.id}`);
+  expect(listed.body).toMatchObject([{ id: other.id, feedback_stats: { better: { n: 1, avg: 0 } } }]);
 });
 
 test("404 for a comparison that is not of this dataset, 422 for experiments it does not compare", async () => {

@@ -6,6 +6,8 @@ import type { DatasetService } from "../datasets/dataset-service.ts";
 import { projectNotFound } from "../projects/project.ts";
 import type { BoundedRead } from "../query/bounded-read.ts";
 import { reads } from "../wire/access.ts";
+import { comparisonNotFound } from "./comparative-experiment-routes.ts";
+import { findComparison } from "./comparative-experiment-store.ts";
 import { compareScores } from "./score-comparison.ts";
 import {
   listExperimentsOf,
@@ -60,7 +62,12 @@ export function scoreComparisonRoutes(options: { datasets: DatasetService; read:
         tag: "Datasets",
         access: reads,
         params: z.object({ dataset_id: id }),
-        query: z.object({ experiment: queryList(id).describe("The first is the baseline.") }),
+        query: z.object({
+          experiment: queryList(id).describe("The first is the baseline."),
+          comparative_experiment: id
+            .optional()
+            .describe("A comparison of these experiments: scores that were given in others are left out."),
+        }),
         responses: { 200: { description: "By key, and by example", schema: comparison } },
         errors: [404, 413],
       },
@@ -68,10 +75,15 @@ export function scoreComparisonRoutes(options: { datasets: DatasetService; read:
         const ids = [...new Set(query.experiment)];
         await datasets.get(workspaceId, params.dataset_id);
         if (ids.length > maxExperiments) throw tooMany(`More than ${maxExperiments} experiments`);
+        const comparisonId = query.comparative_experiment;
+        if (comparisonId !== undefined) {
+          const compared = await read((sql) => findComparison(sql, workspaceId, comparisonId));
+          if (compared?.datasetId !== params.dataset_id) throw comparisonNotFound(comparisonId);
+        }
         const [known, lower, scores, outcomes] = await read(async (sql) => [
           await listExperimentsOf(sql, workspaceId, params.dataset_id, ids),
           await listKeysWhereLessIsBetter(sql, workspaceId),
-          await listScores(sql, workspaceId, ids, maxScores + 1),
+          await listScores(sql, workspaceId, { ids, comparisonId, limit: maxScores + 1 }),
           await listOutcomes(sql, workspaceId, ids, maxScores + 1),
         ]);
         const stranger = ids.find((each) => !known.includes(each));

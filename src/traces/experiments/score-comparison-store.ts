@@ -11,14 +11,14 @@ const roots = (workspaceId: string, experimentIds: readonly string[]) => raw`
 export async function listScores(
   sql: Sql,
   workspaceId: string,
-  experimentIds: readonly string[],
-  limit: number,
+  { ids, comparisonId, limit }: { ids: readonly string[]; comparisonId: string | undefined; limit: number },
 ): Promise<ExampleScore[]> {
   const { rows } = await raw<ExampleScore>`
-    with roots as materialized (${roots(workspaceId, experimentIds)})
+    with roots as materialized (${roots(workspaceId, ids)})
     select r.project_id as experiment_id, r.reference_example_id as example_id, f.key, avg(f.score) as score
     from trace_feedback f join roots r on r.id = f.run_id
-    where f.project_id = any(${experimentIds}::uuid[]) and f.workspace_id = ${workspaceId} and f.score is not null
+    where f.project_id = any(${ids}::uuid[]) and f.workspace_id = ${workspaceId} and f.score is not null
+      and coalesce(f.comparative_experiment_id = ${comparisonId ?? null}::uuid, true)
     group by 1, 2, 3 limit ${limit}
   `.execute(sql);
   return rows;

@@ -8,18 +8,24 @@ type Wanted = {
   limit: number;
 };
 
-export type FoundProject = { id: string; name: string };
+export type FoundProject = { id: string; name: string; reference_dataset_id: string | null };
 export type FoundTraceRun = { id: string; project_id: string; name: string; run_type: string };
 
 /** More projects than people have; beyond them only an id finds one. */
 const latestProjects = 2_000;
 
-export async function findProjects(sql: Sql, wanted: Wanted): Promise<FoundProject[]> {
+/** Projects that are experiments on a dataset, or those that are not. */
+export async function findProjects(
+  sql: Sql,
+  wanted: Wanted,
+  which: "experiments" | "others",
+): Promise<FoundProject[]> {
   const { from = null, to = null } = wanted.ids ?? {};
   const { rows } = await raw<FoundProject>`
-    select id, name from (
-      select id, name, start_time from trace_projects
+    select id, name, reference_dataset_id from (
+      select id, name, reference_dataset_id, start_time from trace_projects
       where workspace_id = ${wanted.workspaceId} and deleted_at is null
+        and (reference_dataset_id is not null) = ${which === "experiments"}
       order by start_time desc limit ${latestProjects}
     ) latest
     where position(lower(${wanted.words}) in lower(name)) > 0 or id between ${from}::uuid and ${to}::uuid

@@ -6,7 +6,7 @@ import type { Answers } from "../api/wire.ts";
 import { Dialog, Input } from "../ui/index.ts";
 import { type Choice, choicesFor, step } from "./palette-choices.ts";
 
-/** Ctrl-K: finds pages, deployments, assistants, threads, projects and runs, and goes there. */
+/** Ctrl-K: finds pages and everything of the workspace that has one, and goes there. */
 export default function Palette({ onClose }: { onClose(): void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);

@@ -5,6 +5,7 @@ import { preloadPage } from "../pages.ts";
 import { session, useSession } from "../session.ts";
 import { IconButton, Select, toast } from "../ui/index.ts";
 import { useWorkspace } from "../workspace.tsx";
+import { linkedWorkspace } from "./linked-workspace.ts";
 import { Mark } from "./mark.tsx";
 import { isCurrent, places } from "./navigation.ts";
 import { OfflineBanner } from "./offline-banner.tsx";
@@ -146,6 +147,12 @@ function Brand() {
 
 function WorkspaceChoice() {
   const { current, all } = useWorkspace();
+  const [path, navigate] = useLocation();
+  const choose = (id: string) => {
+    // Such an address belongs to the workspace that one leaves.
+    if (linkedWorkspace(path) !== null) navigate(path.includes("/datasets/") ? "/datasets" : "/traces");
+    session.chooseWorkspace(id);
+  };
   if (all.length < 2) {
     return (
       <p className="workspace-name" title={current.id}>
@@ -158,7 +165,7 @@ function WorkspaceChoice() {
       aria-label="Workspace"
       className="workspace-choice"
       value={current.id}
-      onChange={(event) => session.chooseWorkspace(event.target.value)}
+      onChange={(event) => choose(event.target.value)}
       options={all.map(({ id, name }) => ({ value: id, label: name }))}
     />
   );

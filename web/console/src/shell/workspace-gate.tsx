@@ -1,16 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect } from "react";
+import { useLocation } from "wouter";
 import { useChanges } from "../api/changes.ts";
 import { type Session, session as store } from "../session.ts";
 import { Button, ErrorState, toast } from "../ui/index.ts";
 import { WorkspaceProvider } from "../workspace.tsx";
+import { linkedWorkspace } from "./linked-workspace.ts";
 import { readWorkspaces } from "./read-workspaces.ts";
 
 /** Finds out which workspaces are open before anything else is asked for. */
 export function WorkspaceGate({ session, children }: { session: Session; children: ReactNode }) {
   const found = useQuery({ queryKey: ["settings", "workspaces"], queryFn: readWorkspaces });
   const all = found.data ?? [];
-  const current = all.find(({ id }) => id === session.workspaceId) ?? all[0];
+  const [path] = useLocation();
+  // A link into another workspace that one is in opens there.
+  const linked = linkedWorkspace(path);
+  const current =
+    all.find(({ id }) => id === linked) ?? all.find(({ id }) => id === session.workspaceId) ?? all[0];
   const known = session.workspaceId !== null && current?.id === session.workspaceId;
 
   useEffect(() => {

@@ -38,3 +38,12 @@ function readCell(text: string, from: number): { value: string; end: number } | 
   }
   return null;
 }
+
+/** A table that was exported here. Its cells have a quote before what a spreadsheet would run as a formula. */
+export function isOwnTable([first, ...rest]: readonly string[]): boolean {
+  return first === "id" && rest.length > 0 && rest.every((name) => /^(inputs|outputs)(\.|$)/.test(name));
+}
+
+export function unquoteFormula(cell: string): string {
+  return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;
+}

@@ -107,13 +107,38 @@ export function useExperimentsById(ids: readonly string[]) {
   });
 }
 
-export function useComparison(datasetId: string, ids: readonly string[]) {
+export type NamedComparison = Answers["list_comparative_experiments"][number];
+
+/** The comparisons that pairwise evaluations made, newest first. */
+export function useNamedComparisons(datasetId: string) {
+  return useOffsetPages<NamedComparison>(
+    ["traces", "named comparisons", datasetId],
+    (page) => `/api/v1/datasets/${datasetId}/comparative?${page}`,
+  );
+}
+
+/** Null: there is none with this id. */
+export function useNamedComparison(datasetId: string, id: string | null) {
   return useQuery({
-    queryKey: ["traces", "comparison", datasetId, ids],
-    enabled: ids.length > 0,
+    queryKey: ["traces", "named comparison", datasetId, id],
+    enabled: id !== null,
+    queryFn: async ({ signal }) => {
+      const path = `/api/v1/datasets/${datasetId}/comparative?id=${id}`;
+      return (await api.get<NamedComparison[]>(path, { signal }))[0] ?? null;
+    },
+  });
+}
+
+type Compared = { ids: readonly string[]; namedId: string | null; isReady: boolean };
+
+export function useComparison(datasetId: string, { ids, namedId, isReady }: Compared) {
+  const within = namedId === null ? "" : `&comparative_experiment=${namedId}`;
+  return useQuery({
+    queryKey: ["traces", "comparison", datasetId, ids, namedId],
+    enabled: isReady && ids.length > 0,
     queryFn: ({ signal }) =>
       api.get<ScoreComparison>(
-        `/api/v1/datasets/${datasetId}/comparison?${ids.map((id) => `experiment=${id}`).join("&")}`,
+        `/api/v1/datasets/${datasetId}/comparison?${ids.map((id) => `experiment=${id}`).join("&")}${within}`,
         { signal },
       ),
     placeholderData: keepPreviousData,
@@ -134,11 +159,10 @@ const selects = [
 /** Examples with what the experiments made of them; `only` these, where it is given. */
 export function useComparedRows(
   datasetId: string,
-  ids: readonly string[],
-  { only, isReady }: { only: readonly string[] | undefined; isReady: boolean },
+  { ids, namedId, only, isReady }: Compared & { only: readonly string[] | undefined },
 ) {
   return useInfiniteQuery({
-    queryKey: ["traces", "compared", datasetId, ids, only],
+    queryKey: ["traces", "compared", datasetId, ids, namedId, only],
     enabled: ids.length > 0 && isReady,
     queryFn: ({ pageParam, signal }): Promise<ComparedPage> => {
       // No ids would mean all of them.
@@ -146,6 +170,7 @@ export function useComparedRows(
       const body = {
         experiment_ids: ids,
         ...(only ? { example_ids: only } : {}),
+        ...(namedId === null ? {} : { comparative_experiment_id: namedId }),
         ...(pageParam ? { cursor: pageParam } : {}),
         selects,
         page_size: 20,

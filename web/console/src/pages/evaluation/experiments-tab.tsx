@@ -17,6 +17,7 @@ import {
 } from "../../ui/index.ts";
 import { type Dataset, type Experiment, useExperiments } from "./evaluation-api.ts";
 import { compareHref, mostCompared } from "./experiment-choice.ts";
+import { NamedComparisons } from "./named-comparisons.tsx";
 import { ScoreBadges } from "./score-badges.tsx";
 
 const ScoreCharts = lazy(() => import("./score-charts.tsx"));
@@ -86,6 +87,7 @@ export function ExperimentsTab({ dataset }: { dataset: Dataset }) {
         )}
       </ListState>
       <ShowMore of={found} />
+      <NamedComparisons datasetId={dataset.id} />
     </>
   );
 }

@@ -35,6 +35,12 @@ describe("JSON Lines", () => {
 });
 
 describe("CSV", () => {
+  it("takes away the quotes that an export puts before formulas, in tables of an export alone", () => {
+    const own = readImport("a.csv", `id,inputs.q,outputs.a\r\n1,"'=HYPERLINK(""x"")",''@b\r\n`);
+    expect(own).toMatchObject({ rows: [{ "inputs.q": '=HYPERLINK("x")', "outputs.a": "'@b" }] });
+    expect(readImport("a.csv", "q\n'=1\n")).toMatchObject({ rows: [{ q: "'=1" }] });
+  });
+
   it("has rows of columns", () => {
     expect(readImport("A.CSV", "q,a\n1,2\n")).toEqual({
       kind: "columns",

@@ -1,4 +1,4 @@
-import { parseCsv } from "./csv.ts";
+import { isOwnTable, parseCsv, unquoteFormula } from "./csv.ts";
 import { isObject } from "./json-object.ts";
 
 export const maxImportBytes = 10_000_000;
@@ -47,10 +47,13 @@ function readCsv(text: string): ReadFile {
     return fault(
       `Line ${odd.line} has ${odd.cells.length} fields, but the first line names ${columns.length} columns.`,
     );
+  const read = isOwnTable(columns) ? unquoteFormula : (cell: string) => cell;
   return {
     kind: "columns",
     columns,
-    rows: rows.map(({ cells }) => Object.fromEntries(columns.map((column, at) => [column, cells[at]]))),
+    rows: rows.map(({ cells }) =>
+      Object.fromEntries(columns.map((column, at) => [column, read(cells[at]!)])),
+    ),
   };
 }
 

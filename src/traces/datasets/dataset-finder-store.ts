@@ -1,0 +1,23 @@
+import type { Sql } from "../../platform/db/database.ts";
+import { raw } from "../../platform/db/raw.ts";
+
+type Wanted = {
+  workspaceId: string;
+  words: string;
+  ids: { from: string; to: string } | null;
+  limit: number;
+};
+
+export type FoundDataset = { id: string; name: string };
+
+/** By a part of the name, or by id; the best match first. */
+export async function findDatasets(sql: Sql, wanted: Wanted): Promise<FoundDataset[]> {
+  const { from = null, to = null } = wanted.ids ?? {};
+  const { rows } = await raw<FoundDataset>`
+    select id, name from trace_datasets
+    where workspace_id = ${wanted.workspaceId}
+      and (position(lower(${wanted.words}) in lower(name)) > 0 or id between ${from}::uuid and ${to}::uuid)
+    order by position(lower(${wanted.words}) in lower(name)), modified_at desc limit ${wanted.limit}
+  `.execute(sql);
+  return rows;
+}
