@@ -3,6 +3,7 @@ import { Client } from "langsmith";
 import { evaluate, evaluateComparative } from "langsmith/evaluation";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { sendRuns } from "../support/sent-runs.ts";
 
 // A real browser on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -20,28 +21,7 @@ async function call<Body>(method: string, path: string, body?: unknown): Promise
   return answer.body;
 }
 
-type Sent = { id: string; name: string };
-
-/** Runs of a project, the newest first. */
-async function send(project: string, names: readonly string[], fields: Record<string, unknown> = {}) {
-  const runs = names.map((name, index): Sent & Record<string, unknown> => {
-    const start = Date.now() - 1_000 * (index + 1);
-    return {
-      id: randomUUID(),
-      name,
-      run_type: "chain",
-      start_time: new Date(start).toISOString(),
-      end_time: new Date(start + 800).toISOString(),
-      inputs: { question: `${name}?` },
-      outputs: { answer: `${name}!` },
-      session_name: project,
-      ...fields,
-    };
-  });
-  await call("POST", "/api/v1/runs/batch", { post: runs });
-  const [found] = await call<{ id: string }[]>("GET", `/api/v1/sessions?name=${project}`);
-  return { projectId: found!.id, runs };
-}
+const send = (project: string, names: readonly string[]) => sendRuns(running.app, project, names);
 
 describe("from traces", () => {
   it("a selection of runs becomes examples of a new dataset", async () => {
@@ -280,7 +260,7 @@ describe("experiments", () => {
         client: sdk(),
         experimentPrefix,
         evaluators: [
-          ({ runs }) => ({
+          ({ runs }: { runs: readonly { id: string }[] }) => ({
             key: "preferred",
             scores: Object.fromEntries(runs.map(({ id }, index) => [id, scores[index]!])),
           }),
@@ -411,39 +391,6 @@ describe("an annotation queue", () => {
     await page.visit("/queues");
     await page.link("small").waitFor();
     expect(await page.overflowing()).toEqual([]);
-    expect(page.errors).toEqual([]);
-  });
-});
-
-// Last: from then on a key of both must say which one it means.
-describe("several workspaces", () => {
-  it("a link that the SDK prints opens in the workspace it names", async () => {
-    const { id: tenant } = await call<{ id: string }>("POST", "/v2/workspaces", { name: "Second" });
-    const headers = { "x-tenant-id": tenant };
-    const made = await running.app.call<{ id: string }>("POST", "/api/v1/datasets", {
-      headers,
-      body: { name: "of the second" },
-    });
-    const path = `/o/${tenant}/datasets/${made.body.id}`;
-    const page = await running.open("/");
-    const choice = page.page.getByRole("combobox", { name: "Workspace" });
-    await choice.waitFor();
-    expect(await choice.inputValue()).toBe(running.app.workspaceId);
-    await page.visit(path);
-    await page.heading("of the second").waitFor();
-    expect(await choice.inputValue()).toBe(tenant);
-    // Whoever chooses another one afterwards is there, and not led back.
-    await choice.selectOption(running.app.workspaceId);
-    await page.heading("Evaluation").waitFor();
-    expect([await choice.inputValue(), page.path]).toEqual([running.app.workspaceId, "/datasets"]);
-
-    await page.visit(path);
-    await page.heading("of the second").waitFor();
-    await page.page.keyboard.press("Control+k");
-    await page.field("Name or id").fill("of the sec");
-    await page.page.getByRole("option", { name: /dataset\s*of the second/ }).click();
-    await vi.waitFor(() => expect(page.path).toBe(`/datasets/${made.body.id}`));
-    await page.heading("of the second").waitFor();
     expect(page.errors).toEqual([]);
   });
 });
