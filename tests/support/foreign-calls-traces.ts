@@ -175,8 +175,11 @@ export const traceCalls: ForeignCalls = {
   "GET /api/v1/datasets/{dataset_id}/openai_ft": { owner: { status: 422, why: "its examples are no chats" } },
   "PUT /api/v1/datasets/{dataset_id}/share": json(() => ({})),
   "GET /api/v1/datasets/{dataset_id}/comparison": {
-    send: (ids) => ({ query: { experiment: ids.experimentId } }),
+    send: (ids) => ({
+      query: { experiment: ids.experimentId, comparative_experiment: ids.comparisonId },
+    }),
   },
+  "GET /api/v1/datasets/{dataset_id}/comparative": lookUp((ids) => ({ id: ids.comparisonId })),
   "POST /api/v1/datasets/comparative": created((ids) => ({
     id: ids.comparisonId,
     name: "other",
