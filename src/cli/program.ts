@@ -18,18 +18,18 @@ export function createProgram(): Command {
       "The open, self-hosted platform for agents in TypeScript and Python: deploy, run, stream, trace and export them.",
     )
     .version(readVersion(), "-V, --version", "print the version")
-    .option("--data-dir <folder>", "folder of the database, keys, builds and logs (TREADLE_DATA_DIR)")
+    .option("--data-dir <folder>", "folder for the database, keys, builds and logs (TREADLE_DATA_DIR)")
     .option("--url <address>", "the server (TREADLE_URL)")
     .option(
       "--api-key <key>",
-      "the key to use; seen in the list of processes: prefer TREADLE_API_KEY or a profile",
+      "the key to use; other users can see it in the process list: prefer TREADLE_API_KEY or a profile",
     )
     .option("--workspace <id>", "the workspace (TREADLE_WORKSPACE_ID)")
-    .option("--profile <name>", "a server kept by `treadle login` (TREADLE_PROFILE)")
+    .option("--profile <name>", "a server stored by `treadle login` (TREADLE_PROFILE)")
     .option("--json", "print results as JSON")
     .option("--no-color", "print without colours (also: NO_COLOR=1)")
     .helpOption("-h, --help", "print this help")
-    .showHelpAfterError("Run `treadle --help` to see what there is.")
+    .showHelpAfterError("Run `treadle --help` for the list of commands.")
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions })
     .exitOverride()
@@ -39,19 +39,19 @@ export function createProgram(): Command {
 Examples:
   treadle up                                start everything on http://127.0.0.1:8124
   treadle deploy                            deploy the project in this folder to it
-  treadle logs -f                           follow what it writes
-  treadle rollback                          back to the revision before
+  treadle logs -f                           follow its log
+  treadle rollback                          go back to the previous revision
   treadle login --url https://...           use a server elsewhere from now on
   treadle export create --project default --destination lake --from 7d --wait
-  treadle doctor                            see whether this machine has what Treadle needs
+  treadle doctor                            check that this machine has what Treadle needs
   DATABASE_URL=postgres://... treadle up    with your own PostgreSQL 15 or newer
 
-Which server a command uses, the first that is given:
+A command uses the first server it finds here:
   1. options        --url, --api-key, --workspace, or a whole --profile
   2. environment    TREADLE_URL, TREADLE_API_KEY, TREADLE_WORKSPACE_ID, TREADLE_PROFILE
-  3. profile        of \`treadle login\` or \`treadle profile use\`, in ~/.config/treadle/profiles.json
+  3. profile        from \`treadle login\` or \`treadle profile use\`, in ~/.config/treadle/profiles.json
   4. started here   .treadle/credentials.json in this folder or one above (or in --data-dir)
-A key kept with an address is never sent to another one. \`treadle whoami\` shows what is in force.
+A key stored with an address is never sent to another one. \`treadle whoami\` shows what is in use.
 
 Settings of the server come from options, then from the environment; \`treadle config\` lists all of them.
 

@@ -154,7 +154,7 @@ function registerRest(alerts: Command): void {
   alerts
     .command("history")
     .argument("[alert]", "name or id; default: all alerts")
-    .option("--limit <count>", "so many", parseCount, 20)
+    .option("--limit <count>", "at most this many", parseCount, 20)
     .description("what alerts did and what was sent, the newest first; kept for 90 days")
     .action(async (given: string | undefined, _options: object, command: Command) => {
       const { showHistory } = await import("./history.ts");

@@ -6,11 +6,11 @@ import type { AuditOptions } from "./options.ts";
 export function register(program: Command): void {
   program
     .command("audit")
-    .description("show the audit log: who did what to what, from where, with which key")
-    .option("--since <when>", "not before: 24h, 7d or a time", (text: string) => parseMoment(text))
-    .addOption(new Option("--action <action>", "only this one").choices(Object.keys(auditActions)))
-    .addOption(new Option("--outcome <outcome>", "only these").choices(["done", "refused", "failed"]))
-    .option("--limit <count>", "so many, newest first", parseCount, 50)
+    .description("show the audit log: who did what, to what, from where and with which key")
+    .option("--since <when>", "only events after: 24h, 7d or a time", (text: string) => parseMoment(text))
+    .addOption(new Option("--action <action>", "only this action").choices(Object.keys(auditActions)))
+    .addOption(new Option("--outcome <outcome>", "only this outcome").choices(["done", "refused", "failed"]))
+    .option("--limit <count>", "at most this many, newest first", parseCount, 50)
     .addHelpText(
       "after",
       `

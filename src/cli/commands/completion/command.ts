@@ -8,7 +8,7 @@ export function register(program: Command): void {
   program
     .command("completion")
     .argument("<shell>", shells.join(", "))
-    .description("print what makes a shell complete commands, options, deployments and alerts")
+    .description("print a script that makes a shell complete commands, options, deployments and alerts")
     .addHelpText(
       "after",
       `

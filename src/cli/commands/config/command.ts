@@ -7,7 +7,7 @@ export function register(program: Command): void {
     .description("list every setting with its value; secrets are masked")
     .addHelpText(
       "after",
-      "\nEach setting is an environment variable. An invalid one is named and the command exits with 3.",
+      "\nEach setting is an environment variable. If one is invalid, the command names it and exits with 3.",
     )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();

@@ -8,16 +8,16 @@ export function register(program: Command): void {
     .command("connect")
     .argument("<provider>", "id of an OAuth provider of the workspace")
     .description("connect an account, so that agents can act for it")
-    .option("-s, --scope <scope>", "what to ask for; may be given several times", collect)
-    .option("--agent <id>", "for this agent alone")
+    .option("-s, --scope <scope>", "a scope to request; can be repeated", collect)
+    .option("--agent <id>", "only for this agent")
     .option("--user <id>", "on behalf of this end user")
-    .option("--another", "a further account, though one is connected")
-    .option("--no-browser", "print the address only")
+    .option("--another", "connect another account, even if one is connected")
+    .option("--no-browser", "only print the address")
     .addOption(timeoutOption("how long to wait for the consent: 90s, 20m", "10m"))
     .addHelpText(
       "after",
       `
-Prints the address where you consent, opens it where there is a browser, and waits.
+Prints the address where you give consent, opens it if there is a browser, and waits.
 
 Examples:
   treadle connect github --scope repo
@@ -32,7 +32,7 @@ Examples:
   const connections = program.command("connections").description("list and revoke connected accounts");
   connections
     .command("list", { isDefault: true })
-    .argument("[provider]", "of this provider only")
+    .argument("[provider]", "only of this provider")
     .description("list your connected accounts")
     .action(async (provider: string | undefined, _options: object, command: Command) => {
       const { listConnections } = await import("./connect.ts");
@@ -40,9 +40,9 @@ Examples:
     });
   connections
     .command("revoke")
-    .argument("<connection>", "id of a connection, or a provider for all of yours there")
-    .option("--force", "forget it also when the provider does not revoke it")
-    .description("revoke at the provider, then forget")
+    .argument("<connection>", "id of a connection, or a provider for all your connections there")
+    .option("--force", "delete it even if the provider does not revoke it")
+    .description("revoke it at the provider, then delete it")
     .action(async (given: string, _options: object, command: Command) => {
       const { revokeConnection } = await import("./connect.ts");
       await revokeConnection(given, command.optsWithGlobals<RevokeOptions>());

@@ -9,35 +9,38 @@ export function register(program: Command): void {
     .description("deploy a project folder or a git repository, and wait until it is served")
     .option("-n, --name <name>", "name of the deployment; default: the package's or the folder's")
     .option("-c, --config <file>", "the project file, relative to the folder (default: langgraph.json)")
-    .option("--git [url]", "from git instead of an upload; without a URL: this repository's pushed commit")
+    .option(
+      "--git [url]",
+      "deploy from git instead of an upload; without a URL: this repository's pushed commit",
+    )
     .option("--ref <ref>", "branch, tag or commit, with --git (default: main, or the commit here)")
     .option(
       "-s, --secret <name=value>",
-      "a variable of the server; NAME alone takes its value from here",
+      "an environment variable of the server; NAME alone takes its value from this shell",
       collect,
     )
-    .option("--env-file <file>", "every variable of a .env file as a secret", collect)
-    .option("--remove-secret <name>", "take a secret away", collect)
-    .option("--install-command <command>", "instead of the install that the lock file asks for")
-    .option("--build-command <command>", "run after the install, beside the project file")
-    .option("--cpu <number>", "most processors its server may use, such as 0.5", parseNumber)
-    .option("--memory <megabytes>", "most memory its server may use, such as 512", parseNumber)
-    .option("--no-wait", "return as soon as it is on its way")
+    .option("--env-file <file>", "add every variable of a .env file as a secret", collect)
+    .option("--remove-secret <name>", "remove a secret", collect)
+    .option("--install-command <command>", "install with this command instead of by the lock file")
+    .option("--build-command <command>", "run after the install, in the folder of the project file")
+    .option("--cpu <number>", "CPU limit of its server, such as 0.5", parseNumber)
+    .option("--memory <megabytes>", "memory limit of its server, such as 512", parseNumber)
+    .option("--no-wait", "return as soon as the revision is created")
     .addOption(timeoutOption("how long to wait: 90s, 20m, 1h", "30m"))
     .addHelpText(
       "after",
       `
-Creates the deployment of that name, or adds a revision to it. The folder is packed without what
-.gitignore and .dockerignore name, and never with node_modules, .venv, .git or .env files. Secrets
-that a deployment has stay; those given are added or replaced.
+Creates the deployment of that name, or adds a revision to it. The folder is packed without the files that
+.gitignore and .dockerignore name, and without node_modules, .venv, .git and .env files. Existing secrets
+stay; the given ones are added or replaced.
 
-Ends with 0 and the address once the revision serves, with 15 and the reason when it does not; the
-revision before then goes on serving. Ctrl-C stops the waiting, not the deployment.
+Exits with 0 and the address once the revision serves, or with 15 and the reason if it fails. Then the
+previous revision keeps serving. Ctrl-C ends the wait, not the deployment.
 
 Examples:
   treadle deploy
   treadle deploy --name support-bot --env-file .env
-  treadle deploy -s OPENAI_API_KEY                   the value of this shell, kept out of the arguments
+  treadle deploy -s OPENAI_API_KEY                   the value in this shell, not in the arguments
   treadle deploy --git                               this commit, from this repository's remote
   treadle deploy --git https://github.com/me/bot.git --ref v2 --name bot
   URL=$(treadle deploy)                              progress on stderr, the address on stdout`,

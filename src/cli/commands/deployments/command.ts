@@ -33,7 +33,7 @@ Examples:
   deployments
     .command("get")
     .argument("[deployment]", "name or id; default: the one this folder deploys to")
-    .description("show a deployment: address, what it serves, the names of its secrets")
+    .description("show a deployment: its address, its revision, the names of its secrets")
     .action(async (given: string | undefined, _options: object, command: Command) => {
       const { showDeployment } = await import("./deployments.ts");
       await showDeployment(given, command.optsWithGlobals<DeploymentsOptions>());
@@ -51,8 +51,8 @@ Examples:
   deployments
     .command("previews")
     .argument("<deployment>", "name or id")
-    .argument("<on|off>", "whether each pull request gets a deployment of its own")
-    .option("--share-secrets", "previews get its secrets: whoever may push a branch then reads them")
+    .argument("<on|off>", "whether each pull request gets its own deployment")
+    .option("--share-secrets", "previews get its secrets: everyone who can push a branch can read them")
     .description("turn previews of pull requests on or off")
     .action(async (given: string, wanted: string, _options: object, command: Command) => {
       const { setPreviews } = await import("./previews.ts");

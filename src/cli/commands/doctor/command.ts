@@ -9,7 +9,7 @@ export function register(program: Command): void {
     .option("--host <address>", "the address that `up` will use (TREADLE_HOST)")
     .addHelpText(
       "after",
-      "\n✓ fine   ! optional, or worth a look   ✗ must be fixed: the command then exits with 1",
+      "\n✓ fine   ! optional, or worth checking   ✗ must be fixed: the command exits with 1",
     )
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { port?: string; host?: string }>();

@@ -21,20 +21,20 @@ Examples:
     );
   exports
     .command("create")
-    .description("export the runs of a project: once, or every so many hours")
+    .description("export the runs of a project, once or on a schedule")
     .option("--project <name>", "name or id of the project")
     .option("--all-experiments", "every experiment of the workspace, instead of a project")
     .requiredOption("--destination <name>", "name or id of the destination")
     .option("--from <time>", "runs that started then or later: 7d, 2026-08-01", (text) => parseMoment(text))
     .option("--to <time>", "and before then (default: now)", (text) => parseMoment(text))
-    .option("--every <hours>", "a schedule: one export per so many hours, 1 to 168", parseHours)
-    .option("--filter <query>", 'only runs it matches, as in eq(status, "error")')
-    .option("--trace-filter <query>", "only runs of traces whose root it matches")
+    .option("--every <hours>", "create a schedule: one export every so many hours, 1 to 168", parseHours)
+    .option("--filter <query>", 'only runs that match, for example eq(status, "error")')
+    .option("--trace-filter <query>", "only runs of traces whose root matches")
     .option("--fields <names>", "columns, separated by commas (default: all but feedbacks)", (text) =>
       text.split(","),
     )
     .option("--compression <name>", "zstandard, snappy, gzip or none")
-    .option("-w, --wait", "wait until it is done, with its progress")
+    .option("-w, --wait", "wait until it is done, and show its progress")
     .addOption(timeoutOption("how long to wait: 90s, 20m, 1h", "24h"))
     .action(async (_options: object, command: Command) => {
       const { createExport } = await import("./create.ts");
@@ -43,14 +43,14 @@ Examples:
   exports
     .command("list", { isDefault: true })
     .description("list exports and schedules, newest first")
-    .option("--limit <count>", "so many", parseCount, 20)
+    .option("--limit <count>", "at most this many", parseCount, 20)
     .action(async (_options: object, command: Command) => {
       const { listExports } = await import("./exports.ts");
       await listExports(command.optsWithGlobals<ExportOptions>());
     });
   exports
     .command("get")
-    .argument("<id>", "of the export")
+    .argument("<id>", "id of the export")
     .description("show an export with the files of each day")
     .action(async (id: string, _options: object, command: Command) => {
       const { showExport } = await import("./exports.ts");
@@ -58,8 +58,8 @@ Examples:
     });
   exports
     .command("cancel")
-    .argument("<id>", "of the export or schedule")
-    .description("end an export or a schedule; what is written stays")
+    .argument("<id>", "id of the export or schedule")
+    .description("cancel an export or a schedule; files already written stay")
     .action(async (id: string, _options: object, command: Command) => {
       const { cancelExport } = await import("./exports.ts");
       await cancelExport(id, command.optsWithGlobals<ExportOptions>());
@@ -68,9 +68,7 @@ Examples:
 }
 
 function registerDestinations(exports: Command): void {
-  const destinations = exports
-    .command("destinations")
-    .description("list, make and delete places to export to");
+  const destinations = exports.command("destinations").description("list, create and delete destinations");
   destinations
     .command("list", { isDefault: true })
     .description("list the destinations")
@@ -80,18 +78,18 @@ function registerDestinations(exports: Command): void {
     });
   destinations
     .command("create")
-    .argument("<name>", "what to call it")
+    .argument("<name>", "its name")
     .requiredOption("--bucket <name>", "the bucket")
     .option("--prefix <path>", "folder in the bucket")
     .option("--region <name>", "for AWS (default: us-east-1)")
-    .option("--endpoint <url>", "for storages other than AWS")
-    .option("--machine-credentials", "those of the machine the server runs on")
-    .description("make a destination; a small object is written and removed to try it")
+    .option("--endpoint <url>", "for storage other than AWS")
+    .option("--machine-credentials", "use the credentials of the server's machine")
+    .description("create a destination; to test it, a small object is written and removed")
     .addHelpText(
       "after",
       `
-The credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or are asked
-for; they are never arguments.`,
+The credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the command
+asks for them. They are never arguments.`,
     )
     .action(async (name: string, _options: object, command: Command) => {
       const { createDestination } = await import("./destinations.ts");
@@ -100,7 +98,7 @@ for; they are never arguments.`,
   destinations
     .command("delete")
     .argument("<name>", "name or id")
-    .description("delete a destination that no export names")
+    .description("delete a destination that no export uses")
     .action(async (name: string, _options: object, command: Command) => {
       const { deleteDestination } = await import("./destinations.ts");
       await deleteDestination(name, command.optsWithGlobals<GlobalOptions>());

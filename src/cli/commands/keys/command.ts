@@ -27,13 +27,13 @@ function addScope(text: string, before: Scope[] = []): Scope[] {
 export function register(program: Command): void {
   const keys = program
     .command("keys")
-    .description("list, make and revoke API keys; rotate the encryption key")
+    .description("list, create and revoke API keys; rotate the encryption key")
     .addHelpText(
       "after",
       `
-Where a server is named (--url, --profile, TREADLE_URL, or \`treadle login\` before) they work on that one,
+If a server is named (--url, --profile, TREADLE_URL, or \`treadle login\` before), they work on that one,
 with your API key. Otherwise, and with --data-dir or DATABASE_URL, they work on the database directly,
-whether the server runs or not and without any key, in the workspace that the first start made (or
+whether the server runs or not and without any key, in the workspace that the first start created (or
 TREADLE_WORKSPACE_ID). The encryption key is always rotated on the database.
 
 Examples:
@@ -48,7 +48,7 @@ Examples:
 
   keys
     .command("list")
-    .description("list the API keys; their texts are stored hashed and cannot be shown again")
+    .description("list the API keys; only their hashes are stored, so the keys cannot be shown again")
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<KeysOptions>();
       const { listKeys } = await keysOf(options);
@@ -65,15 +65,18 @@ Examples:
     )
     .option(
       "--scope <scope>",
-      `limit it to this; may be given again or as a list: ${scopes.join(", ")} (default: everything its role allows)`,
+      `restrict it to this; can be repeated or a list: ${scopes.join(", ")} (default: everything its role allows)`,
       addScope,
     )
     .option("--expires <when>", "90d, 12h, a time or never (default: 90d)", (text: string) =>
       readExpiry(text),
     )
-    .option("--service", "a key of the workspace and of no person, for CI and other machines; needs --scope")
+    .option(
+      "--service",
+      "a key that belongs to the workspace and to no person, for CI and other machines; needs --scope",
+    )
     .option("--tracing-project <name>", "with --scope traces:write: the one project it may write to")
-    .description("make an API key and print it, once")
+    .description("create an API key and print it, once")
     .action(async (name: string, _options: object, command: Command) => {
       const options = command.optsWithGlobals<KeysOptions>();
       const { createKey } = await keysOf(options);
@@ -82,7 +85,7 @@ Examples:
   keys
     .command("revoke")
     .argument("<id>", "id of the key, from `treadle keys list`")
-    .description("revoke an API key; requests with it answer 401 from then on")
+    .description("revoke an API key; requests with it then get 401")
     .action(async (id: string, _options: object, command: Command) => {
       const options = command.optsWithGlobals<KeysOptions>();
       const { revokeKey } = await keysOf(options);
@@ -90,7 +93,7 @@ Examples:
     });
   keys
     .command("rotate-encryption")
-    .description("seal every stored secret with a new encryption key")
+    .description("encrypt every stored secret with a new encryption key")
     .action(async (_options: object, command: Command) => {
       const { rotateEncryption } = await import("./keys-in-database.ts");
       await rotateEncryption(command.optsWithGlobals<KeysOptions>());

@@ -5,13 +5,13 @@ import type { LoginLinkOptions } from "./options.ts";
 export function register(program: Command): void {
   program
     .command("login-link")
-    .description("make a link that signs somebody in to the console, once and within 15 minutes")
-    .option("--email <address>", "whom to sign in; otherwise the administrator of the first start")
+    .description("create a link that signs somebody in to the console, once and within 15 minutes")
+    .option("--email <address>", "who signs in; default: the administrator of the first start")
     .addHelpText(
       "after",
       `
-For the operator, on the server's machine: works on the database directly (--data-dir or DATABASE_URL),
-whether single sign-on is required or not.
+For the operator, on the server's machine. It works on the database directly (--data-dir or DATABASE_URL),
+even if single sign-on is required.
 
 Examples:
   treadle login-link

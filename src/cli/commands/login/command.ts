@@ -4,12 +4,12 @@ import type { GlobalOptions } from "../../program.ts";
 export function register(program: Command): void {
   program
     .command("login")
-    .description("check an API key and keep it with its server as a profile")
+    .description("check an API key and store it with its server as a profile")
     .addHelpText(
       "after",
       `
-Asks for what is not given; the key may also come by a pipe. Keeps it in ~/.config/treadle/profiles.json,
-readable for you alone, and uses it from then on.
+Asks for values that are missing; it can also read the key from standard input. It stores the key in
+~/.config/treadle/profiles.json, which only you can read, and uses it from then on.
 
 Examples:
   treadle login --url https://treadle.example.com
@@ -28,7 +28,7 @@ Examples:
       await showIdentity(command.optsWithGlobals<GlobalOptions>());
     });
 
-  const profile = program.command("profile").description("list, add, choose and remove kept servers");
+  const profile = program.command("profile").description("list, add, choose and remove stored servers");
   profile
     .command("list", { isDefault: true })
     .description("list the profiles; keys are not shown")
@@ -38,15 +38,15 @@ Examples:
     });
   profile
     .command("add")
-    .argument("<name>", "what to call it")
-    .description("keep a server given with --url, without asking it; the key as with `treadle login`")
+    .argument("<name>", "its name")
+    .description("store a server given with --url, without contacting it; the key as with `treadle login`")
     .action(async (name: string, _options: object, command: Command) => {
       const { addProfile } = await import("./profiles.ts");
       await addProfile(name, command.optsWithGlobals<GlobalOptions>());
     });
   profile
     .command("use")
-    .argument("<name>", "of the profile")
+    .argument("<name>", "name of the profile")
     .description("use this server from now on")
     .action(async (name: string, _options: object, command: Command) => {
       const { selectProfile } = await import("./profiles.ts");
@@ -54,8 +54,8 @@ Examples:
     });
   profile
     .command("remove")
-    .argument("<name>", "of the profile")
-    .description("forget a server and its key")
+    .argument("<name>", "name of the profile")
+    .description("remove a server and its key")
     .action(async (name: string, _options: object, command: Command) => {
       const { removeProfile } = await import("./profiles.ts");
       await removeProfile(name, command.optsWithGlobals<GlobalOptions>());

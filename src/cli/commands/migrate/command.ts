@@ -4,8 +4,8 @@ import type { GlobalOptions } from "../../program.ts";
 export function register(program: Command): void {
   program
     .command("migrate")
-    .description("bring the database to this version's schema (`up` does so by itself)")
-    .addHelpText("after", "\nUse it to migrate a DATABASE_URL before the servers are replaced.")
+    .description("update the database to this version's schema (`up` does so by itself)")
+    .addHelpText("after", "\nUse it to migrate a DATABASE_URL before you replace the servers.")
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const { environmentWith, readConfig } = await import("../../../config/index.ts");

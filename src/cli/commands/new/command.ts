@@ -7,14 +7,14 @@ export type NewOptions = GlobalOptions & { template?: TemplateName };
 export function register(program: Command): void {
   program
     .command("new")
-    .argument("<folder>", "where the project is made; its name is the project's")
-    .description("make a small project that runs without a key")
-    .addOption(new Option("-t, --template <name>", "in which language").choices([...templateNames]))
+    .argument("<folder>", "folder to create; its name becomes the project's name")
+    .description("create a small project that runs without a key")
+    .addOption(new Option("-t, --template <name>", "the language").choices([...templateNames]))
     .addHelpText(
       "after",
       `
 Examples:
-  treadle new my-agent                       asks for the language; TypeScript where nobody can be asked
+  treadle new my-agent                       asks for the language; without a terminal: TypeScript
   treadle new my-agent --template python`,
     )
     .action(async (folder: string, _options: object, command: Command) => {

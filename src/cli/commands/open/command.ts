@@ -4,14 +4,14 @@ import type { OpenOptions } from "./options.ts";
 export function register(program: Command): void {
   program
     .command("open")
-    .argument("[page]", "where to go: deployments, agents, traces, chat, settings; default: the overview")
-    .option("--no-browser", "print the address and open nothing")
+    .argument("[page]", "page to open: deployments, agents, traces, chat, settings; default: the overview")
+    .option("--no-browser", "print the address without opening a browser")
     .description("open the console in a browser, signed in")
     .addHelpText(
       "after",
       `
-For the server of this machine it makes a link that signs in once, as \`treadle login-link\` does. Where
-another server is named (--url, --profile, TREADLE_URL) it opens that server's own sign-in page.
+For the server of this machine it creates a link that signs in once, as \`treadle login-link\` does. If
+another server is named (--url, --profile, TREADLE_URL), it opens that server's own sign-in page.
 
 Examples:
   treadle open

@@ -6,13 +6,13 @@ import type { PlanOptions } from "./options.ts";
 export function register(program: Command): void {
   const plan = program
     .command("plan")
-    .description("show and set the plan of an organization (matters in edition cloud)")
+    .description("show and set the plan of an organization (only used in the cloud edition)")
     .addHelpText(
       "after",
       `
-Where a server is named (--url, --profile, TREADLE_URL, or \`treadle login\` before) they work on that one; to set
-a plan there takes a key of your own as an administrator of the installation's first workspace. Otherwise, and with
---data-dir or DATABASE_URL, they work on the database directly, for who runs the server's machine.
+If a server is named (--url, --profile, TREADLE_URL, or \`treadle login\` before), they work on that one. To set
+a plan there, you need your own key as an administrator of the installation's first workspace. Otherwise, and with
+--data-dir or DATABASE_URL, they work on the database directly, for the operator of the server's machine.
 
 Examples:
   treadle plan show
@@ -26,7 +26,7 @@ Examples:
   plan
     .command("show")
     .option(...organization)
-    .description("show the plan and what it opens")
+    .description("show the plan and its features")
     .action(async (_options: object, command: Command) => {
       const options = command.optsWithGlobals<PlanOptions>();
       await (await planOf(options)).showPlan(options);
@@ -35,7 +35,7 @@ Examples:
     .command("set")
     .addArgument(new Argument("<plan>", "the plan").choices(plans))
     .option(...organization)
-    .description("set the plan; it counts from the next request on, and the audit log says so")
+    .description("set the plan; it applies from the next request on, and the audit log records it")
     .action(async (wanted: Plan, _options: object, command: Command) => {
       const options = command.optsWithGlobals<PlanOptions>();
       await (await planOf(options)).setPlan(wanted, options);

@@ -6,7 +6,7 @@ export function register(program: Command): void {
   program
     .command("revisions")
     .argument("[deployment]", "name or id; default: the one this folder deploys to")
-    .option("--limit <count>", "so many, newest first", parseCount, 20)
+    .option("--limit <count>", "at most this many, newest first", parseCount, 20)
     .description("list the revisions of a deployment")
     .action(async (given: string | undefined, _options: object, command: Command) => {
       const { showRevisions } = await import("./revisions.ts");
@@ -16,13 +16,13 @@ export function register(program: Command): void {
     .command("rollback")
     .argument("[deployment]", "name or id; default: the one this folder deploys to")
     .argument("[revision]", "number or id; default: the one that served before")
-    .option("--no-wait", "return as soon as it is on its way")
+    .option("--no-wait", "return as soon as the revision is created")
     .addOption(timeoutOption("how long to wait: 90s, 20m, 1h", "10m"))
     .description("deploy an earlier revision again, with its source and its secrets")
     .addHelpText(
       "after",
       `
-Nothing is built anew. A rollback is a revision itself: rolling back twice returns to where one was.
+Nothing is built again. A rollback is a revision itself: rolling back twice returns to the first one.
 
 Examples:
   treadle rollback

@@ -22,7 +22,7 @@ Examples:
     .command("list", { isDefault: true })
     .argument("[deployment]", "name or id; default: the built-in agents")
     .option("--status <status>", "only pending, running, success, error, timeout or interrupted ones")
-    .option("--limit <count>", "so many, newest first", parseCount, 20)
+    .option("--limit <count>", "at most this many, newest first", parseCount, 20)
     .description("list the latest runs")
     .action(async (given: string | undefined, _options: object, command: Command) => {
       const { listRuns } = await import("./runs.ts");
@@ -31,14 +31,11 @@ Examples:
   runs
     .command("start")
     .argument("[assistant]", "graph or assistant; default: the only one there is")
-    .option("-d, --deployment <name>", "of this deployment instead of the built-in agents")
-    .option("-i, --input <text>", "a message, a JSON object, or - for what comes by a pipe")
-    .option("-t, --thread <id>", "go on with this thread")
-    .option(
-      "--resume <answer>",
-      "answer what the thread waits for: text or JSON, or - for what comes by a pipe",
-    )
-    .description("start a run and print what it writes; asks you when the run waits for an answer")
+    .option("-d, --deployment <name>", "use this deployment instead of the built-in agents")
+    .option("-i, --input <text>", "a message, a JSON object, or - to read standard input")
+    .option("-t, --thread <id>", "continue this thread")
+    .option("--resume <answer>", "answer the thread's interrupt: text or JSON, or - to read standard input")
+    .description("start a run and print its output; asks you when the run waits for an answer")
     .action(async (assistant: string | undefined, _options: object, command: Command) => {
       const { startRun } = await import("./start.ts");
       await startRun(assistant, command.optsWithGlobals<StartOptions>());

@@ -7,16 +7,16 @@ export function register(program: Command): void {
     .description("start Treadle: agent server, traces, exports, auth service and chat")
     .option("-p, --port <number>", "port to listen on, 0 = any free one (TREADLE_PORT; default 8124)")
     .option("--host <address>", "address to listen on (TREADLE_HOST; default 127.0.0.1)")
-    .option("--verbose", "log every request and step, also what was only read (TREADLE_LOG_LEVEL=debug)")
+    .option("--verbose", "log every request and step, including reads (TREADLE_LOG_LEVEL=debug)")
     .addHelpText(
       "after",
       `
-The first start makes the data folder, a workspace and an API key, prints them and keeps them in
+The first start creates the data folder, a workspace and an API key, prints them and stores them in
 credentials.json there. Without DATABASE_URL it runs its own PostgreSQL from the data folder.
-Listening on anything but loopback makes every area ask for an API key.
+If it listens on anything but loopback, every request needs an API key.
 
-Ctrl-C or SIGTERM stops it in order: no new requests, what is in progress may finish for
-TREADLE_SHUTDOWN_GRACE_SECONDS. A second one ends it at once.
+Ctrl-C or SIGTERM stops it: it accepts no new requests, and those in progress may finish within
+TREADLE_SHUTDOWN_GRACE_SECONDS. A second signal ends it at once.
 
 Examples:
   treadle up
