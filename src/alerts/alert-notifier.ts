@@ -155,7 +155,7 @@ export function noMailServer(): AppError {
     code: "alert.refused",
     kind: "invalid",
     message:
-      "This server sends no e-mail. Its operator sets TREADLE_SMTP_URL and TREADLE_SMTP_FROM; a webhook works without.",
+      "This server sends no e-mail. Its operator can set TREADLE_SMTP_URL and TREADLE_SMTP_FROM. A webhook works without them.",
   });
 }
 
@@ -163,7 +163,7 @@ function refusedBy({ name, webhook_host }: AlertRule, status: number): AppError 
   return new AppError({
     code: "alert.webhook_refused",
     kind: "bad_gateway",
-    message: `The webhook of the alert ${name} was answered with ${status} by ${webhook_host}.`,
+    message: `${webhook_host} responded to the webhook of the alert ${name} with status ${status}.`,
     retryable: mayPass(status),
   });
 }

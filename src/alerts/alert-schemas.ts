@@ -23,7 +23,7 @@ const emails = z
   .array(z.email().max(254))
   .max(10)
   .transform((all) => [...new Set(all)])
-  .describe("Who gets a mail at each change. The server's operator sets the mail server.");
+  .describe("Who gets an e-mail at each change. The server's operator sets the mail server.");
 
 const webhookUrl = z
   .string()
@@ -46,16 +46,16 @@ const given = {
     .int()
     .min(1)
     .max(1_000_000)
-    .describe("error_rate and latency_p95: fewer runs in the window are too few to judge."),
+    .describe("error_rate and latency_p95: with fewer runs in the window, the alert is not evaluated."),
   emails,
   webhook_url: webhookUrl
     .nullable()
-    .describe("Gets a signed POST at each change. Stored sealed; only its host is shown. Null takes it out."),
+    .describe("Gets a signed POST at each change. Stored encrypted; only its host is shown. Null removes it."),
   webhook_secret: z
     .string()
     .min(16)
     .max(200)
-    .describe("What requests are signed with (x-treadle-signature). Made for you when left out."),
+    .describe("The secret that signs the requests (x-treadle-signature). Generated if left out."),
   enabled: z.boolean(),
 };
 
@@ -77,7 +77,7 @@ export type NewAlert = z.output<typeof createRequest>;
 export const patchRequest = z
   .object({
     ...given,
-    muted_until: time.nullable().describe("No notifications until then; the history goes on. Null ends it."),
+    muted_until: time.nullable().describe("No notifications until then; the history continues. Null ends it."),
   })
   .partial();
 export type AlertPatch = z.output<typeof patchRequest>;
@@ -94,13 +94,13 @@ export const alert = z
     threshold: z.number().nullable(),
     min_runs: z.number().int(),
     emails: z.array(z.string()),
-    webhook_host: z.string().nullable().describe("Where the webhook goes; the rest of its URL is not shown."),
+    webhook_host: z.string().nullable().describe("The host of the webhook; the rest of its URL is not shown."),
     enabled: z.boolean(),
     muted_until: time.nullable(),
     state: z.enum(alertStates),
     state_since: time,
     last_value: z.number().nullable().describe("What was measured last."),
-    problem: z.string().nullable().describe("Why it could not be evaluated the last time."),
+    problem: z.string().nullable().describe("Why the last evaluation failed."),
     evaluated_at: time.nullable(),
     created_at: time,
     updated_at: time,
@@ -112,7 +112,7 @@ export const madeAlert = alert
     webhook_secret: z
       .string()
       .nullable()
-      .describe("Shown once, when it was made: what requests to the webhook are signed with. Else null."),
+      .describe("The secret that signs requests to the webhook. Shown once, when it is created; otherwise null."),
   })
   .meta({ id: "MadeAlert" });
 

@@ -140,7 +140,7 @@ export class AlertService {
     if (problem) throw invalidField(["body", problem.field], problem.message);
     if (rule.emails.length > 0 && !this.#options.sendsMail) throw noMailServer();
     if (rule.emails.length === 0 && rule.webhook_host === null)
-      throw refused("Nobody would hear of it. Give webhook_url or emails.");
+      throw refused("Nobody would be notified. Send webhook_url or emails.");
   }
 
   async #checkScope({ workspaceId }: Caller, { scope, scope_id: id }: NewAlert): Promise<void> {
@@ -209,7 +209,7 @@ function tooMany(): AppError {
   return new AppError({
     code: "alert.too_many",
     kind: "conflict",
-    message: `A workspace has ${maxRules} alerts at most. Delete one first.`,
+    message: `A workspace can have at most ${maxRules} alerts. Delete one first.`,
   });
 }
 

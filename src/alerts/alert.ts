@@ -35,7 +35,7 @@ export type AlertRule = {
   state: AlertState;
   state_since: Date;
   last_value: number | null;
-  /** Why it could not be evaluated the last time. */
+  /** Why the last evaluation failed. */
   problem: string | null;
   evaluated_at: Date | null;
   tested_at: Date | null;

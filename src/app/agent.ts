@@ -148,8 +148,8 @@ function refuseToStandOpen(config: AgentConfig, project: LoadedProject): void {
     code: "config.invalid",
     kind: "invalid",
     message:
-      "Callers are to be asked for a key, but there is none: set TREADLE_API_KEY to a text of 16 or more characters, " +
-      `give ${config.configPath} an "auth" of its own, listen on 127.0.0.1 without LANGGRAPH_AUTH_TYPE, or say TREADLE_AGENT_AUTH=open.`,
+      "Requests need a key, but none is set: set TREADLE_API_KEY to a text of 16 or more characters, " +
+      `give ${config.configPath} an "auth" of its own, listen on 127.0.0.1 without LANGGRAPH_AUTH_TYPE, or set TREADLE_AGENT_AUTH=open.`,
   });
 }
 

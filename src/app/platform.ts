@@ -71,7 +71,7 @@ export async function createApp(
   }
 
   const composed = (): Platform => {
-    if (!platform) throw new Error("The app is used before it was prepared.");
+    if (!platform) throw new Error("The app was used before it was prepared.");
     return platform;
   };
 

@@ -17,7 +17,7 @@ export function assistantRoutes(assistants: readonly Assistant[]): Route[] {
         method: "get",
         path: "/api/assistants",
         operationId: "listChatAssistants",
-        summary: "Who can be talked to; any of them on any thread",
+        summary: "List the assistants; any of them works on any thread",
         tag,
         access: reads,
         responses: {

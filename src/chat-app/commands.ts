@@ -117,7 +117,7 @@ async function startRun(
   if (book.isFull(threadId)) {
     throw new ProtocolError(
       "invalid_argument",
-      "This thread holds as many steps as fit in memory. Start a new one.",
+      "This thread has reached the limit of steps in memory. Start a new one.",
     );
   }
   const strategy = strategyOf(request.multitaskStrategy);
@@ -168,7 +168,7 @@ async function answerInterrupts(
     if (interrupt_id === undefined || !pending.has(interrupt_id)) {
       throw new ProtocolError(
         "no_such_interrupt",
-        `Nothing in this thread waits for the interrupt ${interrupt_id ?? "(none named)"}. Somebody may have answered it already.`,
+        `This thread has no open interrupt ${interrupt_id ?? "(no id sent)"}. It may have been answered already.`,
       );
     }
   }

@@ -40,7 +40,7 @@ export function protocolRoutes(options: { bookOf: BookOf; identify: Identify; lo
         body: z.unknown(),
         maxBodyBytes,
         responses: {
-          200: { description: "Done, or the protocol's error.", schema: commandAnswer },
+          200: { description: "The result, or the protocol's error.", schema: commandAnswer },
           400: { description: "Not a command.", schema: commandAnswer },
         },
       },
@@ -130,6 +130,6 @@ function noRun(runId: string): AppError {
   return new AppError({
     code: "chat.no_such_run",
     kind: "not_found",
-    message: `The run ${runId} is neither going on nor waiting in this thread. It may have ended already.`,
+    message: `The run ${runId} is neither running nor waiting in this thread. It may have ended already.`,
   });
 }

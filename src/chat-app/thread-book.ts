@@ -236,7 +236,7 @@ function noThread(threadId: string): AppError {
   return new AppError({
     code: "chat.no_such_thread",
     kind: "not_found",
-    message: `There is no thread ${threadId}. Threads of this application live in memory and are gone after a restart; POST its state, or start a run, to make it.`,
+    message: `There is no thread ${threadId}. Threads of this application are in memory and lost after a restart. POST its state, or start a run, to create it.`,
   });
 }
 
@@ -252,7 +252,7 @@ function busy(threadId: string): AppError {
   return new AppError({
     code: "chat.thread_busy",
     kind: "conflict",
-    message: `A run is going on in the thread ${threadId}. Wait for it, or cancel it first.`,
+    message: `A run is in progress in the thread ${threadId}. Wait for it, or cancel it first.`,
   });
 }
 
@@ -260,7 +260,7 @@ function full(maxThreads: number): AppError {
   return new AppError({
     code: "chat.too_many_threads",
     kind: "unavailable",
-    message: `All ${maxThreads} threads have a run going on. Wait for one to end, or delete a thread.`,
+    message: `All ${maxThreads} threads have a run in progress. Wait for one to end, or delete a thread.`,
   });
 }
 
@@ -268,7 +268,7 @@ function cannotUpdate(threadId: string, error: unknown): AppError {
   return new AppError({
     code: "chat.state_refused",
     kind: "invalid",
-    message: `The graph does not take these values for the thread ${threadId}: ${errorMessage(error)}`,
+    message: `The graph does not accept these values for the thread ${threadId}: ${errorMessage(error)}`,
     cause: error,
   });
 }

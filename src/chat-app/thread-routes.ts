@@ -8,7 +8,7 @@ const checkpoint = z.looseObject({ checkpoint_id: z.guid().nullish(), checkpoint
 const stateBody = z.object({
   values: values.nullish(),
   as_node: z.string().optional(),
-  checkpoint: checkpoint.nullish().describe("Go back to this checkpoint: the thread goes on from there."),
+  checkpoint: checkpoint.nullish().describe("Go back to this checkpoint: the thread continues from there."),
 });
 const historyBody = z.looseObject({
   limit: z.int().min(1).max(100).default(10),
@@ -41,7 +41,7 @@ export function threadRoutes(bookOf: BookOf): Route[] {
         method: "post",
         path: "/api/threads/{thread_id}/state",
         operationId: "updateChatState",
-        summary: "Make a thread, write into its state, or go back to an earlier checkpoint",
+        summary: "Create a thread, write to its state, or go back to an earlier checkpoint",
         tag,
         access: writes,
         params: threadParams,
@@ -65,7 +65,7 @@ export function threadRoutes(bookOf: BookOf): Route[] {
         method: "get",
         path: "/api/threads",
         operationId: "listChatThreads",
-        summary: "The threads the checkpointer knows, the latest first",
+        summary: "List the threads of the checkpointer, latest first",
         tag,
         access: reads,
         responses: { 200: { description: "Threads.", schema: z.array(threadSummaryShape) } },
@@ -94,7 +94,7 @@ export function threadRoutes(bookOf: BookOf): Route[] {
         method: "post",
         path: "/api/threads/{thread_id}/history",
         operationId: "listChatHistory",
-        summary: "The checkpoints of a thread, the latest first, page by page",
+        summary: "List the checkpoints of a thread, latest first, in pages",
         tag,
         access: reads,
         params: threadParams,

@@ -47,13 +47,13 @@ export class ThreadRuns {
     if (this.#tickets.length > 0 && strategy === "reject") {
       throw new ProtocolError(
         "invalid_argument",
-        "A run is going on in this thread. Wait for it, or cancel it first.",
+        "A run is in progress in this thread. Wait for it, or cancel it first.",
       );
     }
     if (this.#tickets.length > maxWaiting) {
       throw new ProtocolError(
         "invalid_argument",
-        `${maxWaiting} runs are waiting in this thread already. Wait for one.`,
+        `${maxWaiting} runs are already waiting in this thread. Wait until one has ended.`,
       );
     }
     if (strategy === "interrupt") this.cancelAll();

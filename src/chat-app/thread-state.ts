@@ -17,7 +17,7 @@ export const checkpointShape = z
 export const threadStateShape = z
   .object({
     values: json,
-    next: z.array(z.string()).describe("What runs next; empty when the last run came to its end."),
+    next: z.array(z.string()).describe("The next nodes; empty if the last run is complete."),
     tasks: z.array(json),
     metadata: json,
     created_at: z.string().nullable(),
@@ -38,10 +38,10 @@ export const threadSummaryShape = z
     title: z.string(),
     status: z
       .enum(threadStatuses)
-      .describe("interrupted: a person is asked; stopped: the last run ended before it was done."),
+      .describe("interrupted: waits for an answer; stopped: the last run ended before it was complete."),
     assistant_id: z.string(),
     active_run_id: z.string().nullable(),
-    checkpoint_id: z.string().describe("The latest; another one means the thread went on."),
+    checkpoint_id: z.string().describe("The latest checkpoint. If it changes, the thread has moved on."),
     updated_at: z.string().nullable(),
   })
   .meta({ id: "ChatThreadSummary" });

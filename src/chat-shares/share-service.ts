@@ -34,7 +34,7 @@ export class ShareService {
   async open(token: string): Promise<Share> {
     const found = await findShare(this.#sql, token);
     if (!found)
-      throw notShared("Nothing is shared under this link. It may have been taken back; ask for a new one.");
+      throw notShared("Nothing is shared under this link. It may have been withdrawn; ask for a new one.");
     return found;
   }
 }

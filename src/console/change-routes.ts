@@ -18,9 +18,9 @@ export function changeRoutes(feed: ChangeFeed): Route[] {
         method: "get",
         path: "/v2/events",
         operationId: "stream_changes",
-        summary: "Hear that something has changed",
+        summary: "Follow changes",
         description:
-          "Server-sent events: `ready` once listening, then `change` with `{topic}`. Hints only: ask the endpoints for what is new. A stream ends after some minutes; open it again, and read anew what is shown, since nothing is kept for those who are away.",
+          "Server-sent events: `ready` once listening, then `change` with `{topic}`. These are hints only: read the new state from the endpoints. A stream ends after some minutes. Open it again and reload what is shown, because hints are not kept for disconnected clients.",
         tag: "Changes",
         access: { kind: "workspace", role: "viewer", scope: "read" },
         query: z.object({ topics }),

@@ -18,8 +18,8 @@ const body = z
       .max(500),
     temperature: z.number().min(0).max(2).nullish(),
     max_tokens: z.int().min(1).max(100_000).nullish(),
-    tools: z.array(z.looseObject({})).max(128).nullish().describe("As OpenAI's API writes them."),
-    source_run_id: z.guid().nullish().describe("The run it was taken from."),
+    tools: z.array(z.looseObject({})).max(128).nullish().describe("In the format of OpenAI's API."),
+    source_run_id: z.guid().nullish().describe("The run it was copied from."),
   })
   .meta({ id: "PlaygroundCall" });
 
@@ -31,9 +31,9 @@ export function playgroundRoutes(playground: Playground): Route[] {
         method: "post",
         path: "/v2/playground/stream",
         operationId: "stream_playground",
-        summary: "Ask a model by hand",
+        summary: "Call a model from the playground",
         description:
-          "With the workspace's key of the provider. Server-sent events: `started` with the id of its trace, `delta` with `{text}`, then `message` or `error`. Traced in the project `playground`. Ends after two minutes or 200,000 characters.",
+          "Uses the workspace's key for the provider. Server-sent events: `started` with the id of its trace, `delta` with `{text}`, then `message` or `error`. Traced in the project `playground`. Ends after two minutes or 200,000 characters.",
         tag: "Playground",
         access: { kind: "workspace", role: "editor", scope: "runs" },
         body,

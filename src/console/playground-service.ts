@@ -25,7 +25,7 @@ export type PlaygroundCall = {
   temperature?: number | undefined;
   maxTokens?: number | undefined;
   tools?: readonly Record<string, unknown>[] | undefined;
-  /** The run it was taken from. */
+  /** The run it was copied from. */
   sourceRunId?: string | undefined;
 };
 

@@ -8,7 +8,7 @@ const found = z
     kind: z.enum(searchKinds),
     id: z.string(),
     title: z.string(),
-    detail: z.string().describe("A word or two beside the title."),
+    detail: z.string().describe("A word or two next to the title."),
     path: z.string().describe("The page of the console that shows it."),
   })
   .meta({ id: "SearchResult" });

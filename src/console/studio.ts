@@ -78,7 +78,7 @@ export class Studio {
         code: "console.studio_link_used",
         kind: "unauthenticated",
         message:
-          "This link was used already, or its time is up. Start the server again: it prints another one.",
+          "This link was already used or has expired. Restart the server: it prints a new one.",
       });
     }
     this.#used.add(code);
@@ -97,7 +97,7 @@ export class Studio {
     throw new AppError({
       code: "console.studio_link_used",
       kind: "unauthenticated",
-      message: "Only the studio's own page signs in.",
+      message: "Only the studio's own page can sign in.",
     });
   }
 }

@@ -170,7 +170,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     ],
     bootstrap,
     identity() {
-      if (!bootstrapped) throw new Error("The workspaces are used before they were started.");
+      if (!bootstrapped) throw new Error("The workspaces were used before they were started.");
       return bootstrapped;
     },
     async start() {

@@ -15,19 +15,19 @@ const authenticateRequest = z
       .string()
       .max(255)
       .nullish()
-      .describe("The end user on whose behalf; part of the token's identity."),
+      .describe("The end user the token is for; part of the token's identity."),
     ls_user_id: z.string().max(255).nullish().describe("Used where user_id is not given."),
-    agent_id: agentIdSchema.nullish().describe("The agent that wants the token."),
-    force_new: z.boolean().default(false).describe("Start a consent for a further account."),
-    token_id: z.guid().nullish().describe("One of several accounts; default: the default one."),
+    agent_id: agentIdSchema.nullish().describe("The agent that requests the token."),
+    force_new: z.boolean().default(false).describe("Start a consent for another account."),
+    token_id: z.guid().nullish().describe("Chooses one of several accounts; without it, the default one."),
     redirect_uri: z.string().max(2000).nullish().describe("One of the provider's allowed_redirect_uris."),
-    is_default: z.boolean().default(true).describe("Make the new account the default one."),
+    is_default: z.boolean().default(true).describe("Make the new account the default."),
     check_only: z.boolean().default(false).describe("Never start a consent."),
     use_agent_builder_public_oauth: z
       .boolean()
       .refine(
         (asked) => !asked,
-        "There is no public OAuth app here: leave it out, and name a provider of yours",
+        "There is no public OAuth app here: leave it out, and name one of your providers",
       )
       .optional(),
   })
@@ -40,7 +40,7 @@ const authenticateResponse = z
       .string()
       .optional()
       .describe(
-        "Where the person gives consent. With `agent_id`, and without `redirect_uri`, a page of this server that leads there for nobody but whoever started it, so that it may be shown in a thread.",
+        "Where the person gives consent. With `agent_id` and without `redirect_uri` it is a page of this server, which can be shown in a thread: it redirects only the person who started the consent.",
       ),
     auth_id: z.string().optional().describe("For GET /v2/auth/wait/{auth_id}."),
     token: z.string().optional().describe("The access token."),
@@ -113,7 +113,7 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         operationId: "wait_for_authorization",
         summary: "Wait until a consent is given",
         description:
-          "Answers as soon as it is, and with `timeout` after `timeout` seconds. `denied`: the person refused. `failed`: the provider did not complete it. `not_found`: there is none, or it has expired. Only for who started it.",
+          "Responds as soon as the consent is given, or after `timeout` seconds. `denied`: the person refused. `failed`: the provider did not complete it. `not_found`: there is none, or it has expired. Only the user who started it may call this.",
         tag,
         access: writes,
         audit: {
@@ -138,7 +138,7 @@ export function authorizationRoutes(service: AuthorizationService, consents: Con
         method: "post",
         path: "/v2/auth/callback/{provider_id}",
         operationId: "finish_authorization",
-        summary: "Finish a consent with the provider's answer",
+        summary: "Finish a consent with the provider's response",
         description:
           "Works once, and only for the user who started the consent (for an agent's own account: any editor of the workspace). On loopback the callback page needs no credential and acts as the first administrator.",
         tag,

@@ -103,7 +103,7 @@ export function notTheInitiator(): AppError {
     code: "authorization.other_user",
     kind: "forbidden",
     message:
-      "This consent was started by another user, so it cannot be finished with this credential. Whoever started it must finish it.",
+      "This consent was started by another user, so it cannot be finished with this credential. The user who started it must finish it.",
   });
 }
 
@@ -112,12 +112,12 @@ export function consentFailed(failure: string): AppError {
     return new AppError({
       code: "authorization.denied",
       kind: "invalid",
-      message: `The consent was denied (${failure}). Nothing was connected. Start again if it is wanted after all.`,
+      message: `The consent was denied (${failure}). Nothing was connected. To connect the account, start again.`,
     });
   }
   return new AppError({
     code: "authorization.refused",
     kind: "invalid",
-    message: `The provider did not give its consent: ${failure}. Nothing was connected.`,
+    message: `The provider did not complete the consent: ${failure}. Nothing was connected.`,
   });
 }

@@ -1,5 +1,5 @@
 /**
- * The page a provider sends people back to. It is the same bytes for everybody: what is in the address is read by
+ * The page to which a provider redirects people. It is the same bytes for everybody: what is in the address is read by
  * its script and never written into the page. Loading it binds nothing; the script finishes the consent with an
  * authenticated POST, so a link that somebody else made does nothing.
  */

@@ -20,9 +20,9 @@ function asset(path: `/${string}`, contentType: string, text: string): Route {
       method: "get",
       path: `${consentPagePath}${path}`,
       operationId: `get_consent_page${isPage ? "" : ` ${path}`}`,
-      summary: "The page that leads a person to a consent",
+      summary: "The page that redirects a person to a consent",
       description:
-        "The same for everybody. Its script asks for the consent as whoever is signed in, and leads on for the one it belongs to.",
+        "The same for everybody. Its script requests the consent as the person who is signed in, and redirects only the person it belongs to.",
       tag,
       access: { kind: "open" },
       responses: { 200: { description: "The page", contentType } },

@@ -268,7 +268,7 @@ export class ConsentService {
       const usable = token ? await refresh.usable(token, "reader") : null;
       return usable
         ? { status: "completed", token: usable.accessToken, expiresAt: usable.token.expires_at }
-        : { status: "not_found", detail: "The token was deleted or revoked since." };
+        : { status: "not_found", detail: "The token has been deleted or revoked." };
     }
     if (found.expires_at <= clock.now()) {
       return { status: "not_found", detail: "The consent was not given in time." };

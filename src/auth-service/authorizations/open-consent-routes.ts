@@ -10,9 +10,9 @@ const fields = {
   auth_id: z.guid(),
   provider_id: z.string(),
   scopes: z.array(z.string()),
-  agent_id: z.string().nullable().describe("The agent that asked, if it named itself."),
-  user_id: z.string().nullable().describe("The end user on whose behalf, if another than the owner."),
-  for_agent: z.boolean().describe("The account will be the agent's: any editor may lend theirs."),
+  agent_id: z.string().nullable().describe("The agent that requested it, if it sent its id."),
+  user_id: z.string().nullable().describe("The end user it is for, if not the owner."),
+  for_agent: z.boolean().describe("The account will belong to the agent: any editor may connect theirs."),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
 };
@@ -25,7 +25,7 @@ const consentView = z
       .string()
       .nullable()
       .describe(
-        "Where the person gives consent, while it waits; shown only to the person whose consent it is.",
+        "Where the person gives consent, while it is pending; only that person sees it.",
       ),
     failure: z.string().nullable().describe("A short code, such as access_denied or declined."),
   })
@@ -45,7 +45,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         operationId: "list_open_authorizations",
         summary: "List the consents that wait for the caller",
         description:
-          "Their own, and those an agent of the workspace asked for itself. Newest first, 100 at most.",
+          "The caller's own, and those that agents of the workspace requested for themselves. Newest first, at most 100.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },
         responses: { 200: { description: "The consents", schema: z.array(openConsentView) } },
@@ -65,7 +65,7 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         operationId: "get_authorization",
         summary: "How a consent stands",
         description:
-          "With `timeout`, answers as soon as it came to an end, at the latest after so many seconds. Never carries a token. On loopback it needs no credential and acts as the first administrator, as the chat page does.",
+          "With `timeout`, responds as soon as the consent has ended, at the latest after that many seconds. Never contains a token. On loopback it needs no credential and acts as the first administrator, as the chat page does.",
         tag,
         access: { kind: "agent", role: "editor", scope: "accounts" },
         params,
@@ -90,12 +90,12 @@ export function openConsentRoutes(consents: ConsentService): Route[] {
         path: "/v2/auth/authorizations/{auth_id}",
         operationId: "decline_authorization",
         summary: "Put a consent off",
-        description: "Its address stops working, and whoever waits for it gets `denied`.",
+        description: "Its URL stops working, and a request that waits for it gets `denied`.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },
         audit: { action: "oauth_consent.declined", target: { kind: "oauth_consent", id: "params.auth_id" } },
         params,
-        responses: { 204: { description: "Declined, or it had come to an end before" } },
+        responses: { 204: { description: "Declined, or it had already ended" } },
         errors: [404],
       },
       async ({ caller, params }) => {

@@ -54,7 +54,7 @@ export class McpDiscovery {
     const resource = await this.#findResource(serverUrl);
     const issuer = resource?.authorization_servers[0] ?? new URL(serverUrl).origin;
     if (!URL.canParse(issuer))
-      throw discoveryFailed("The server names an authorization server that is no URL.");
+      throw discoveryFailed("The server names an authorization server that is not a URL.");
     const server = await this.#findServer(issuer);
     const endpoints = endpointsOf(server, issuer);
     for (const url of Object.values(endpoints)) await this.#options.checkEndpoint("mcp_server_url", url);
@@ -137,7 +137,7 @@ export class McpDiscovery {
       if (answer.status !== 200) continue;
       const metadata = readResourceMetadata(await answer.text());
       if (metadata === null) {
-        throw discoveryFailed(`The metadata at ${shown(url)} is not a JSON object with a text "resource".`);
+        throw discoveryFailed(`The metadata at ${shown(url)} is not a JSON object with a string "resource".`);
       }
       if (!coversResource(metadata.resource, serverUrl)) {
         throw discoveryFailed(
@@ -156,7 +156,7 @@ export class McpDiscovery {
     } catch (error) {
       throw describeOAuthFailure(error, {
         host: hostOf(issuer),
-        step: "the question for its metadata",
+        step: "the request for its metadata",
         secrets: [],
       });
     }

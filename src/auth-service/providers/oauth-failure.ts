@@ -42,11 +42,11 @@ function isUnreachable(error: unknown): boolean {
 /** The provider's own failure: its client did nothing wrong, and later it may work. */
 export function providerFailed(host: string, step: string, status: number, error?: string): OAuthFailure {
   const reason = error === undefined ? "" : ` (${error})`;
-  const what = status === 429 ? "has too much to do" : "failed";
+  const what = status === 429 ? "is overloaded" : "failed";
   return new OAuthFailure({
     failure: "unreachable",
     code: "oauth.provider_failed",
-    message: `${host} ${what}: it answered ${step} with status ${status}${reason}. Try again later; if it stays so, ask the provider.`,
+    message: `${host} ${what}: it answered ${step} with status ${status}${reason}. Try again later. If that does not help, ask the provider.`,
     providerError: error ?? null,
   });
 }
@@ -82,7 +82,7 @@ export function describeOAuthFailure(
     return new OAuthFailure({ failure: "unreachable", code: "oauth.unreachable", message: thrown.message });
   }
   if (thrown instanceof oauth.ResponseBodyError) {
-    const error = errorCodePattern.test(thrown.error) ? thrown.error : "an error it did not name properly";
+    const error = errorCodePattern.test(thrown.error) ? thrown.error : "an error without a valid code";
     const why = safeDescription(thrown.error_description, context.secrets);
     if (isOverload(thrown.status) && !deadGrantErrors.has(error))
       return providerFailed(host, step, thrown.status, error);
@@ -109,14 +109,14 @@ export function describeOAuthFailure(
     return new OAuthFailure({
       failure: "unusable",
       code: "oauth.unusable_answer",
-      message: `${host} gave an answer to ${step} that is not OAuth${answered}. Check the provider's addresses.`,
+      message: `${host} responded to ${step}, but not with OAuth${answered}. Check the provider's URLs.`,
     });
   }
   if (thrown instanceof TypeError) {
     return new OAuthFailure({
       failure: "unusable",
       code: "oauth.unusable_answer",
-      message: `${step} at ${host} cannot be carried out with these settings. Check the provider's addresses.`,
+      message: `${step} at ${host} is not possible with these settings. Check the provider's URLs.`,
     });
   }
   throw thrown;

@@ -65,7 +65,7 @@ export function providerChangeRoutes(service: ProviderService, publicUrl: () => 
         operationId: "update_oauth_provider",
         summary: "Change an OAuth provider",
         description:
-          "What is left out or null stays as it is. An address on another server needs the client secret again, and is refused (409) while there are tokens.",
+          "Fields that are left out or null do not change. A URL on another server needs the client secret again, and is refused (409) while there are tokens.",
         tag,
         access: writes,
         audit: {
@@ -87,7 +87,7 @@ export function providerChangeRoutes(service: ProviderService, publicUrl: () => 
         operationId: "delete_oauth_provider",
         summary: "Delete an OAuth provider",
         description:
-          "Gone at once. Its tokens are revoked at the provider in the background and then deleted.",
+          "It is deleted at once. Its tokens are revoked at the provider in the background, then deleted.",
         tag,
         access: writes,
         audit: {

@@ -27,7 +27,7 @@ export async function applyProviderFile(options: {
   await database.transaction(async (tx) => {
     const organizationId = await store.findOperatorOrganization(tx);
     if (organizationId === undefined)
-      throw fileProblem(path, "there is no organization yet to own its providers");
+      throw fileProblem(path, "there is no organization yet that could own the providers");
     for (const { provider_id } of wanted) await store.revivePlatformProvider(tx, provider_id, clock.now());
     const present = (await store.listPlatformProviders(tx, undefined)).filter((p) => p.workspace_id === null);
     for (const request of wanted) {
@@ -67,7 +67,7 @@ async function readProviderFile(path: string): Promise<z.output<typeof fileSchem
   }
   const ids = parsed.data.map((provider) => provider.provider_id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice !== undefined) throw fileProblem(path, `provider_id ${twice} is there twice`);
+  if (twice !== undefined) throw fileProblem(path, `provider_id ${twice} appears twice`);
   return parsed.data;
 }
 

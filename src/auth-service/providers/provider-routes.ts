@@ -48,7 +48,7 @@ export function providerRoutes(service: ProviderService, publicUrl: () => string
         operationId: "list_provider_templates",
         summary: "List templates for well-known providers",
         description:
-          "Name one as `template` when creating a provider: a client id and a secret are then enough.",
+          "Send one as `template` when you create a provider: then a client id and a secret are enough.",
         tag,
         access: reads,
         responses: { 200: { description: "The templates", schema: z.array(templateView) } },

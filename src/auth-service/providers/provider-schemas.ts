@@ -38,11 +38,11 @@ const authorizationParams = z
     (params) => !Object.keys(params).some(isProtocolParam),
     "must not set parameters of the protocol itself",
   )
-  .describe("Further parameters of the authorization request, for example access_type=offline.");
+  .describe("More parameters of the authorization request, for example access_type=offline.");
 const redirectUris = z
   .array(endpointUrl)
   .max(50)
-  .describe("Addresses besides the server's own that may receive the authorization code.");
+  .describe("URLs, besides the server's own, that may receive the authorization code.");
 
 export const providerCreateRequest = z
   .object({
@@ -51,7 +51,7 @@ export const providerCreateRequest = z
       .string()
       .max(64)
       .nullish()
-      .describe("Id of a template that fills in what is left out; GET /v2/auth/provider-templates."),
+      .describe("Id of a template that fills in missing fields; GET /v2/auth/provider-templates."),
     name: name.nullish().describe("Required without a template."),
     client_id: clientId,
     client_secret: clientSecret.nullish().describe("Never returned."),
@@ -60,7 +60,7 @@ export const providerCreateRequest = z
     revocation_url: endpointUrl
       .nullish()
       .describe("RFC 7009; default: from the template or the server's metadata."),
-    issuer: endpointUrl.nullish().describe("The server's issuer; answers that name another one are refused."),
+    issuer: endpointUrl.nullish().describe("The server's issuer; responses with another issuer are refused."),
     uses_pkce: z.boolean().nullish(),
     code_challenge_method: z.literal("S256").nullish(),
     provider_type: z.enum(providerTypes).nullish(),
@@ -76,7 +76,7 @@ export const providerUpdateRequest = z
   .object({
     name: name.optional(),
     client_id: clientId.optional(),
-    client_secret: clientSecret.nullish().describe("Never returned. Null: the client has none from now on."),
+    client_secret: clientSecret.nullish().describe("Never returned. Null: removes it."),
     auth_url: endpointUrl.optional(),
     token_url: endpointUrl.optional(),
     revocation_url: endpointUrl.nullish().describe("Null: from the template or the server's metadata again."),
@@ -116,7 +116,7 @@ export const providerView = z
     is_dynamic_client: z.boolean(),
     allowed_redirect_uris: z.array(z.string()).nullable(),
     default_redirect_uri: z.string().describe("The redirect URI to enter at the provider."),
-    revocation_url: z.string().nullable().describe("Where tokens are revoked, as far as known."),
+    revocation_url: z.string().nullable().describe("Where tokens are revoked, if known."),
   })
   .meta({ id: "OAuthProvider" });
 
@@ -134,9 +134,9 @@ export const templateView = z
     provider_type: z.enum(providerTypes).nullable(),
     extra_scopes: z
       .array(z.string())
-      .describe("Added to every consent; without them there is no refresh token."),
+      .describe("Requested with every consent; without them there is no refresh token."),
     example_scopes: z.array(z.string()),
-    setup_url: z.string().describe("Where to make the client id and secret."),
+    setup_url: z.string().describe("Where to create the client id and secret."),
     default_redirect_uri: z
       .string()
       .describe("What to enter there, for a provider_id that is the template's id."),

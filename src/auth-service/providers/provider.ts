@@ -122,7 +122,7 @@ export function providerInUse(): AppError {
     code: "provider.in_use",
     kind: "conflict",
     message:
-      "There are tokens of this provider, and its new address is another server: they would be sent there. Create another provider for it, or delete this one.",
+      "This provider has tokens, and its new URL is on another server: they would be sent there. Create another provider for it, or delete this one.",
   });
 }
 

@@ -15,7 +15,7 @@ export function agentTokenRoutes(service: ConnectionService): Route[] {
         operationId: "import_agent_token",
         summary: "Import an OAuth token for an agent",
         description:
-          "Replaces the agent's earlier connection to the provider. The earlier token is deleted when it was the agent's own and no other agent uses it.",
+          "Replaces the agent's earlier connection to the provider. The earlier token is deleted if it was the agent's own and no other agent uses it.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },
         audit: {

@@ -55,7 +55,7 @@ export function connectionRoutes(service: ConnectionService): Route[] {
         method: "delete",
         path: "/v2/auth/agents/{agent_id}/connections/{connection_id}",
         operationId: "delete_agent_connection",
-        summary: "Take a token away from an agent",
+        summary: "Unlink a token from an agent",
         description: "The token itself stays with its owner.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "accounts" },

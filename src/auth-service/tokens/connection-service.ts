@@ -48,7 +48,7 @@ export class ConnectionService {
       throw new AppError({
         code: "connection.not_owner",
         kind: "forbidden",
-        message: "Only who linked a token to an agent, or an admin, may unlink it.",
+        message: "Only the user who linked a token to an agent, or an admin, may unlink it.",
       });
     }
     await store.deleteConnection(database.sql, caller.workspaceId, id);

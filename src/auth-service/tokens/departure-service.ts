@@ -70,7 +70,7 @@ function notYet(cause: AppError): AppError {
   return new AppError({
     code: "token.departed_not_revoked",
     kind: "bad_gateway",
-    message: `A token of somebody who left could not be revoked yet. ${cause.message}`,
+    message: `The token of a former member could not be revoked yet. ${cause.message}`,
     retryable: true,
     cause,
   });

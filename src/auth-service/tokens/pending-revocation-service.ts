@@ -126,7 +126,7 @@ function notToldEvent(row: store.PendingRevocation, reason: string, why: string)
   const what =
     row.source === "owner"
       ? "The token was deleted here only."
-      : "The token of the earlier consent is not used any more, and lives at the provider until it ends.";
+      : "The token of the earlier consent is no longer used. At the provider it is valid until it expires.";
   const type = row.source === "owner" ? "deleted_locally" : "earlier_left";
   return { type, source: row.source, reason, detail: `${why} ${what}` };
 }
@@ -135,7 +135,7 @@ function notYet(cause: AppError): AppError {
   return new AppError({
     code: "token.pending_not_revoked",
     kind: "bad_gateway",
-    message: `A token that is in use no more could not be revoked yet. ${cause.message}`,
+    message: `A token that is no longer used could not be revoked yet. ${cause.message}`,
     retryable: true,
     cause,
   });

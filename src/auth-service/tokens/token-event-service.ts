@@ -161,7 +161,7 @@ function refusedBy(url: string, status: number): AppError {
   return new AppError({
     code: "token_event.webhook_refused",
     kind: "bad_gateway",
-    message: `The webhook for token events was answered with ${status} by ${new URL(url).host}.`,
+    message: `${new URL(url).host} responded to the webhook for token events with status ${status}.`,
     retryable: mayPass(status),
   });
 }

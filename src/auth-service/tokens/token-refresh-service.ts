@@ -139,7 +139,7 @@ export class TokenRefresh {
           type: "disconnected",
           source,
           reason: error.providerError ?? "invalid_grant",
-          detail: "The provider does not accept the refresh token any more. Connect the account again.",
+          detail: "The provider no longer accepts the refresh token. Connect the account again.",
         });
       } else {
         const retryAt = new Date(now.getTime() + retryDelayMs(token.refresh_failures));

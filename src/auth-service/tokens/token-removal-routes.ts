@@ -10,7 +10,7 @@ const force = z
   .enum(["true", "false", "1", "0"])
   .default("false")
   .transform((text) => text === "true" || text === "1")
-  .describe("Delete here also when the provider does not revoke it.");
+  .describe("Delete it here even if the provider does not revoke it.");
 const params = z.object({ token_id: z.guid() });
 const hasToken = z.object({ has_token: z.boolean() });
 
@@ -49,7 +49,7 @@ export function tokenRemovalRoutes(removal: TokenRemoval): Route[] {
         operationId: "delete_oauth_token",
         summary: "Delete an OAuth token",
         description:
-          "Revokes the token at the provider first, then deletes it. Only the owner may. When the provider refuses or cannot be reached the answer is 502 and the token stays, unless `force` is true.",
+          "Revokes the token at the provider first, then deletes it. Only the owner may. If the provider refuses or cannot be reached, the response is 502 and the token stays, unless `force` is true.",
         tag,
         access: writes,
         audit: { action: "oauth_token.deleted", target: { kind: "oauth_token", id: "params.token_id" } },

@@ -165,7 +165,7 @@ export class TokenRemoval {
         type: "deleted_locally",
         source,
         reason: "revocation_failed",
-        detail: `The provider did not revoke the token, and it was deleted all the same. ${error.message}`,
+        detail: `The provider did not revoke the token, but it was deleted here. ${error.message}`,
       };
     }
   }
@@ -175,7 +175,7 @@ function notRevoked(cause: AppError): AppError {
   return new AppError({
     code: "token.not_revoked",
     kind: "bad_gateway",
-    message: `The provider did not revoke the token, so it was kept. ${cause.message} Try again, or add ?force=true to delete it here all the same.`,
+    message: `The provider did not revoke the token, so it was kept. ${cause.message} Try again, or add ?force=true to delete it here anyway.`,
   });
 }
 
@@ -183,6 +183,6 @@ function changedMeanwhile(id: string): AppError {
   return new AppError({
     code: "token.changed",
     kind: "conflict",
-    message: `OAuth token ${id} was connected again while it was being deleted. Delete it again if it is to go.`,
+    message: `OAuth token ${id} was connected again while it was being deleted. To delete it, try again.`,
   });
 }

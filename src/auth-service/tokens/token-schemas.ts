@@ -6,7 +6,7 @@ import { type TokenEvent, tokenEventTypes } from "./token-event.ts";
 const time = z.iso.datetime();
 
 export const scopeList = z
-  .array(z.string().min(1).max(500).regex(/^\S+$/, "must be one scope without blanks"))
+  .array(z.string().min(1).max(500).regex(/^\S+$/, "must be one scope without spaces"))
   .max(200);
 export const agentIdSchema = z.string().min(1).max(255);
 
@@ -20,10 +20,10 @@ export const tokenSummary = z
     is_default: z.boolean(),
     created_at: time,
     updated_at: time,
-    status: z.enum(["active", "dead"]).describe("dead: the provider accepts it no more; connect again."),
-    refreshes: z.boolean().describe("Whether it renews itself; otherwise it is used until it ends."),
+    status: z.enum(["active", "dead"]).describe("dead: the provider no longer accepts it; connect again."),
+    refreshes: z.boolean().describe("Whether it is refreshed automatically; otherwise it is used until it expires."),
     agent_id: z.string().nullable(),
-    user_id: z.string().nullable().describe("The end user on whose behalf it was granted."),
+    user_id: z.string().nullable().describe("The end user it was granted for."),
   })
   .meta({ id: "OAuthTokenSummary" });
 

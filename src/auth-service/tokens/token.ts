@@ -98,6 +98,6 @@ export function tokenBusy(id: string): AppError {
   return new AppError({
     code: "token.busy",
     kind: "unavailable",
-    message: `OAuth token ${id} is being refreshed by another request that does not come to an end. Try again.`,
+    message: `OAuth token ${id} is being refreshed by another request that does not finish. Try again.`,
   });
 }

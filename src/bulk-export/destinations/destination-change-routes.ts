@@ -26,7 +26,7 @@ export function destinationChangeRoutes(
         operationId: "create_bulk_export_destination",
         summary: "Create a destination",
         description:
-          "Writes a small object into a `tmp` folder under the prefix and removes it again. When that fails, nothing is stored and the answer says why.",
+          "Writes a small object into a `tmp` folder under the prefix and removes it again. If that fails, nothing is stored and the response says why.",
         tag,
         access: admin,
         audit: {
@@ -50,7 +50,7 @@ export function destinationChangeRoutes(
         operationId: "update_bulk_export_destination",
         summary: "Replace the credentials of a destination",
         description:
-          "The new ones are tried out first. Partitions that begin afterwards use them; those under way keep the old ones to their end.",
+          "The new credentials are tested first. Partitions that start afterwards use them; running partitions keep the old ones.",
         tag,
         access: admin,
         audit: {
@@ -76,7 +76,7 @@ export function destinationChangeRoutes(
         path: "/api/v1/bulk-exports/destinations/{destination_id}",
         operationId: "delete_bulk_export_destination",
         summary: "Delete a destination",
-        description: "Refused while any export names it.",
+        description: "Refused while an export uses it.",
         tag,
         access: admin,
         audit: {

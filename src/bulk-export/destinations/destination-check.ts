@@ -47,6 +47,6 @@ function silent(settings: BucketSettings): AppError {
   return new AppError({
     code: "blob.unreachable",
     kind: "invalid",
-    message: `The storage at ${host} cannot be reached: it did not answer in time. Check endpoint_url, and that it can be reached from here.`,
+    message: `The storage at ${host} did not respond in time. Check endpoint_url, and that it can be reached from here.`,
   });
 }

@@ -14,7 +14,7 @@ const putArguments = z
       context.addIssue({
         code: "custom",
         path: [name],
-        message: `is not an argument of an object. Known are: ${known.join(", ")}`,
+        message: `is not a known argument. The known ones are: ${known.join(", ")}`,
       });
     }
   })
@@ -50,7 +50,7 @@ const configFields = {
     .transform(normalPrefix)
     .describe("Root folder of everything written."),
   region: z.string().min(1).nullish().describe("For AWS; default us-east-1."),
-  endpoint_url: endpoint.nullish().describe("For storages other than AWS."),
+  endpoint_url: endpoint.nullish().describe("For storage other than AWS."),
   include_bucket_in_prefix: z
     .boolean()
     .default(true)
@@ -124,7 +124,7 @@ export const destinationBody = z
       config_kwargs_s3: clientOptions.nullable(),
       request_checksum_calculation: z.enum(checksumModes).nullable(),
     }),
-    credentials_keys: z.array(z.string()).describe("Which credentials are kept; never their values."),
+    credentials_keys: z.array(z.string()).describe("Which credentials are stored; never their values."),
     created_at: time,
     updated_at: time,
   })

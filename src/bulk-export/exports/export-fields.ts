@@ -60,7 +60,7 @@ export function columnsOf(
     if (name === "tenant_id" || name === "session_id")
       return { name, kind: "text", constant: constants[name] };
     const kind = kinds.get(name);
-    if (kind === undefined) throw new Error(`No kind is known for the field ${name}.`);
+    if (kind === undefined) throw new Error(`The field ${name} has no known kind.`);
     return { name, kind, dictionary: dictionaryFields.has(name), json: jsonFields.has(name) };
   });
 }

@@ -75,7 +75,7 @@ export function exportRoutes(service: ExportService): Route[] {
         operationId: "cancel_bulk_export",
         summary: "Cancel a bulk export",
         description:
-          "Ends it within a second; files already written stay. Cancelling a schedule leaves the exports it has spawned.",
+          "Ends it within a second; files already written stay. Cancelling a schedule does not cancel the exports it has created.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "export" },
         audit: { action: "export.cancelled", target: { kind: "export", id: "params.bulk_export_id" } },

@@ -43,7 +43,7 @@ const selection = {
     .min(1)
     .max(168)
     .nullish()
-    .describe("Makes it a schedule: one export per window of so many hours, 10 minutes after its end."),
+    .describe("Makes it a schedule: one export per window of this many hours, 10 minutes after the window ends."),
   filter: z.string().max(50_000).nullish().describe("Filter query; when unset all runs are exported."),
   trace_filter: z
     .string()
@@ -93,8 +93,8 @@ export const previewBody = z
     rows: z
       .int()
       .min(0)
-      .describe("Runs the export would hold now; for a schedule those from start_time to now."),
-    estimate: z.boolean().describe("Counting would have taken too long: rows is the database's guess."),
+      .describe("Runs the export would contain now; for a schedule, those from start_time to now."),
+    estimate: z.boolean().describe("Counting would have taken too long: rows is the database's estimate."),
     projects: z.int().min(0).describe("Projects the runs are in."),
   })
   .meta({ id: "BulkExportPreview" });
@@ -131,7 +131,7 @@ export const exportBody = z
     format_version: z.string(),
     compression: z.string(),
     status: z.enum(exportStatuses),
-    source_bulk_export_id: z.guid().nullable().describe("The schedule that spawned it."),
+    source_bulk_export_id: z.guid().nullable().describe("The schedule that created it."),
     error: z.string().nullable().describe("Why it did not complete."),
     error_code: z
       .string()
@@ -188,10 +188,10 @@ export const partitionBody = z
 export const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).optional(),
   offset: z.coerce.number().int().min(0).default(0),
-  source_bulk_export_id: z.guid().optional().describe("Only what this schedule has created."),
+  source_bulk_export_id: z.guid().optional().describe("Only exports that this schedule created."),
   spawned: z
     .enum(["true", "false"])
     .transform((text) => text === "true")
     .optional()
-    .describe("Only, or none of, what schedules have created."),
+    .describe("true: only exports that schedules created; false: only the others."),
 });

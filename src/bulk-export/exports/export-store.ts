@@ -69,9 +69,9 @@ export async function lockExport(sql: Sql, id: string): Promise<BulkExport | und
 export type ExportPage = {
   limit: number | null;
   offset: number;
-  /** Only what this schedule has created. */
+  /** Only exports that this schedule created. */
   sourceId: string | null;
-  /** Only, or none of, what schedules have created. */
+  /** true: only exports that schedules created; false: only the others. */
   spawned: boolean | null;
 };
 

@@ -17,7 +17,7 @@ export function partitionRoutes(service: ExportService): Route[] {
         method: "get",
         path: "/api/v1/bulk-exports/runs",
         operationId: "list_bulk_export_runs_of_schedule",
-        summary: "List the runs of everything a schedule has spawned",
+        summary: "List the runs of all exports that a schedule has created",
         tag,
         access,
         query: z.object({ source_bulk_export_id: z.guid() }),

@@ -9,9 +9,9 @@ export function exportPreviewRoutes(service: PreviewService): Route[] {
         method: "post",
         path: "/api/v1/bulk-exports/preview",
         operationId: "preview_bulk_export",
-        summary: "Count the runs a bulk export would hold",
+        summary: "Count the runs that a bulk export would contain",
         description:
-          "Takes the fields of an export that choose runs, and changes nothing. After two seconds of counting the answer is an estimate.",
+          "Takes the fields of an export that choose runs, and changes nothing. After two seconds of counting, the response is an estimate.",
         tag: "Bulk exports",
         access: { kind: "workspace", role: "viewer", scope: ["read", "export"] },
         body: previewExportBody,

@@ -81,7 +81,7 @@ export class RowGroupBuffer {
     const fields = this.#fields;
     const count = source.readInt16BE(start);
     if (count !== fields.length) {
-      throw new Error(`A row has ${count} fields where ${fields.length} were asked for.`);
+      throw new Error(`A row has ${count} fields where ${fields.length} were expected.`);
     }
     let at = start + 2;
     for (let index = 0; index < count; index++) {

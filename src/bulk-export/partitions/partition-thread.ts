@@ -51,7 +51,7 @@ port.on("message", (message: ToThread) => {
   if (message.type === "start") void write(message.task);
   if (message.type === "kept") state.keep?.resolve();
   if (message.type === "abort") {
-    const reason = new Error("The partition is no longer wanted.");
+    const reason = new Error("The partition is no longer needed.");
     state.controller.abort(reason);
     state.keep?.reject(reason);
   }

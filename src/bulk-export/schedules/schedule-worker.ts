@@ -47,7 +47,7 @@ export class ScheduleWorker implements Worker {
       rules: { heartbeatMs: options.heartbeatMs },
       look: () => this.#look(),
       onFailure: (error) =>
-        options.logger.warn({ err: error }, "bulk exports could not be looked after, trying again"),
+        options.logger.warn({ err: error }, "bulk exports could not be checked, trying again"),
     });
   }
 

@@ -21,7 +21,7 @@ export class FrontDoor {
   readonly #exchanges = new Set<Exchange>();
   #target: number | undefined;
   /** Why nothing is served. */
-  #problem = "The project is being loaded. Ask again in a moment.";
+  #problem = "The project is being loaded. Try again in a moment.";
 
   constructor() {
     this.#server = createServer({ keepAliveTimeout: keepAliveMs }, (incoming, outgoing) =>
@@ -78,7 +78,7 @@ export class FrontDoor {
     upstream.on("error", () => {
       done();
       if (outgoing.headersSent) outgoing.destroy();
-      else unavailable(outgoing, "The server ended while it answered. Ask again in a moment.");
+      else unavailable(outgoing, "The server ended during the request. Try again in a moment.");
     });
     outgoing.on("close", () => {
       done();

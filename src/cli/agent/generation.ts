@@ -74,7 +74,7 @@ function endedEarly(code: number | null, signal: string | null): Failure {
   const how = signal ? `it was ended by ${signal}` : `it exited with code ${code}`;
   return {
     code: "graph.load_failed",
-    message: `The project's process ended before it served: ${how}. What it printed says why.`,
+    message: `The project's process ended before it served: ${how}. See its output for the reason.`,
     exitCode: code || 1,
   };
 }

@@ -91,7 +91,7 @@ export class Generations {
     if (this.#isStopped || this.#current?.generation !== generation) return;
     const isSteady = performance.now() - this.#current.since >= steadyMs;
     this.#current = undefined;
-    this.#options.door.leadNowhere("The server ended by itself. See what it printed.");
+    this.#options.door.leadNowhere("The server ended by itself. See its output.");
     this.#options.onLost();
     if (isSteady && !this.#loading) void this.load([]);
   }

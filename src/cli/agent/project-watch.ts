@@ -76,7 +76,7 @@ export class ProjectWatch {
     if (this.#watchers.size >= maxFolders) {
       if (this.#watchers.size === maxFolders)
         this.#options.onProblem(
-          `The project has more than ${maxFolders} folders; changes in the rest are not seen.`,
+          `The project has more than ${maxFolders} folders; changes in the others are not noticed.`,
         );
       return;
     }
@@ -89,7 +89,7 @@ export class ProjectWatch {
       this.#watchers.set(folder, watcher);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-      this.#options.onProblem(`Changes in ${folder} are not seen: ${errorMessage(error)}`);
+      this.#options.onProblem(`Changes in ${folder} are not noticed: ${errorMessage(error)}`);
     }
   }
 

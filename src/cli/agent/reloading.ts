@@ -108,8 +108,8 @@ export class Reloading {
     const { code, message } = failure;
     this.#output.data({ reloaded: false, changed, error: { code, message } });
     const [what, then] = keepsServing
-      ? (["Not reloaded", "What was loaded before is served on."] as const)
-      : (["Not served", "Mend it and save: it is tried again."] as const);
+      ? (["Not reloaded", "The previous version keeps serving."] as const)
+      : (["Not served", "Fix it and save: it is loaded again."] as const);
     this.#say("red", what, message, then);
   }
 

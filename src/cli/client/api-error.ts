@@ -50,7 +50,7 @@ function unauthorized(connection: Connection, reason: string | null): AppError {
   const { url, apiKey, keyFrom } = connection;
   const message =
     apiKey === null
-      ? `${url} asks for an API key and none was given. Run \`treadle login --url ${url}\`, set TREADLE_API_KEY, or name the server's data folder with --data-dir.`
+      ? `${url} needs an API key, and none was given. Run \`treadle login --url ${url}\`, set TREADLE_API_KEY, or name the server's data folder with --data-dir.`
       : `${url} does not accept the API key from ${keyFrom}${reason === null ? "" : ` (${reason})`}. Run \`treadle login --url ${url}\` with a valid one.`;
   return new AppError({ code: "client.unauthorized", kind: "unauthenticated", message });
 }
@@ -59,7 +59,7 @@ export function notTreadle(connection: Connection, status: number): AppError {
   return new AppError({
     code: "client.not_treadle",
     kind: "bad_gateway",
-    message: `What answers at ${connection.url} (${status}) does not speak Treadle's API. Correct the address (it comes from ${connection.urlFrom}).`,
+    message: `The server at ${connection.url} responded (${status}), but is not a Treadle server. Correct the address (it comes from ${connection.urlFrom}).`,
   });
 }
 
@@ -76,7 +76,7 @@ export function wrongShape(
   return new AppError({
     code: "client.version_mismatch",
     kind: "bad_gateway",
-    message: `The server's answer is not what this command expects (${z.prettifyError(problem).replace(/\s+/g, " ")}). ${mismatch}`,
+    message: `The server's response is not what this command expects (${z.prettifyError(problem).replace(/\s+/g, " ")}). ${mismatch}`,
   });
 }
 
@@ -90,7 +90,7 @@ export function explainNoAnswer(connection: Connection, error: unknown): AppErro
   return new AppError({
     code: "client.unreachable",
     kind: "unavailable",
-    message: `Nothing answers at ${url} (${reasonOf(error)}). ${start}`,
+    message: `No response from ${url} (${reasonOf(error)}). ${start}`,
     cause: error,
   });
 }

@@ -31,10 +31,10 @@ export async function findDeployment(api: ApiClient, name: string): Promise<Depl
 
 function unknownMessage(given: string | undefined, name: string, names: readonly string[]): string {
   if (names.length === 0)
-    return "There are no deployments yet. `treadle deploy` makes one of the current folder.";
+    return "There are no deployments yet. `treadle deploy` creates one from the current folder.";
   const listed = names.slice(0, 10).join(", ") + (names.length > 10 ? ", …" : "");
   return given === undefined
-    ? `Name a deployment: there is none called ${name} after this folder. There are: ${listed}.`
+    ? `Name a deployment: there is none called ${name}, the name of this folder. There are: ${listed}.`
     : `There is no deployment ${name}.${suggestion(name, names)} There are: ${listed}.`;
 }
 

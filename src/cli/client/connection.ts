@@ -102,7 +102,7 @@ function profileOf(profiles: Profiles, name: string, from: string): Profile {
   throw new AppError({
     code: "client.profile_unknown",
     kind: "not_found",
-    message: `There is no profile ${name} (from ${from}).${suggestion(name, names)} ${known} Make one with \`treadle login --profile ${name}\`.`,
+    message: `There is no profile ${name} (from ${from}).${suggestion(name, names)} ${known} Create one with \`treadle login --profile ${name}\`.`,
   });
 }
 

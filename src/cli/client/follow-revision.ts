@@ -35,7 +35,7 @@ export async function followRevision(
   const path = `/v2/deployments/${deployment.id}/revisions/${revisionId}`;
   const lastLines: string[] = [];
   let place: string | undefined;
-  const goesOn = `The deployment goes on; follow it with \`treadle logs ${deployment.name} --build -f\`, and see how it ends with \`treadle revisions ${deployment.name}\`.`;
+  const goesOn = `The deployment continues. Follow it with \`treadle logs ${deployment.name} --build -f\`, and see how it ends with \`treadle revisions ${deployment.name}\`.`;
 
   const take = (event: string, data: string): void => {
     const value: unknown = JSON.parse(data);
@@ -68,7 +68,7 @@ export async function followRevision(
         if (stepOf[current.status] === undefined) return { revision: current, lastLines };
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error;
-        view.note("The server does not answer; trying again…");
+        view.note("The server does not respond; trying again…");
       }
       await delay(againMs, undefined, { signal });
     }

@@ -48,7 +48,7 @@ export async function stopServer(
   if (!output.json) output.note(`Stopping after ${reason.name}…`);
   const done = announceWait(
     output,
-    `Waiting up to ${seconds} s for what is in progress; Ctrl-C again ends it now.`,
+    `Waiting up to ${seconds} s for work in progress; press Ctrl-C again to end now.`,
   );
   try {
     const { interrupted } = await app.stop();

@@ -12,7 +12,7 @@ export const pageQuery = z.object({
 export function pageOf<Schema extends z.ZodType>(resource: Schema) {
   return z.object({
     resources: z.array(resource),
-    offset: z.number().int().describe("What to pass as `offset` for the next page."),
+    offset: z.number().int().describe("The `offset` of the next page."),
   });
 }
 

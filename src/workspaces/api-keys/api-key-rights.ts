@@ -24,7 +24,7 @@ export function checkScopes(caller: Caller, wanted: WantedRights): void {
     throw new AppError({
       code: "api_key.forbidden",
       kind: "forbidden",
-      message: `A key cannot have scopes its maker has not: yours are ${caller.scopes?.join(", ")}.`,
+      message: `A key cannot have scopes that its creator does not have: yours are ${caller.scopes?.join(", ")}.`,
     });
   }
 }
@@ -35,7 +35,7 @@ export function checkUseful(role: Role, scopes: readonly Scope[] | null): void {
   if (idle === undefined) return;
   throw invalidField(
     ["body", "scopes"],
-    `The scope ${idle} is of no use to the role ${role}: it needs the role ${scopeRoles[idle]}`,
+    `The role ${role} cannot use the scope ${idle}: it needs the role ${scopeRoles[idle]}`,
     scopes,
   );
 }
@@ -44,7 +44,7 @@ function checkService(scopes: Scope[] | null): void {
   if (scopes === null) {
     throw invalidField(
       ["body", "scopes"],
-      `A service key says what it is for: name some of ${serviceScopes.join(", ")}`,
+      `A service key needs scopes: choose from ${serviceScopes.join(", ")}`,
       null,
     );
   }

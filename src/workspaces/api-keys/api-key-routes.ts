@@ -21,27 +21,27 @@ const apiKey = z
     tracing_project: z
       .string()
       .nullable()
-      .describe("The name of the one tracing project it may write to; it then opens nothing else."),
-    service: z.boolean().describe("Belongs to the workspace and to no person: no accounts, makes no keys."),
+      .describe("The name of the one tracing project it may write to; it can do nothing else."),
+    service: z.boolean().describe("Belongs to the workspace and to no person: it has no accounts and cannot create keys."),
     user_id: id.nullable().describe("Null for a service key."),
     created_by: id
       .nullable()
       .describe(
-        "The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it.",
+        "The user who created it; null: unknown, or the platform. A key can use its user's accounts only if that user created it.",
       ),
     workspace_id: id.nullable().describe("Null: the key opens every workspace of its user."),
     created_at: time,
     last_used_at: time.nullable(),
     expires_at: time.nullable(),
-    managed: z.boolean().describe("Made by the platform for itself, which replaces it when it is revoked."),
+    managed: z.boolean().describe("Created by the platform for itself; if it is revoked, the platform replaces it."),
   })
   .meta({ id: "ApiKey" });
 const listQuery = pageQuery.extend({
-  include_managed: z.stringbool().default(false).describe("Also the keys the platform made for itself."),
+  include_managed: z.stringbool().default(false).describe("Include keys that the platform created for itself."),
 });
 const createdApiKey = apiKey
   .extend({
-    key: z.string().describe("Shown this once; only a hash of it is kept."),
+    key: z.string().describe("Shown only once; only its hash is stored."),
   })
   .meta({ id: "CreatedApiKey" });
 
@@ -49,7 +49,7 @@ const createRequest = z.object({
   name,
   role: role
     .optional()
-    .describe("Default: editor, or what its scopes need; never more than the caller and the user have."),
+    .describe("Default: editor, or the role its scopes need; never more than the caller and the user have."),
   user_id: id.optional().describe("A member of the workspace; default: the caller."),
   workspace_id: id
     .nullable()
@@ -59,7 +59,7 @@ const createRequest = z.object({
     .boolean()
     .optional()
     .describe(
-      "A key of the workspace itself, for CI and other machines: no person, no accounts, makes no keys. Admins only; needs `scopes`.",
+      "A key that belongs to the workspace, for CI and other machines: it has no person and no accounts, and cannot create keys. Admins only; needs `scopes`.",
     ),
   scopes: z
     .array(scope)
@@ -104,7 +104,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         operationId: "list_api_keys",
         summary: "List API keys",
         description:
-          "Newest first. Admins see every key that opens the workspace, others see their own. Keys the platform made for itself are left out unless asked for.",
+          "Newest first. Admins see every key that opens the workspace, others see their own. Keys that the platform created for itself are left out, unless `include_managed` is true.",
         tag,
         access: { kind: "workspace", role: "viewer", scope: "read" },
         query: listQuery,
@@ -120,7 +120,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         operationId: "create_api_key",
         summary: "Create an API key",
         description:
-          "The key is in this answer only. It never has more rights than the caller or than its user. One that an admin makes for somebody else does not use that person's accounts.",
+          "The key is only in this response. It never has more rights than the caller or its user. A key that an admin creates for somebody else cannot use that person's accounts.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "admin" },
         audit: {
@@ -149,7 +149,7 @@ export function apiKeyRoutes(service: ApiKeyService): Route[] {
         operationId: "delete_api_key",
         summary: "Revoke an API key",
         description:
-          "It stops working at once, and so do the sessions it started. One of the platform's own (`managed`) is replaced by a new one.",
+          "It stops working at once, and so do the sessions it started. A key of the platform (`managed`) is replaced by a new one.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "api_key.revoked", target: { kind: "api_key", id: "params.key_id" } },

@@ -68,7 +68,7 @@ export class ApiKeyService {
   async create(caller: Caller, request: ApiKeyRequest): Promise<ApiKey & { key: string }> {
     const { clock, database } = this.#options;
     // Its routes need a scope no service has; this holds wherever the call comes from.
-    if (caller.via === "service") throw forbidden("A service makes no keys. Use the key of a person.");
+    if (caller.via === "service") throw forbidden("A service cannot create keys. Use the key of a person.");
     checkScopes(caller, request);
     const expiresAt = expiryOf(request, clock.now());
     if (request.service)
@@ -77,7 +77,7 @@ export class ApiKeyService {
     const workspaceId = request.workspace_id === undefined ? caller.workspaceId : request.workspace_id;
     if (userId !== caller.userId && caller.role !== "admin") {
       throw forbidden(
-        "Only an admin may create a key for another user. Leave user_id out to create one of your own.",
+        "Only an admin may create a key for another user. Leave user_id out to create your own.",
       );
     }
     if (workspaceId !== null && workspaceId !== caller.workspaceId) {
@@ -162,7 +162,7 @@ export class ApiKeyService {
   async #serviceRights(caller: Caller, request: ApiKeyRequest): Promise<Rights> {
     if (caller.role !== "admin") {
       throw forbidden(
-        "Only an admin may create a service key: it stays when whoever made it leaves. Leave service out to create a key of your own.",
+        "Only an admin may create a service key: it stays when its creator leaves. Leave service out to create your own key.",
       );
     }
     if (request.user_id !== undefined) {

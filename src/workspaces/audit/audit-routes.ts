@@ -35,7 +35,7 @@ const auditEvent = z
     request_id: z.string().nullable(),
     details: z
       .record(z.string(), z.unknown())
-      .describe("Small facts; `more` is how many alike were counted and not written."),
+      .describe("Short facts; `more` is the number of similar events that were counted but not stored."),
   })
   .meta({ id: "AuditEvent" });
 
@@ -50,7 +50,7 @@ const filters = z.object({
 });
 const listQuery = filters.extend({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: z.string().max(200).optional().describe("`next_cursor` of the page before."),
+  cursor: z.string().max(200).optional().describe("`next_cursor` of the previous page."),
 });
 
 const tag = "Audit log";
@@ -66,7 +66,7 @@ export function auditRoutes(service: AuditService): Route[] {
         operationId: "list_audit_events",
         summary: "Read the audit log",
         description:
-          "Newest first, of the workspace of the request. In the workspace the server was started with, also what belongs to none.",
+          "Events of the request's workspace, newest first. The workspace that the server was started with also has the events that belong to none.",
         tag,
         access,
         query: listQuery,
@@ -89,7 +89,7 @@ export function auditRoutes(service: AuditService): Route[] {
         path: "/v2/audit-events/export",
         operationId: "export_audit_events",
         summary: "Export the audit log as JSON lines",
-        description: "One event a line, newest first. Recorded as well.",
+        description: "One event per line, newest first. The export is recorded too.",
         tag,
         access,
         audit: {

@@ -83,7 +83,7 @@ export async function bootstrapIdentity(options: {
       }
       // Taking a revoked key back into use because a setting still names it would undo the revocation.
       if (key === given)
-        logger.warn(`TREADLE_API_KEY names a key that is ${state}; it stays so. Set another one.`);
+        logger.warn(`TREADLE_API_KEY is a key that is ${state}, and it stays ${state}. Set another one.`);
     }
     await storeKey(tx, { ...result, key: fresh, hash: freshHash, name: "Generated at start", now });
     return { ...result, apiKey: fresh, apiKeyOrigin: "generated" };
@@ -162,6 +162,6 @@ function usableKey(text: string): string {
     code: "config.invalid",
     kind: "invalid",
     message:
-      "TREADLE_API_KEY must be 16 or more printable ASCII characters without spaces, because it travels in an HTTP header, and no JWT, because those are read as sessions.",
+      "TREADLE_API_KEY must be 16 or more printable ASCII characters without spaces, because it is sent in an HTTP header. It must not be a JWT, because those are read as sessions.",
   });
 }

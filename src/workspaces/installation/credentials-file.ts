@@ -23,7 +23,7 @@ export async function readCredentials(dataDir: string): Promise<Credentials | nu
     throw new AppError({
       code: "credentials.unreadable",
       kind: "internal",
-      message: `${credentialsPath(dataDir)} cannot be read. Make it readable for the user Treadle runs as, or delete it to get a new key.`,
+      message: `${credentialsPath(dataDir)} cannot be read. Let the user that runs Treadle read it, or delete it to get a new key.`,
       cause: error,
     });
   }

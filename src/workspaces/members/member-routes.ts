@@ -45,7 +45,7 @@ export function memberRoutes(service: MemberService): Route[] {
         path: "/v2/members",
         operationId: "add_member",
         summary: "Add a member to the workspace",
-        description: "A user of the organization with this address is taken as is; otherwise one is created.",
+        description: "An existing user of the organization with this e-mail address is added unchanged; otherwise one is created.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: {
@@ -101,7 +101,7 @@ export function memberRoutes(service: MemberService): Route[] {
         path: "/v2/members/{user_id}",
         operationId: "remove_member",
         summary: "Remove a member from the workspace",
-        description: "The user's keys for this workspace are revoked; other workspaces are not touched.",
+        description: "The user's keys for this workspace are revoked. Other workspaces are not affected.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "member.removed", target: { kind: "member", id: "params.user_id" } },

@@ -8,7 +8,7 @@ const entry = z
     provider: z.string().describe("Its bare name is a `model_name` too: it stands for the default model."),
     name: z.string(),
     default_model: z.string(),
-    set: z.boolean().describe("Whether this workspace keeps a key of it."),
+    set: z.boolean().describe("Whether this workspace has a key for it."),
     hint: z.string().nullable().describe("The last characters of the key; the key itself is never returned."),
     on_server: z.boolean().describe("Whether the server has a key in its environment, for every workspace."),
     updated_by: id.nullable(),
@@ -24,7 +24,7 @@ const key = z
   .min(8)
   .max(1_000)
   .regex(/^[\x21-\x7e]+$/, "Must be the key alone: no spaces, no line breaks")
-  .describe("The provider's API key. Stored sealed.");
+  .describe("The provider's API key. Stored encrypted.");
 
 /** Keys of model providers, for the built-in agents of the workspace. */
 export function modelKeyRoutes(keys: ModelKeys): Route[] {
@@ -48,16 +48,16 @@ export function modelKeyRoutes(keys: ModelKeys): Route[] {
         method: "put",
         path: "/v2/model-keys/{provider}",
         operationId: "set_model_key",
-        summary: "Keep a model provider's key",
+        summary: "Store a model provider's key",
         description:
-          "For the built-in agents of this workspace: whoever may start their runs uses it. Deployments have secrets of their own. Replaces an earlier one.",
+          "For the built-in agents of this workspace: everybody who may start their runs uses it. Deployments have their own secrets. It replaces an earlier key.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "model_key.set", target: { kind: "model_key", id: "params.provider" } },
         params,
         body: z.object({ key }),
         maxBodyBytes: 10_000,
-        responses: { 200: { description: "What is shown of it", schema: entry } },
+        responses: { 200: { description: "The provider and the end of the key", schema: entry } },
         errors: [404],
       },
       async ({ caller, params, body }) =>
@@ -68,7 +68,7 @@ export function modelKeyRoutes(keys: ModelKeys): Route[] {
         method: "delete",
         path: "/v2/model-keys/{provider}",
         operationId: "delete_model_key",
-        summary: "Forget a model provider's key",
+        summary: "Delete a model provider's key",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "model_key.removed", target: { kind: "model_key", id: "params.provider" } },

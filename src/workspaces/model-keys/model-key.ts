@@ -33,6 +33,6 @@ export function modelKeyNotFound(provider: string): AppError {
   return new AppError({
     code: "model_key.not_found",
     kind: "not_found",
-    message: `This workspace has no key of ${provider}.`,
+    message: `This workspace has no key for ${provider}.`,
   });
 }

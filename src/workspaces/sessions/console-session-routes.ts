@@ -16,7 +16,7 @@ export function consoleSessionRoutes(sessions: ConsoleSessions): Route[] {
         path: "/v2/auth/sessions",
         operationId: "list_sessions",
         summary: "List console sessions",
-        description: "One's own, or as an admin those of a member; the one used last comes first.",
+        description: "The caller's own, or for admins those of a member; the most recently used first.",
         tag,
         access: { kind: "workspace", role: "viewer", scope: "read" },
         query: ofUser,
@@ -36,7 +36,7 @@ export function consoleSessionRoutes(sessions: ConsoleSessions): Route[] {
         path: "/v2/auth/sessions",
         operationId: "sign_out_everywhere",
         summary: "End all console sessions",
-        description: "One's own but the one that asks, or as an admin all of a member.",
+        description: "Ends all the caller's other sessions, or for admins all sessions of a member.",
         tag,
         access: { kind: "workspace", role: "viewer", scope: "admin" },
         audit: {

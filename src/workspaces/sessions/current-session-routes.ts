@@ -18,7 +18,7 @@ const identity = z
     user: z.object({ id, email: z.string(), name: z.string() }),
     workspace_id: id,
     role,
-    session: sessionBody.nullable().describe("Null when the request brought a key."),
+    session: sessionBody.nullable().describe("Null if the request was sent with a key."),
   })
   .meta({ id: "CurrentSession" });
 
@@ -73,7 +73,7 @@ export function currentSessionRoutes(options: {
           throw new AppError({
             code: "workspace.forbidden",
             kind: "forbidden",
-            message: "Send the same workspace as X-Tenant-Id, so that the access to it is checked.",
+            message: "Send the same workspace as X-Tenant-Id, so that access to it is checked.",
           });
         }
         await sessions.chooseWorkspace(sessionOf(caller), caller.workspaceId);

@@ -81,7 +81,7 @@ export class SessionAuthenticator {
     const { tokens, sessions } = this.#options;
     const claims = await tokens.verify(token);
     if (claims.page_origin !== pageOrigin) {
-      throw badCredential("This token counts only as the cookie of the page it was made for.");
+      throw badCredential("This token is valid only as the cookie of the page it was created for.");
     }
     const session = claims.session_id && (await sessions.findLive(claims.session_id));
     const caller = session

@@ -6,7 +6,7 @@ export const sessionBody = z
   .object({
     id,
     user_id: id,
-    workspace_id: id.nullable().describe("Where requests act that name no workspace."),
+    workspace_id: id.nullable().describe("The workspace of requests that name none."),
     api_key_id: id.nullable().describe("The key it was started with: revoking it ends the session."),
     method: z.enum(signInMethods),
     user_agent: z.string(),
@@ -14,7 +14,7 @@ export const sessionBody = z
     created_at: time,
     last_seen_at: time,
     expires_at: time.describe(
-      "When it ends unless it is used before, and at the latest when its time is over.",
+      "When it ends if it is not used; using it extends this, up to the maximum lifetime.",
     ),
     current: z.boolean().describe("The session of this very request."),
   })

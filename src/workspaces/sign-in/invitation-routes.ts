@@ -7,7 +7,7 @@ import { type SignInCodes, signInLink } from "./sign-in-code-service.ts";
 
 const invitation = z
   .object({
-    url: z.string().describe("Signs the member in, once. Shown this once; only its hash is kept."),
+    url: z.string().describe("Signs the member in, once. Shown only once; only its hash is stored."),
     expires_at: time,
   })
   .meta({ id: "Invitation" });
@@ -26,9 +26,9 @@ export function invitationRoutes(options: {
         method: "post",
         path: "/v2/members/{user_id}/invitation",
         operationId: "invite_member",
-        summary: "Make a link with which a new member signs in",
+        summary: "Create a link with which a new member can sign in",
         description:
-          "It works once, for 7 days, and only while the member has never signed in and is in this workspace alone: whoever makes the link could open it too. A new one ends the one before.",
+          "It works once, within 7 days, and only if the member has never signed in and is in no other workspace, because its creator could open it too. A new link ends the previous one.",
         tag: "Members",
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "member.invited", target: { kind: "member", id: "params.user_id" } },
@@ -40,11 +40,11 @@ export function invitationRoutes(options: {
         const { organizationId, workspaceId } = caller;
         const member = await options.members.get(caller, params.user_id);
         if (!options.allowed)
-          throw refused("People sign in with your provider here, so nobody is invited by a link.");
+          throw refused("People sign in with your provider here, so there are no invitation links.");
         const made = await options.codes.invite({ organizationId, workspaceId, userId: member.user_id });
         if (!made)
           throw refused(
-            `${member.email} has signed in before or is in another workspace too, so a link that you know must not sign them in. They sign in with a key of their own; the operator makes a link with \`treadle login-link --email ${member.email}\`.`,
+            `${member.email} has signed in before or is in another workspace too, so a link that you know must not sign them in. They can sign in with their own key, or the operator can create a link with \`treadle login-link --email ${member.email}\`.`,
           );
         const url = options.publicUrl() ?? new URL(request.url).origin;
         return json(

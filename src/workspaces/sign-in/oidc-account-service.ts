@@ -95,11 +95,11 @@ export class OidcAccounts {
   async #linkedUser(tx: Sql, subject: Subject, place: Place, role: Role | null): Promise<string | null> {
     const { email, issuer } = subject;
     const { organizationId } = place;
-    if (email === null) throw new SignInProblem("email_missing", "The provider named no address.");
+    if (email === null) throw new SignInProblem("email_missing", "The provider sent no e-mail address.");
     if (!subject.emailVerified) {
       throw new SignInProblem(
         "email_unverified",
-        "The provider does not confirm that the address is verified.",
+        "The provider does not confirm that the e-mail address is verified.",
       );
     }
     const user = await findUserByEmail(tx, { organizationId, email, issuer });

@@ -17,7 +17,7 @@ const remember = z.boolean().default(false).describe("Keep the session when the 
 
 const ways = z
   .object({
-    key: z.boolean().describe("Whether an API key signs in."),
+    key: z.boolean().describe("Whether people can sign in with an API key."),
     oidc: z
       .object({ name: z.string(), start: z.string().describe("Where the browser goes to sign in there.") })
       .nullable(),
@@ -73,7 +73,7 @@ export function signInRoutes(
         operationId: "sign_in_with_key",
         summary: "Sign in to the console with an API key",
         description:
-          "For the console's own page. The key is sent this once; the answer sets the session cookie.",
+          "For the console's own page. The key is sent only once; the response sets the session cookie.",
         tag,
         access: { kind: "open" },
         audit: { action: "session.signed_in", target: { kind: "session", id: "answer.id" } },
@@ -99,7 +99,7 @@ export function signInRoutes(
         body: z.object({
           code: z.string().trim().min(1).max(200),
           remember,
-          replace: z.boolean().default(false).describe("Sign out whoever is signed in."),
+          replace: z.boolean().default(false).describe("Sign out the person who is signed in."),
         }),
         maxBodyBytes: 10_000,
         responses: { 201: { description: "The session", schema: sessionBody } },

@@ -40,7 +40,7 @@ export class SignInService {
         code: "sign_in.provider_required",
         kind: "forbidden",
         message:
-          "Keys do not sign in to the console here: TREADLE_OIDC_REQUIRED is set. Sign in with your provider.",
+          "You cannot sign in with a key here: TREADLE_OIDC_REQUIRED is set. Sign in with your provider.",
       });
     }
     const hash = await hasher.hash(key);
@@ -103,6 +103,6 @@ export class SignInService {
 
 function usedUp(): AppError {
   return badCredential(
-    "This link was used already or is older than 15 minutes. `treadle login-link` on the server's machine makes a new one.",
+    "This link was already used or is older than 15 minutes. `treadle login-link` on the server's machine creates a new one.",
   );
 }

@@ -18,6 +18,6 @@ export function notTheInstallations(): AppError {
     code: "installation.forbidden",
     kind: "forbidden",
     message:
-      "Only who runs this installation may do this: an administrator of its first workspace, with a credential of their own. On its machine: `treadle plan set`.",
+      "Only the operator of this installation may do this: an administrator of its first workspace, with their own credential. On its machine: `treadle plan set`.",
   });
 }

@@ -10,7 +10,7 @@ const anyReader = ["read", "runs", "deploy", "export", "accounts"] as const;
 const plan = z.enum(plans).describe("free, plus or enterprise.");
 const features = z
   .object({ bulk_export: z.boolean() })
-  .describe("What the plan opens. Plans matter in edition cloud; a self-hosted installation has everything.");
+  .describe("The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything.");
 const organizationPlan = z.object({ organization_id: id, plan, edition: z.enum(editions), features });
 const workspaceInfo = z.object({
   id,
@@ -31,7 +31,7 @@ export function planRoutes(service: PlanService, workspaces: Pick<WorkspaceServi
         path: "/v2/organizations/{organization_id}/plan",
         operationId: "get_organization_plan",
         summary: "Read an organization's plan",
-        description: "Its own for everybody; any for who runs the installation.",
+        description: "Everybody may read their own; the operator of the installation may read any.",
         tag,
         access: { kind: "workspace", role: "viewer", scope: anyReader },
         params: organization,
@@ -47,7 +47,7 @@ export function planRoutes(service: PlanService, workspaces: Pick<WorkspaceServi
         operationId: "set_organization_plan",
         summary: "Set an organization's plan",
         description:
-          "Only for who runs the installation: an administrator of its first workspace, with a credential of their own. It counts from the next request on.",
+          "Only for the operator of the installation: an administrator of its first workspace, with their own credential. It applies from the next request on.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: {
@@ -68,7 +68,7 @@ export function planRoutes(service: PlanService, workspaces: Pick<WorkspaceServi
         method: "get",
         path: "/v2/workspaces/{workspace_id}/info",
         operationId: "get_workspace_info",
-        summary: "What a workspace has: its plan and what that opens",
+        summary: "The plan of a workspace and its features",
         tag,
         access: { kind: "workspace", role: "viewer", scope: anyReader },
         params: z.object({ workspace_id: id }),

@@ -46,7 +46,7 @@ export function workspaceRoutes(service: WorkspaceService): Route[] {
         operationId: "create_workspace",
         summary: "Create a workspace",
         description:
-          "The caller becomes its first admin. A key for every workspace must name one in X-Tenant-Id from then on.",
+          "The caller becomes its first admin. Afterwards, requests with a key for every workspace must send X-Tenant-Id.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: {
@@ -100,7 +100,7 @@ export function workspaceRoutes(service: WorkspaceService): Route[] {
         operationId: "delete_workspace",
         summary: "Delete a workspace",
         description:
-          "It is gone for every caller at once. The workspace the server was started with cannot be deleted.",
+          "It is deleted for every caller at once. The workspace that the server was started with cannot be deleted.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "workspace.deleted", target: { kind: "workspace", id: "params.workspace_id" } },

@@ -39,7 +39,7 @@ export class DeploymentTokens {
       throw new AppError({
         code: "deployment_token.needs_credential",
         kind: "forbidden",
-        message: "A token for a deployment is made with an API key or a console session. Sign in first.",
+        message: "To get a token for a deployment, use an API key or a console session. Sign in first.",
       });
     }
     const now = clock.now();

@@ -21,7 +21,7 @@ export function sessionRoutes(service: SessionService): Route[] {
         operationId: "start_session",
         summary: "Start a session",
         description:
-          "Gives a signed token for the workspace of the request, valid for an hour at most and only as long as the API key that started it.",
+          "Returns a signed token for the workspace of the request. It is valid for at most an hour, and not longer than the API key that started it.",
         tag: "Sessions",
         access: { kind: "workspace", role: "viewer", scope: "read" },
         audit: { action: "session.started", details: { expires_at: "answer.expires_at" } },

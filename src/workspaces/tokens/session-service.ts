@@ -32,7 +32,7 @@ export class SessionService {
         code: "session.needs_key",
         kind: "forbidden",
         message:
-          "A session is started with the API key of a person, not with another session and not with a service's key. Send such a key as X-Api-Key.",
+          "To start a session, send the API key of a person as X-Api-Key. Another session or a service key cannot start one.",
       });
     }
     const now = clock.now();

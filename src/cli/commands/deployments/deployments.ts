@@ -13,7 +13,7 @@ export async function listDeployments(options: DeploymentsOptions): Promise<void
   const found = await api.list(deployment, "/v2/deployments");
   output.data(found);
   if (found.length === 0) {
-    output.line("There are no deployments yet. `treadle deploy` makes one of the current folder.");
+    output.line("There are no deployments yet. `treadle deploy` creates one from the current folder.");
     return;
   }
   const now = new Date();
