@@ -50,7 +50,9 @@ const given = {
   emails,
   webhook_url: webhookUrl
     .nullable()
-    .describe("Gets a signed POST at each change. Stored encrypted; only its host is shown. Null removes it."),
+    .describe(
+      "Gets a signed POST at each change. Stored encrypted; only its host is shown. Null removes it.",
+    ),
   webhook_secret: z
     .string()
     .min(16)
@@ -77,7 +79,9 @@ export type NewAlert = z.output<typeof createRequest>;
 export const patchRequest = z
   .object({
     ...given,
-    muted_until: time.nullable().describe("No notifications until then; the history continues. Null ends it."),
+    muted_until: time
+      .nullable()
+      .describe("No notifications until then; the history continues. Null ends it."),
   })
   .partial();
 export type AlertPatch = z.output<typeof patchRequest>;
@@ -94,7 +98,10 @@ export const alert = z
     threshold: z.number().nullable(),
     min_runs: z.number().int(),
     emails: z.array(z.string()),
-    webhook_host: z.string().nullable().describe("The host of the webhook; the rest of its URL is not shown."),
+    webhook_host: z
+      .string()
+      .nullable()
+      .describe("The host of the webhook; the rest of its URL is not shown."),
     enabled: z.boolean(),
     muted_until: time.nullable(),
     state: z.enum(alertStates),
@@ -112,7 +119,9 @@ export const madeAlert = alert
     webhook_secret: z
       .string()
       .nullable()
-      .describe("The secret that signs requests to the webhook. Shown once, when it is created; otherwise null."),
+      .describe(
+        "The secret that signs requests to the webhook. Shown once, when it is created; otherwise null.",
+      ),
   })
   .meta({ id: "MadeAlert" });
 

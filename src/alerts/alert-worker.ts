@@ -93,7 +93,9 @@ export class AlertWorker {
     const found = await sources.deployment(workspace_id, id);
     if (!found) return { problem: "The deployment it watches is deleted." };
     if (found.projectId === null)
-      return { problem: "The deployment it watches has no tracing project here, so its runs cannot be counted." };
+      return {
+        problem: "The deployment it watches has no tracing project here, so its runs cannot be counted.",
+      };
     return { name: found.name, projectId: found.projectId };
   }
 

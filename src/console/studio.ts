@@ -77,8 +77,7 @@ export class Studio {
       throw new AppError({
         code: "console.studio_link_used",
         kind: "unauthenticated",
-        message:
-          "This link was already used or has expired. Restart the server: it prints a new one.",
+        message: "This link was already used or has expired. Restart the server: it prints a new one.",
       });
     }
     this.#used.add(code);

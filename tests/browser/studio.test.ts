@@ -66,7 +66,7 @@ it("the link that the server prints opens its studio, signed in, once", async ()
   await page.reload();
   await page.getByRole("group", { name: "Graph of journal" }).waitFor();
   const other = await open(studio!);
-  await other.page.getByText("This link was used already").waitFor();
+  await other.page.getByText("This link was already used").waitFor();
   expect(await other.page.getByRole("button", { name: "New thread" }).count()).toBe(0);
   expect(errors).toEqual([]);
 });

@@ -24,9 +24,7 @@ const consentView = z
     url: z
       .string()
       .nullable()
-      .describe(
-        "Where the person gives consent, while it is pending; only that person sees it.",
-      ),
+      .describe("Where the person gives consent, while it is pending; only that person sees it."),
     failure: z.string().nullable().describe("A short code, such as access_denied or declined."),
   })
   .meta({ id: "AuthConsent" });

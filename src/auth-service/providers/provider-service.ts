@@ -119,7 +119,10 @@ export class ProviderService {
     if (leavesItsServer(present, changed)) {
       if (await store.hasTokens(database.sql, present.id)) throw providerInUse();
       if (present.client_secret_sealed !== null && request.client_secret === undefined) {
-        throw invalidField(["body", "client_secret"], "must be sent again: the URL belongs to another server");
+        throw invalidField(
+          ["body", "client_secret"],
+          "must be sent again: the URL belongs to another server",
+        );
       }
     }
     const sealed =

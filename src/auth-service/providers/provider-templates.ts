@@ -178,7 +178,9 @@ export const providerTemplates: readonly ProviderTemplate[] = [
     userinfo_url: "https://login.salesforce.com/services/oauth2/userinfo",
     identity_scopes: ["openid"],
     setup_url: "https://login.salesforce.com/",
-    notes: ["Sends no lifetime; a token is assumed to be valid for an hour. metadata.instance_url names the API host."],
+    notes: [
+      "Sends no lifetime; a token is assumed to be valid for an hour. metadata.instance_url names the API host.",
+    ],
   }),
   defineTemplate({
     id: "slack",

@@ -21,7 +21,9 @@ export const tokenSummary = z
     created_at: time,
     updated_at: time,
     status: z.enum(["active", "dead"]).describe("dead: the provider no longer accepts it; connect again."),
-    refreshes: z.boolean().describe("Whether it is refreshed automatically; otherwise it is used until it expires."),
+    refreshes: z
+      .boolean()
+      .describe("Whether it is refreshed automatically; otherwise it is used until it expires."),
     agent_id: z.string().nullable(),
     user_id: z.string().nullable().describe("The end user it was granted for."),
   })

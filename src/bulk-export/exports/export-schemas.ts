@@ -43,7 +43,9 @@ const selection = {
     .min(1)
     .max(168)
     .nullish()
-    .describe("Makes it a schedule: one export per window of this many hours, 10 minutes after the window ends."),
+    .describe(
+      "Makes it a schedule: one export per window of this many hours, 10 minutes after the window ends.",
+    ),
   filter: z.string().max(50_000).nullish().describe("Filter query; when unset all runs are exported."),
   trace_filter: z
     .string()

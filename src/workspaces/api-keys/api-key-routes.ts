@@ -22,7 +22,9 @@ const apiKey = z
       .string()
       .nullable()
       .describe("The name of the one tracing project it may write to; it can do nothing else."),
-    service: z.boolean().describe("Belongs to the workspace and to no person: it has no accounts and cannot create keys."),
+    service: z
+      .boolean()
+      .describe("Belongs to the workspace and to no person: it has no accounts and cannot create keys."),
     user_id: id.nullable().describe("Null for a service key."),
     created_by: id
       .nullable()
@@ -33,11 +35,16 @@ const apiKey = z
     created_at: time,
     last_used_at: time.nullable(),
     expires_at: time.nullable(),
-    managed: z.boolean().describe("Created by the platform for itself; if it is revoked, the platform replaces it."),
+    managed: z
+      .boolean()
+      .describe("Created by the platform for itself; if it is revoked, the platform replaces it."),
   })
   .meta({ id: "ApiKey" });
 const listQuery = pageQuery.extend({
-  include_managed: z.stringbool().default(false).describe("Include keys that the platform created for itself."),
+  include_managed: z
+    .stringbool()
+    .default(false)
+    .describe("Include keys that the platform created for itself."),
 });
 const createdApiKey = apiKey
   .extend({

@@ -45,7 +45,8 @@ export function memberRoutes(service: MemberService): Route[] {
         path: "/v2/members",
         operationId: "add_member",
         summary: "Add a member to the workspace",
-        description: "An existing user of the organization with this e-mail address is added unchanged; otherwise one is created.",
+        description:
+          "An existing user of the organization with this e-mail address is added unchanged; otherwise one is created.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: {

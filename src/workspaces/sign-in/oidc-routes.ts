@@ -16,7 +16,9 @@ import { SignInProblem } from "./sign-in-problem.ts";
 export const oidcStart = "/v2/auth/oidc/start";
 export const oidcCallback = "/v2/auth/oidc/callback";
 const tag = "Sign-in";
-const redirect = { 303: { description: "A redirect to the provider, to the previous page, or to the sign-in page" } };
+const redirect = {
+  303: { description: "A redirect to the provider, to the previous page, or to the sign-in page" },
+};
 
 /** A browser's way to the provider and back. Both answer with redirects, failures too: a person is looking. */
 export function oidcRoutes(options: {
@@ -49,7 +51,8 @@ export function oidcRoutes(options: {
     const attempt = readAttempt(headers, cookies, secretBox, clock.now());
     const cleared = clearedAttemptCookie(cookies);
     try {
-      if (attempt === null) throw new SignInProblem("expired", "This browser has not started a sign-in recently.");
+      if (attempt === null)
+        throw new SignInProblem("expired", "This browser has not started a sign-in recently.");
       const user = await accounts.admit(await client.finish(attempt, answer, redirectUri()));
       const browser = browserOf(headers, remoteAddress, place);
       const { secret, session } = await sessions.start({

@@ -10,7 +10,9 @@ const anyReader = ["read", "runs", "deploy", "export", "accounts"] as const;
 const plan = z.enum(plans).describe("free, plus or enterprise.");
 const features = z
   .object({ bulk_export: z.boolean() })
-  .describe("The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything.");
+  .describe(
+    "The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything.",
+  );
 const organizationPlan = z.object({ organization_id: id, plan, edition: z.enum(editions), features });
 const workspaceInfo = z.object({
   id,
