@@ -23,7 +23,7 @@ export type Alert = {
   threshold: number | null;
   min_runs: number;
   emails: string[];
-  /** Where the webhook goes; the rest of its URL is not shown. */
+  /** The host of the webhook; the rest of its URL is not shown. */
   webhook_host: string | null;
   enabled: boolean;
   muted_until: string | null;
@@ -31,7 +31,7 @@ export type Alert = {
   state_since: string;
   /** What was measured last. */
   last_value: number | null;
-  /** Why it could not be evaluated the last time. */
+  /** Why the last evaluation failed. */
   problem: string | null;
   evaluated_at: string | null;
   created_at: string;
@@ -98,20 +98,20 @@ export type ApiKey = {
   role: "viewer" | "editor" | "admin";
   /** What the key is limited to. Null: everything its role allows. */
   scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
-  /** The name of the one tracing project it may write to; it then opens nothing else. */
+  /** The name of the one tracing project it may write to; it can do nothing else. */
   tracing_project: string | null;
-  /** Belongs to the workspace and to no person: no accounts, makes no keys. */
+  /** Belongs to the workspace and to no person: it has no accounts and cannot create keys. */
   service: boolean;
   /** Null for a service key. */
   user_id: string | null;
-  /** The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it. */
+  /** The user who created it; null: unknown, or the platform. A key can use its user's accounts only if that user created it. */
   created_by: string | null;
   /** Null: the key opens every workspace of its user. */
   workspace_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
-  /** Made by the platform for itself, which replaces it when it is revoked. */
+  /** Created by the platform for itself; if it is revoked, the platform replaces it. */
   managed: boolean;
 };
 
@@ -220,7 +220,7 @@ export type AuditEvent = {
   address: string | null;
   user_agent: string | null;
   request_id: string | null;
-  /** Small facts; `more` is how many alike were counted and not written. */
+  /** Short facts; `more` is the number of similar events that were counted but not stored. */
   details: Record<string, unknown>;
 };
 
@@ -228,19 +228,19 @@ export type AuthAuthenticateRequest = {
   /** The provider_id. */
   provider: string;
   scopes: string[];
-  /** The end user on whose behalf; part of the token's identity. */
+  /** The end user the token is for; part of the token's identity. */
   user_id?: string | null;
   /** Used where user_id is not given. */
   ls_user_id?: string | null;
-  /** The agent that wants the token. */
+  /** The agent that requests the token. */
   agent_id?: string | null;
-  /** Start a consent for a further account. */
+  /** Start a consent for another account. */
   force_new?: boolean;
-  /** One of several accounts; default: the default one. */
+  /** Chooses one of several accounts; without it, the default one. */
   token_id?: string | null;
   /** One of the provider's allowed_redirect_uris. */
   redirect_uri?: string | null;
-  /** Make the new account the default one. */
+  /** Make the new account the default. */
   is_default?: boolean;
   /** Never start a consent. */
   check_only?: boolean;
@@ -249,7 +249,7 @@ export type AuthAuthenticateRequest = {
 
 export type AuthAuthenticateResponse = {
   status: "completed" | "pending" | "connection_required" | "token_expired";
-  /** Where the person gives consent. With `agent_id`, and without `redirect_uri`, a page of this server that leads there for nobody but whoever started it, so that it may be shown in a thread. */
+  /** Where the person gives consent. With `agent_id` and without `redirect_uri` it is a page of this server, which can be shown in a thread: it redirects only the person who started the consent. */
   url?: string;
   /** For GET /v2/auth/wait/{auth_id}. */
   auth_id?: string;
@@ -273,16 +273,16 @@ export type AuthConsent = {
   auth_id: string;
   provider_id: string;
   scopes: string[];
-  /** The agent that asked, if it named itself. */
+  /** The agent that requested it, if it sent its id. */
   agent_id: string | null;
-  /** The end user on whose behalf, if another than the owner. */
+  /** The end user it is for, if not the owner. */
   user_id: string | null;
-  /** The account will be the agent's: any editor may lend theirs. */
+  /** The account will belong to the agent: any editor may connect theirs. */
   for_agent: boolean;
   created_at: string;
   expires_at: string;
   status: "pending" | "completed" | "failed" | "expired";
-  /** Where the person gives consent, while it waits; shown only to the person whose consent it is. */
+  /** Where the person gives consent, while it is pending; only that person sees it. */
   url: string | null;
   /** A short code, such as access_denied or declined. */
   failure: string | null;
@@ -292,11 +292,11 @@ export type AuthOpenConsent = {
   auth_id: string;
   provider_id: string;
   scopes: string[];
-  /** The agent that asked, if it named itself. */
+  /** The agent that requested it, if it sent its id. */
   agent_id: string | null;
-  /** The end user on whose behalf, if another than the owner. */
+  /** The end user it is for, if not the owner. */
   user_id: string | null;
-  /** The account will be the agent's: any editor may lend theirs. */
+  /** The account will belong to the agent: any editor may connect theirs. */
   for_agent: boolean;
   created_at: string;
   expires_at: string;
@@ -327,7 +327,7 @@ export type BulkExport = {
   format_version: string;
   compression: string;
   status: "CREATED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEDOUT";
-  /** The schedule that spawned it. */
+  /** The schedule that created it. */
   source_bulk_export_id: string | null;
   /** Why it did not complete. */
   error: string | null;
@@ -361,16 +361,16 @@ export type BulkExportDestination = {
     } | null;
     request_checksum_calculation: "when_supported" | "when_required" | null;
   };
-  /** Which credentials are kept; never their values. */
+  /** Which credentials are stored; never their values. */
   credentials_keys: string[];
   created_at: string;
   updated_at: string;
 };
 
 export type BulkExportPreview = {
-  /** Runs the export would hold now; for a schedule those from start_time to now. */
+  /** Runs the export would contain now; for a schedule, those from start_time to now. */
   rows: number;
-  /** Counting would have taken too long: rows is the database's guess. */
+  /** Counting would have taken too long: rows is the database's estimate. */
   estimate: boolean;
   /** Projects the runs are in. */
   projects: number;
@@ -443,7 +443,7 @@ export type ChatShareRequest = {
 
 export type ChatThreadState = {
   values: Record<string, unknown>;
-  /** What runs next; empty when the last run came to its end. */
+  /** The next nodes; empty if the last run is complete. */
   next: string[];
   tasks: Record<string, unknown>[];
   metadata: Record<string, unknown>;
@@ -456,11 +456,11 @@ export type ChatThreadState = {
 export type ChatThreadSummary = {
   thread_id: string;
   title: string;
-  /** interrupted: a person is asked; stopped: the last run ended before it was done. */
+  /** interrupted: waits for an answer; stopped: the last run ended before it was complete. */
   status: "idle" | "busy" | "interrupted" | "stopped";
   assistant_id: string;
   active_run_id: string | null;
-  /** The latest; another one means the thread went on. */
+  /** The latest checkpoint. If it changes, the thread has moved on. */
   checkpoint_id: string;
   updated_at: string | null;
 };
@@ -517,7 +517,7 @@ export type ComparativeExperiment = {
 export type ConsoleSession = {
   id: string;
   user_id: string;
-  /** Where requests act that name no workspace. */
+  /** The workspace of requests that name none. */
   workspace_id: string | null;
   /** The key it was started with: revoking it ends the session. */
   api_key_id: string | null;
@@ -526,7 +526,7 @@ export type ConsoleSession = {
   address: string | null;
   created_at: string;
   last_seen_at: string;
-  /** When it ends unless it is used before, and at the latest when its time is over. */
+  /** When it ends if it is not used; using it extends this, up to the maximum lifetime. */
   expires_at: string;
   /** The session of this very request. */
   current: boolean;
@@ -540,22 +540,22 @@ export type CreatedApiKey = {
   role: "viewer" | "editor" | "admin";
   /** What the key is limited to. Null: everything its role allows. */
   scopes: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
-  /** The name of the one tracing project it may write to; it then opens nothing else. */
+  /** The name of the one tracing project it may write to; it can do nothing else. */
   tracing_project: string | null;
-  /** Belongs to the workspace and to no person: no accounts, makes no keys. */
+  /** Belongs to the workspace and to no person: it has no accounts and cannot create keys. */
   service: boolean;
   /** Null for a service key. */
   user_id: string | null;
-  /** The user who made it; null: not known, or the platform. A key uses the accounts of its user only when that user made it. */
+  /** The user who created it; null: unknown, or the platform. A key can use its user's accounts only if that user created it. */
   created_by: string | null;
   /** Null: the key opens every workspace of its user. */
   workspace_id: string | null;
   created_at: string;
   last_used_at: string | null;
   expires_at: string | null;
-  /** Made by the platform for itself, which replaces it when it is revoked. */
+  /** Created by the platform for itself; if it is revoked, the platform replaces it. */
   managed: boolean;
-  /** Shown this once; only a hash of it is kept. */
+  /** Shown only once; only its hash is stored. */
   key: string;
 };
 
@@ -654,7 +654,7 @@ export type CurrentSession = {
   };
   workspace_id: string;
   role: "viewer" | "editor" | "admin";
-  /** Null when the request brought a key. */
+  /** Null if the request was sent with a key. */
   session: ConsoleSession | null;
 };
 
@@ -879,7 +879,7 @@ export type HTTPValidationError = {
 };
 
 export type Invitation = {
-  /** Signs the member in, once. Shown this once; only its hash is kept. */
+  /** Signs the member in, once. Shown only once; only its hash is stored. */
   url: string;
   expires_at: string;
 };
@@ -916,7 +916,7 @@ export type MadeAlert = {
   threshold: number | null;
   min_runs: number;
   emails: string[];
-  /** Where the webhook goes; the rest of its URL is not shown. */
+  /** The host of the webhook; the rest of its URL is not shown. */
   webhook_host: string | null;
   enabled: boolean;
   muted_until: string | null;
@@ -924,12 +924,12 @@ export type MadeAlert = {
   state_since: string;
   /** What was measured last. */
   last_value: number | null;
-  /** Why it could not be evaluated the last time. */
+  /** Why the last evaluation failed. */
   problem: string | null;
   evaluated_at: string | null;
   created_at: string;
   updated_at: string;
-  /** Shown once, when it was made: what requests to the webhook are signed with. Else null. */
+  /** The secret that signs requests to the webhook. Shown once, when it is created; otherwise null. */
   webhook_secret: string | null;
 };
 
@@ -956,7 +956,7 @@ export type ModelKey = {
   provider: string;
   name: string;
   default_model: string;
-  /** Whether this workspace keeps a key of it. */
+  /** Whether this workspace has a key for it. */
   set: boolean;
   /** The last characters of the key; the key itself is never returned. */
   hint: string | null;
@@ -1001,14 +1001,14 @@ export type OAuthProvider = {
   allowed_redirect_uris: string[] | null;
   /** The redirect URI to enter at the provider. */
   default_redirect_uri: string;
-  /** Where tokens are revoked, as far as known. */
+  /** Where tokens are revoked, if known. */
   revocation_url: string | null;
 };
 
 export type OAuthProviderCreateRequest = {
   /** Chosen by you; part of the redirect URI. */
   provider_id: string;
-  /** Id of a template that fills in what is left out; GET /v2/auth/provider-templates. */
+  /** Id of a template that fills in missing fields; GET /v2/auth/provider-templates. */
   template?: string | null;
   /** Required without a template. */
   name?: string | null;
@@ -1021,7 +1021,7 @@ export type OAuthProviderCreateRequest = {
   token_url?: string | null;
   /** RFC 7009; default: from the template or the server's metadata. */
   revocation_url?: string | null;
-  /** The server's issuer; answers that name another one are refused. */
+  /** The server's issuer; responses with another issuer are refused. */
   issuer?: string | null;
   uses_pkce?: boolean | null;
   code_challenge_method?: "S256" | null;
@@ -1042,10 +1042,10 @@ export type OAuthProviderTemplate = {
   token_endpoint_auth_method: "none" | "client_secret_basic" | "client_secret_post";
   authorization_params: Record<string, string>;
   provider_type: "microsoft" | "salesforce" | "slack" | "x" | null;
-  /** Added to every consent; without them there is no refresh token. */
+  /** Requested with every consent; without them there is no refresh token. */
   extra_scopes: string[];
   example_scopes: string[];
-  /** Where to make the client id and secret. */
+  /** Where to create the client id and secret. */
   setup_url: string;
   /** What to enter there, for a provider_id that is the template's id. */
   default_redirect_uri: string;
@@ -1055,7 +1055,7 @@ export type OAuthProviderTemplate = {
 export type OAuthProviderUpdateRequest = {
   name?: string;
   client_id?: string;
-  /** Never returned. Null: the client has none from now on. */
+  /** Never returned. Null: removes it. */
   client_secret?: string | null;
   auth_url?: string;
   token_url?: string;
@@ -1097,12 +1097,12 @@ export type OAuthTokenSummary = {
   is_default: boolean;
   created_at: string;
   updated_at: string;
-  /** dead: the provider accepts it no more; connect again. */
+  /** dead: the provider no longer accepts it; connect again. */
   status: "active" | "dead";
-  /** Whether it renews itself; otherwise it is used until it ends. */
+  /** Whether it is refreshed automatically; otherwise it is used until it expires. */
   refreshes: boolean;
   agent_id: string | null;
-  /** The end user on whose behalf it was granted. */
+  /** The end user it was granted for. */
   user_id: string | null;
 };
 
@@ -1118,9 +1118,9 @@ export type PlaygroundCall = {
   }[];
   temperature?: number | null;
   max_tokens?: number | null;
-  /** As OpenAI's API writes them. */
+  /** In the format of OpenAI's API. */
   tools?: Record<string, unknown>[] | null;
-  /** The run it was taken from. */
+  /** The run it was copied from. */
   source_run_id?: string | null;
 };
 
@@ -1388,7 +1388,7 @@ export type SearchResult = {
   kind: "deployment" | "assistant" | "thread" | "run" | "project" | "dataset" | "experiment" | "queue" | "alert" | "trace";
   id: string;
   title: string;
-  /** A word or two beside the title. */
+  /** A word or two next to the title. */
   detail: string;
   /** The page of the console that shows it. */
   path: string;
@@ -1421,7 +1421,7 @@ export type SharedConversation = {
 };
 
 export type SignInWays = {
-  /** Whether an API key signs in. */
+  /** Whether people can sign in with an API key. */
   key: boolean;
   oidc: {
     name: string;
@@ -2175,7 +2175,7 @@ export type Answers = {
     /** free, plus or enterprise. */
     plan: "free" | "plus" | "enterprise";
     edition: "self-hosted" | "cloud";
-    /** What the plan opens. Plans matter in edition cloud; a self-hosted installation has everything. */
+    /** The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything. */
     features: {
       bulk_export: boolean;
     };
@@ -2229,7 +2229,7 @@ export type Answers = {
     /** free, plus or enterprise. */
     plan: "free" | "plus" | "enterprise";
     edition: "self-hosted" | "cloud";
-    /** What the plan opens. Plans matter in edition cloud; a self-hosted installation has everything. */
+    /** The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything. */
     features: {
       bulk_export: boolean;
     };
@@ -2324,7 +2324,7 @@ export type Answers = {
   list_annotation_queues_of_run: AnnotationQueue[];
   list_api_keys: {
     resources: ApiKey[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   list_audit_events: {
@@ -2358,7 +2358,7 @@ export type Answers = {
   };
   list_deployments: {
     resources: Deployment[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   list_events_of_alert: {
@@ -2417,7 +2417,7 @@ export type Answers = {
       created_at: string;
       updated_at: string;
     }[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   list_logs: {
@@ -2426,7 +2426,7 @@ export type Answers = {
   };
   list_members: {
     resources: Member[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   list_model_keys: {
@@ -2445,7 +2445,7 @@ export type Answers = {
   };
   list_revisions: {
     resources: Revision[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   list_run_attachments: {
@@ -2483,7 +2483,7 @@ export type Answers = {
   list_token_events: OAuthTokenEvent[];
   list_workspaces: {
     resources: Workspace[];
-    /** What to pass as `offset` for the next page. */
+    /** The `offset` of the next page. */
     offset: number;
   };
   oauth_token_exists: {
@@ -2664,7 +2664,7 @@ export type Answers = {
     /** free, plus or enterprise. */
     plan: "free" | "plus" | "enterprise";
     edition: "self-hosted" | "cloud";
-    /** What the plan opens. Plans matter in edition cloud; a self-hosted installation has everything. */
+    /** The features of the plan. Plans apply only in the cloud edition; a self-hosted installation has everything. */
     features: {
       bulk_export: boolean;
     };
@@ -2888,13 +2888,13 @@ export type Bodies = {
     window_minutes?: number;
     /** error_rate: percent of the runs. latency_p95: seconds. export_failed: how many. no_traffic has none. */
     threshold?: number | null;
-    /** error_rate and latency_p95: fewer runs in the window are too few to judge. */
+    /** error_rate and latency_p95: with fewer runs in the window, the alert is not evaluated. */
     min_runs?: number;
-    /** Who gets a mail at each change. The server's operator sets the mail server. */
+    /** Who gets an e-mail at each change. The server's operator sets the mail server. */
     emails?: string[];
-    /** Gets a signed POST at each change. Stored sealed; only its host is shown. Null takes it out. */
+    /** Gets a signed POST at each change. Stored encrypted; only its host is shown. Null removes it. */
     webhook_url?: string | null;
-    /** What requests are signed with (x-treadle-signature). Made for you when left out. */
+    /** The secret that signs the requests (x-treadle-signature). Generated if left out. */
     webhook_secret?: string;
     enabled?: boolean;
   };
@@ -2922,13 +2922,13 @@ export type Bodies = {
   };
   create_api_key: {
     name: string;
-    /** Default: editor, or what its scopes need; never more than the caller and the user have. */
+    /** Default: editor, or the role its scopes need; never more than the caller and the user have. */
     role?: "viewer" | "editor" | "admin";
     /** A member of the workspace; default: the caller. */
     user_id?: string;
     /** Default: the workspace of the request. Null: every workspace of the user. */
     workspace_id?: string | null;
-    /** A key of the workspace itself, for CI and other machines: no person, no accounts, makes no keys. Admins only; needs `scopes`. */
+    /** A key that belongs to the workspace, for CI and other machines: it has no person and no accounts, and cannot create keys. Admins only; needs `scopes`. */
     service?: boolean;
     /** What the key is limited to. Default: everything its role allows. */
     scopes?: ("read" | "runs" | "traces:write" | "deploy" | "export" | "accounts" | "admin")[] | null;
@@ -2949,7 +2949,7 @@ export type Bodies = {
     start_time: string;
     /** Exclusive. Required, unless interval_hours is given. */
     end_time?: string | null;
-    /** Makes it a schedule: one export per window of so many hours, 10 minutes after its end. */
+    /** Makes it a schedule: one export per window of this many hours, 10 minutes after the window ends. */
     interval_hours?: number | null;
     /** Filter query; when unset all runs are exported. */
     filter?: string | null;
@@ -2970,7 +2970,7 @@ export type Bodies = {
       prefix?: string;
       /** For AWS; default us-east-1. */
       region?: string | null;
-      /** For storages other than AWS. */
+      /** For storage other than AWS. */
       endpoint_url?: string | null;
       /** false: the endpoint names the bucket already. */
       include_bucket_in_prefix?: boolean;
@@ -3293,16 +3293,16 @@ export type Bodies = {
     window_minutes?: number;
     /** error_rate: percent of the runs. latency_p95: seconds. export_failed: how many. no_traffic has none. */
     threshold?: number | null;
-    /** error_rate and latency_p95: fewer runs in the window are too few to judge. */
+    /** error_rate and latency_p95: with fewer runs in the window, the alert is not evaluated. */
     min_runs?: number;
-    /** Who gets a mail at each change. The server's operator sets the mail server. */
+    /** Who gets an e-mail at each change. The server's operator sets the mail server. */
     emails?: string[];
-    /** Gets a signed POST at each change. Stored sealed; only its host is shown. Null takes it out. */
+    /** Gets a signed POST at each change. Stored encrypted; only its host is shown. Null removes it. */
     webhook_url?: string | null;
-    /** What requests are signed with (x-treadle-signature). Made for you when left out. */
+    /** The secret that signs the requests (x-treadle-signature). Generated if left out. */
     webhook_secret?: string;
     enabled?: boolean;
-    /** No notifications until then; the history goes on. Null ends it. */
+    /** No notifications until then; the history continues. Null ends it. */
     muted_until?: string | null;
   };
   patch_deployment: {
@@ -3383,7 +3383,7 @@ export type Bodies = {
     start_time: string;
     /** Exclusive. Required, unless interval_hours is given. */
     end_time?: string | null;
-    /** Makes it a schedule: one export per window of so many hours, 10 minutes after its end. */
+    /** Makes it a schedule: one export per window of this many hours, 10 minutes after the window ends. */
     interval_hours?: number | null;
     /** Filter query; when unset all runs are exported. */
     filter?: string | null;
@@ -3470,7 +3470,7 @@ export type Bodies = {
     share_secrets?: boolean;
   };
   set_model_key: {
-    /** The provider's API key. Stored sealed. */
+    /** The provider's API key. Stored encrypted. */
     key: string;
   };
   set_organization_plan: {
@@ -3493,7 +3493,7 @@ export type Bodies = {
     code: string;
     /** Keep the session when the browser is closed. */
     remember?: boolean;
-    /** Sign out whoever is signed in. */
+    /** Sign out the person who is signed in. */
     replace?: boolean;
   };
   sign_in_with_key: {
@@ -3519,7 +3519,7 @@ export type Bodies = {
   updateChatState: {
     values?: Record<string, unknown> | null;
     as_node?: string;
-    /** Go back to this checkpoint: the thread goes on from there. */
+    /** Go back to this checkpoint: the thread continues from there. */
     checkpoint?: {
       checkpoint_id?: string | null;
       checkpoint_ns?: string | null;
