@@ -86,7 +86,9 @@ export const deploymentSettings = {
     ),
   TREADLE_GIT_POLL_SECONDS: amount(5, 86_400)
     .default(60)
-    .describe("How often the branches of deployments with build_on_push are checked."),
+    .describe(
+      "How often the branches of deployments with build_on_push, and the pull requests of those with previews, are checked.",
+    ),
 };
 
 export type DeploymentConfig = ReturnType<typeof deploymentConfigOf>;

@@ -5,9 +5,10 @@ import { createDeployments } from "./deployments/deployments.ts";
 import type { Deployment } from "./desired-state/deployment.ts";
 import { RevisionMaker } from "./desired-state/revision-maker.ts";
 import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
-import { GithubApi } from "./integrations/github-api.ts";
+import { GitHostApi } from "./integrations/git-host-api.ts";
 import { IntegrationService } from "./integrations/integration-service.ts";
 import { PreviewService } from "./integrations/preview-service.ts";
+import { PullRequestPoll } from "./integrations/pull-request-poll.ts";
 import { PushService } from "./integrations/push-service.ts";
 import { LogService } from "./logs/log-service.ts";
 import { DeploymentSources } from "./reconciler/deployment-sources.ts";
@@ -48,13 +49,15 @@ export function composeServices(
   const deployments = site.service;
   const revisionService = new RevisionService({ ...ground, deployments, revisions });
   const uploads = new UploadService({ ...ground, deployments, folder, publicUrl });
+  const host = new GitHostApi(network);
   const integrations = new IntegrationService({
     ...ground,
-    github: new GithubApi(network),
+    host,
     onPush: (integration, push) => pushes.onPush(integration, push),
     onPullRequest: (integration, request) => previews.onPullRequest(integration, request),
   });
   const previews = new PreviewService({ ...ground, revisions, purgeAfterMs: settings.purgeAfterMs });
+  const pullRequests = new PullRequestPoll({ ...ground, host, integrations, previews });
   const sources = new DeploymentSources({ database, git, integrations, uploads, folder });
   const pushes = new PushService({
     ...ground,
@@ -70,6 +73,7 @@ export function composeServices(
       integrations,
       pushes,
       previews,
+      pullRequests,
       sources,
       git,
       urlOf,

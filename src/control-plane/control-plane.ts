@@ -122,7 +122,10 @@ function recurringJobsOf(
       ...{ database, clock },
       kind: "control_plane.poll_branches",
       everyMs: settings.gitPollMs,
-      handler: ({ signal }) => services.pushes.poll(signal),
+      handler: async ({ signal }) => {
+        await services.pushes.poll(signal);
+        await services.pullRequests.poll(signal);
+      },
     }),
   ];
 }

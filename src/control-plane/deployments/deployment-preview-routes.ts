@@ -14,7 +14,7 @@ export function deploymentPreviewRoutes(previews: DeploymentPreviews): Route[] {
         operationId: "set_deployment_previews",
         summary: "Turn previews of pull requests on or off",
         description:
-          "While they are on, the webhook of the git integration (event pull_request) makes a deployment for each pull request of the repository, builds each push to it, and removes it when the pull request is closed, after 14 days without a push, or when previews are turned off. Ten at most. Pull requests of forks get none.",
+          "While they are on, each pull request of the repository gets a deployment. Each push to it is built. It is removed when the pull request is closed, after 14 days without a change, or when previews are turned off. Pull requests are reported by the webhook of the git integration (event pull_request), and found by asking the host's API where no webhook comes. Ten at most. Pull requests of forks get none.",
         tag: "Deployments (v2)",
         access: { kind: "workspace", role: "editor", scope: "deploy" },
         audit: {

@@ -28,7 +28,7 @@ export class DeploymentPreviews {
       if (current.preview_of !== null) throw refused("A preview has no previews of its own.");
       if (settings.enabled && (repo_url === null || integration_id === null))
         throw refused(
-          "Previews need a git integration: its webhook reports pull requests. Create one with POST /v1/integrations/github and deploy with its integration_id.",
+          "Previews need a git integration: its webhook or its token finds pull requests. Create one with POST /v1/integrations/github and deploy with its integration_id.",
         );
       await savePreviewSettings(tx, id, settings, clock.now());
       return views.one(tx, (await lockDeployment(tx, caller.workspaceId, id))!);

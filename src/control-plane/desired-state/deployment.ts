@@ -89,6 +89,8 @@ export type Deployment = {
   /** Of a preview: whose, and of which pull request. */
   preview_of: string | null;
   preview_number: number | null;
+  /** Of a preview: when its pull request changed the last time. */
+  preview_seen_at: Date | null;
   created_at: Date;
   updated_at: Date;
   deleted_at: Date | null;

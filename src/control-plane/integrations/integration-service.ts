@@ -11,7 +11,7 @@ import type { GitCredentials } from "../builds/build-request.ts";
 import { parseRepoUrl } from "../builds/git/repo-url.ts";
 import { countForIntegration } from "../desired-state/deployment-store.ts";
 import { integrationCredentialsContext, integrationWebhookContext } from "../encryption/sealed-columns.ts";
-import type { GithubApi } from "./github-api.ts";
+import type { GitHostApi } from "./git-host-api.ts";
 import {
   hostProblem,
   type Integration,
@@ -34,7 +34,7 @@ export type IntegrationServiceOptions = {
   database: Database;
   clock: Clock;
   secretBox: SecretBox;
-  github: GithubApi;
+  host: GitHostApi;
   onPush(integration: Integration, push: Push): Promise<string[]>;
   onPullRequest(integration: Integration, request: PullRequest): Promise<string[]>;
 };
@@ -82,7 +82,7 @@ export class IntegrationService {
 
   async listRepositories(caller: Caller, id: string) {
     const row = await this.#load(caller, id);
-    return this.#options.github.listRepositories(row, this.#openCredentials(row));
+    return this.#options.host.listRepositories(row, this.#openCredentials(row));
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
@@ -115,14 +115,22 @@ export class IntegrationService {
     signal: AbortSignal,
   ): Promise<GitCredentials> {
     if (integrationId === null) return null;
-    const row = await store.findIntegration(this.#options.database.sql, workspaceId, integrationId);
-    if (!row) throw notFound(integrationId);
-    const repository = parseRepoUrl(repoUrl);
-    const problem = "problem" in repository ? repository.problem : hostProblem(row, repository);
-    if (problem) throw new AppError({ code: "integration.other_host", kind: "invalid", message: problem });
-    const credentials = this.#openCredentials(row);
+    const { row, credentials } = await this.#openFor(workspaceId, integrationId, repoUrl);
     if (credentials.kind === "ssh") return { privateKey: credentials.privateKey };
-    return { token: await this.#options.github.tokenOf(row, credentials, signal) };
+    return { token: await this.#options.host.tokenOf(row, credentials, signal) };
+  }
+
+  /** What the host's API is asked with about this repository; null where the integration holds only an SSH key. */
+  async apiAccess(
+    workspaceId: string,
+    integrationId: string,
+    repoUrl: string,
+    signal: AbortSignal,
+  ): Promise<{ place: Integration; token: string; isShortLived: boolean } | null> {
+    const { row, credentials } = await this.#openFor(workspaceId, integrationId, repoUrl);
+    if (credentials.kind === "ssh") return null;
+    const token = await this.#options.host.tokenOf(row, credentials, signal);
+    return { place: row, token, isShortLived: credentials.kind === "app" };
   }
 
   /** Returns the revisions it made. The signature is the credential. */
@@ -154,6 +162,16 @@ export class IntegrationService {
     if (push === null) return [];
     if ("problem" in push) throw badWebhook(`The webhook cannot be used: ${push.problem}`);
     return this.#options.onPush(row, push);
+  }
+
+  /** The credential, if it is for the host of this repository. */
+  async #openFor(workspaceId: string, id: string, repoUrl: string) {
+    const row = await store.findIntegration(this.#options.database.sql, workspaceId, id);
+    if (!row) throw notFound(id);
+    const repository = parseRepoUrl(repoUrl);
+    const problem = "problem" in repository ? repository.problem : hostProblem(row, repository);
+    if (problem) throw new AppError({ code: "integration.other_host", kind: "invalid", message: problem });
+    return { row, credentials: this.#openCredentials(row) };
   }
 
   async #load(caller: Caller, id: string): Promise<Integration> {

@@ -5,8 +5,9 @@ import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NetworkGuard } from "../../platform/network/network-guard.ts";
 import { parseRepoUrl, type RepoUrl } from "../builds/git/repo-url.ts";
-import { GithubApi } from "./github-api.ts";
-import { apiUrlOf, hostProblem, readPush, repositoryKey } from "./integration.ts";
+import { apiUrlOf } from "./git-host.ts";
+import { GitHostApi } from "./git-host-api.ts";
+import { hostProblem, readPush, repositoryKey } from "./integration.ts";
 
 describe("repositories", () => {
   it.each([
@@ -125,7 +126,7 @@ describe("an app's key", () => {
   });
   afterAll(() => host.close());
 
-  const github = new GithubApi(new NetworkGuard({ allowPrivateAddresses: true }));
+  const github = new GitHostApi(new NetworkGuard({ allowPrivateAddresses: true }));
   const privateKey = keys.privateKey.export({ type: "pkcs1", format: "pem" }).toString();
 
   it("is exchanged for a token, which lists what the installation may read", async () => {

@@ -20,14 +20,6 @@ export type Integration = {
 
 export type Repository = { id: number; name: string; owner: string; url: string; default_branch: string };
 
-export function apiUrlOf(integration: Pick<Integration, "host" | "api_url">): string {
-  if (integration.api_url) return integration.api_url.replace(/\/+$/, "");
-  if (integration.host === "github.com") return "https://api.github.com";
-  return integration.host.includes("://")
-    ? `${integration.host}/api/v3`
-    : `https://${integration.host}/api/v3`;
-}
-
 /**
  * Why the credential of an integration is not for this repository, or null. It goes to the host it was made for and to
  * no other: whoever may name an integration must not thereby learn its token.

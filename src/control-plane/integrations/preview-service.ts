@@ -15,6 +15,7 @@ import type { RevisionMaker } from "../desired-state/revision-maker.ts";
 import { announceDeployment } from "../desired-state/revision-store.ts";
 import type { Secret } from "../desired-state/secret-rules.ts";
 import { deploymentDatabaseContext, deploymentSecretsContext } from "../encryption/sealed-columns.ts";
+import type { ListedRequest } from "./git-host.ts";
 import { type Integration, repositoryKey } from "./integration.ts";
 import * as store from "./preview-store.ts";
 import type { PullRequest } from "./pull-request.ts";
@@ -32,6 +33,19 @@ export type PreviewServiceOptions = {
 export const maxPreviews = 10;
 export const previewDays = 14;
 const dayMs = 24 * 3_600_000;
+
+/** A pull request that nobody touched since then has no preview. */
+export function previewCutoff(now: Date): Date {
+  return new Date(now.getTime() - previewDays * dayMs);
+}
+
+/** What a look at the host has found. */
+export type FoundRequests = { requests: readonly ListedRequest[]; isComplete: boolean; askedAt: Date };
+
+/** `listed`: when it last changed, and when the host was asked. A webhook reports a change as it happens. */
+type Followed = Pick<PullRequest, "number" | "branch" | "commitSha" | "isFork"> & {
+  listed?: { updatedAt: Date; askedAt: Date };
+};
 
 /**
  * A deployment for each open pull request of a deployment that wants them. Code of forks is never deployed: whoever
@@ -59,16 +73,33 @@ export class PreviewService {
         request.action === "remove"
           ? await this.#close(parent, request.number)
           : await this.#follow(parent, request);
-      if (id !== null) made.push(id);
+      if (id !== null && id !== "full") made.push(id);
     }
     return made;
+  }
+
+  /** Brings the previews of a deployment to what was found. False: there are more pull requests than it may have previews. */
+  async follow(parent: Deployment, { requests, isComplete, askedAt }: FoundRequests): Promise<boolean> {
+    const cutoff = previewCutoff(askedAt);
+    const recent = requests.filter(({ updatedAt }) => updatedAt >= cutoff);
+    if (isComplete) {
+      const open = new Set(recent.map(({ number }) => number));
+      const there = await store.listPreviews(this.#options.database.sql, parent.id);
+      // One that was made since the host was asked is in no answer of it yet.
+      for (const { preview_number: number, created_at: at } of there)
+        if (number !== null && !open.has(number) && at < askedAt) await this.#close(parent, number);
+    }
+    let isAll = true;
+    for (const { updatedAt, ...request } of recent.filter(({ isFork }) => !isFork))
+      if ((await this.#follow(parent, { ...request, listed: { updatedAt, askedAt } })) === "full")
+        isAll = false;
+    return isAll;
   }
 
   /** Removes those that have ended without a word: nobody pushed for long, or their parent wants none any more. */
   async removeEnded(): Promise<void> {
     const { database, clock } = this.#options;
-    const before = new Date(clock.now().getTime() - previewDays * dayMs);
-    for (const preview of await store.listEndedPreviews(database.sql, before))
+    for (const preview of await store.listEndedPreviews(database.sql, previewCutoff(clock.now())))
       await database.transaction((tx) => this.#remove(tx, preview));
   }
 
@@ -88,8 +119,10 @@ export class PreviewService {
     await announceDeployment(tx, id);
   }
 
-  #follow(given: Deployment, request: PullRequest): Promise<string | null> {
+  /** The revision it made, if any; `full`: the deployment has as many previews as it may. */
+  #follow(given: Deployment, request: Followed): Promise<string | null | "full"> {
     const { database, clock, logger } = this.#options;
+    const { listed } = request;
     return database.transaction(async (tx) => {
       // Held, so that two webhooks make one preview and the bound holds.
       const parent = await lockDeployment(tx, given.workspace_id, given.id);
@@ -102,13 +135,17 @@ export class PreviewService {
       let preview = await store.findPreview(tx, parent.id, request.number);
       if (!preview) {
         if ((await store.countPreviews(tx, parent.id)) >= maxPreviews) {
-          logger.warn(facts, `no preview: a deployment has ${maxPreviews} at most`);
-          return null;
+          // A webhook says it once, a look each time.
+          if (!listed) logger.warn(facts, `no preview: a deployment has ${maxPreviews} at most`);
+          return "full";
         }
         preview = await this.#create(tx, parent, request);
         if (!preview) return null;
-      } else if (preview.polled_commit_sha === request.commitSha) return null;
-      await store.saveSeen(tx, preview.id, clock.now());
+      }
+      // A webhook was quicker than the answer.
+      else if (listed && preview.preview_seen_at && preview.preview_seen_at > listed.askedAt) return null;
+      await store.saveSeen(tx, preview.id, listed?.updatedAt ?? clock.now());
+      if (preview.polled_commit_sha === request.commitSha) return null;
       await savePolledCommit(tx, preview.id, request.commitSha);
       return this.#options.revisions.make(tx, preview, {
         secrets: this.#secretsOf(parent),
@@ -119,7 +156,7 @@ export class PreviewService {
     });
   }
 
-  async #create(tx: Sql, parent: Deployment, request: PullRequest): Promise<Deployment | undefined> {
+  async #create(tx: Sql, parent: Deployment, request: Followed): Promise<Deployment | undefined> {
     const { clock, secretBox } = this.#options;
     const id = newId();
     const name = previewName(parent.name, request);
@@ -140,7 +177,8 @@ export class PreviewService {
       ...{ createdBy: null, now },
     });
     if (!inserted) return undefined;
-    await store.markPreview(tx, id, { parentId: parent.id, number: request.number }, now);
+    const seenAt = request.listed?.updatedAt ?? now;
+    await store.markPreview(tx, id, { parentId: parent.id, number: request.number, seenAt });
     return findDeployment(tx, parent.workspace_id, id);
   }
 

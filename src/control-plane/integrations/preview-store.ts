@@ -16,6 +16,20 @@ export async function listWithPreviews(
   return rows;
 }
 
+/** Of every workspace. */
+export async function listAllWithPreviews(sql: Sql): Promise<Deployment[]> {
+  const { rows } = await raw<Deployment>`
+    select * from deployments where deleted_at is null and previews and preview_of is null
+      and source_config->>'integration_id' is not null order by id`.execute(sql);
+  return rows;
+}
+
+export async function listPreviews(sql: Sql, parentId: string): Promise<Deployment[]> {
+  const { rows } = await raw<Deployment>`
+    select * from deployments where preview_of = ${parentId} and deleted_at is null order by id`.execute(sql);
+  return rows;
+}
+
 export async function findPreview(
   tx: Sql,
   parentId: string,
@@ -38,16 +52,17 @@ export async function countPreviews(tx: Sql, parentId: string): Promise<number> 
 export async function markPreview(
   tx: Sql,
   id: string,
-  of: { parentId: string; number: number },
-  now: Date,
+  of: { parentId: string; number: number; seenAt: Date },
 ): Promise<void> {
   await raw`
-    update deployments set preview_of = ${of.parentId}, preview_number = ${of.number}, preview_seen_at = ${now}
+    update deployments set preview_of = ${of.parentId}, preview_number = ${of.number}, preview_seen_at = ${of.seenAt}
     where id = ${id}`.execute(tx);
 }
 
-export async function saveSeen(tx: Sql, id: string, now: Date): Promise<void> {
-  await raw`update deployments set preview_seen_at = ${now} where id = ${id}`.execute(tx);
+/** The latest of what was seen: a list may be older than a webhook. */
+export async function saveSeen(tx: Sql, id: string, at: Date): Promise<void> {
+  await raw`
+    update deployments set preview_seen_at = greatest(preview_seen_at, ${at}) where id = ${id}`.execute(tx);
 }
 
 export async function savePreviewSettings(

@@ -31,8 +31,16 @@ const urlsOf = (repository: Json) =>
 export function readPullRequest(body: Json): PullRequest | { problem: string } | null {
   const action = actions[String(body.action)];
   if (action === undefined) return null;
-  const { number } = body;
   const request = part(body.pull_request);
+  const head = readHead(body.number, request);
+  if ("problem" in head) return { problem: head.problem };
+  return { action, ...head.request, repositoryUrls: urlsOf(part(part(request.base).repo)) };
+}
+
+type Head = Pick<PullRequest, "number" | "branch" | "commitSha" | "isFork">;
+
+/** Which commit of which branch it asks to merge. */
+export function readHead(number: unknown, request: Json): { request: Head } | { problem: string } {
   const [head, base] = [part(request.head), part(request.base)];
   const { ref, sha } = head;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 1 || number > 2_147_483_647)
@@ -41,9 +49,12 @@ export function readPullRequest(body: Json): PullRequest | { problem: string } |
     return { problem: "`pull_request.head.sha` is not a commit id of 40 or 64 hexadecimal digits." };
   if (typeof ref !== "string" || refProblem(ref))
     return { problem: "`pull_request.head.ref` is not the name of a branch." };
-  const repositoryUrls = urlsOf(part(base.repo));
-  const known = new Set(repositoryUrls.map(repositoryKey).filter((key) => key !== null));
+  const known = new Set(
+    urlsOf(part(base.repo))
+      .map(repositoryKey)
+      .filter((key) => key !== null),
+  );
   // Only what is surely the same repository is no fork.
   const isFork = !urlsOf(part(head.repo)).some((url) => known.has(repositoryKey(url) ?? ""));
-  return { action, number, branch: ref, commitSha: sha, repositoryUrls, isFork };
+  return { request: { number, branch: ref, commitSha: sha, isFork } };
 }

@@ -37,6 +37,20 @@ export function useDeployment(id: string) {
   });
 }
 
+/** Of its pull requests. They are named after it, which finds them among many; a deployment has ten at most. */
+export function usePreviews({ id, name }: Deployment) {
+  return useQuery({
+    queryKey: ["deployments", "previews", id],
+    queryFn: async ({ signal }) => {
+      const named = query({ limit: 100, name_contains: `${name.slice(0, 70)}-pr-` });
+      const { resources } = await api.get<Answers["list_deployments"]>(`/v2/deployments${named}`, { signal });
+      return resources
+        .filter(({ preview_of: parent }) => parent === id)
+        .sort((one, other) => (one.preview_number ?? 0) - (other.preview_number ?? 0));
+    },
+  });
+}
+
 export function useRevisions(deploymentId: string) {
   return useInfiniteQuery({
     queryKey: ["deployments", deploymentId, "revisions"],

@@ -1,0 +1,145 @@
+import { createPrivateKey } from "node:crypto";
+import { importPKCS8, SignJWT } from "jose";
+import { AppError } from "../../platform/errors.ts";
+import type { NetworkGuard } from "../../platform/network/network-guard.ts";
+import {
+  apiUrlOf,
+  type ListedRequest,
+  type Place,
+  pullRequestsPath,
+  readPullRequests,
+  readRepositories,
+  repositoriesPath,
+  waitMsOf,
+} from "./git-host.ts";
+import type { IntegrationCredentials, Repository } from "./integration.ts";
+
+const pageSize = 100;
+const maxPages = 10;
+const maxRequestPages = 5;
+
+/** `refused`: the host wants to be left alone for a while, or the token does not open the repository. */
+export type OpenRequests =
+  | { kind: "unchanged" }
+  | { kind: "refused"; status: number; waitMs: number | null }
+  | {
+      kind: "listed";
+      requests: ListedRequest[];
+      /** Every request that changed since `since` is among them. */
+      isComplete: boolean;
+      /** For the next look; null where one answer does not hold everything. */
+      etag: string | null;
+    };
+
+/** The few calls to a git host, GitHub's or GitLab's API, that deployments need. */
+export class GitHostApi {
+  readonly #network: NetworkGuard;
+
+  constructor(network: NetworkGuard) {
+    this.#network = network;
+  }
+
+  /** A token that works now. */
+  async tokenOf(place: Place, credentials: IntegrationCredentials, signal?: AbortSignal): Promise<string> {
+    if (credentials.kind === "token") return credentials.token;
+    if (credentials.kind === "ssh") throw sshOnly();
+    const pem = createPrivateKey(credentials.privateKey).export({ type: "pkcs8", format: "pem" }).toString();
+    const key = await importPKCS8(pem, "RS256");
+    const jwt = await new SignJWT()
+      .setProtectedHeader({ alg: "RS256" })
+      .setIssuer(credentials.appId)
+      .setIssuedAt(Math.floor(Date.now() / 1000) - 30)
+      .setExpirationTime("9m")
+      .sign(key);
+    const url = `${apiUrlOf(place)}/app/installations/${encodeURIComponent(credentials.installationId)}/access_tokens`;
+    const answer = (await this.#json(url, jwt, { method: "POST", signal })) as { token?: unknown };
+    if (typeof answer.token !== "string") throw noToken(place);
+    return answer.token;
+  }
+
+  async listRepositories(place: Place, credentials: IntegrationCredentials): Promise<Repository[]> {
+    const token = await this.tokenOf(place, credentials);
+    const found: Repository[] = [];
+    for (let page = 1; page <= maxPages; page += 1) {
+      const path = repositoriesPath(place, credentials.kind, { pageSize, page });
+      const list = readRepositories(place, await this.#json(`${apiUrlOf(place)}${path}`, token));
+      found.push(...list);
+      if (list.length < pageSize) break;
+    }
+    return found;
+  }
+
+  /** Open pull requests, the latest change first. Bounded; with an `etag` an answer without news costs the host nothing. */
+  async openRequests(
+    place: Place,
+    token: string,
+    look: { path: string; since: Date; etag: string | null; now: Date; signal: AbortSignal },
+  ): Promise<OpenRequests> {
+    const requests: ListedRequest[] = [];
+    for (let page = 1; page <= maxRequestPages; page += 1) {
+      const url = `${apiUrlOf(place)}${pullRequestsPath(place, look.path, { pageSize, page })}`;
+      const etag = page === 1 ? look.etag : null;
+      const response = await this.#call(url, token, { signal: look.signal, etag });
+      if (response.status === 304) return { kind: "unchanged" };
+      if (!response.ok)
+        return { kind: "refused", status: response.status, waitMs: waitMsOf(response.headers, look.now) };
+      const { found, count, oldest } = readPullRequests(place, await response.json());
+      requests.push(...found);
+      const isEnd = count < pageSize;
+      if (isEnd || (oldest !== null && oldest < look.since)) {
+        // A change on a later page leaves the first one as it is: only a list of one page can say "nothing new".
+        const next = isEnd && page === 1 ? response.headers.get("etag") : null;
+        return { kind: "listed", requests, isComplete: true, etag: next };
+      }
+    }
+    return { kind: "listed", requests, isComplete: false, etag: null };
+  }
+
+  async #json(
+    url: string,
+    token: string,
+    init: { method?: string; signal?: AbortSignal | undefined } = {},
+  ): Promise<unknown> {
+    const response = await this.#call(url, token, init);
+    if (response.ok) return response.json();
+    throw new AppError({
+      code: "integration.host_refused",
+      kind: "bad_gateway",
+      message: `${new URL(url).host} answered ${response.status}. Check that the integration's token is valid and may list repositories.`,
+    });
+  }
+
+  #call(
+    url: string,
+    token: string,
+    init: { method?: string; signal?: AbortSignal | undefined; etag?: string | null },
+  ): Promise<Response> {
+    const headers = {
+      accept: "application/vnd.github+json, application/json",
+      authorization: `Bearer ${token}`,
+      "x-github-api-version": "2022-11-28",
+      ...(init.etag ? { "if-none-match": init.etag } : {}),
+    };
+    return this.#network.guardedFetch(url, {
+      method: init.method ?? "GET",
+      headers,
+      ...(init.signal ? { signal: init.signal } : {}),
+    });
+  }
+}
+
+function sshOnly(): AppError {
+  return new AppError({
+    code: "integration.no_token",
+    kind: "invalid",
+    message: "This integration holds an SSH key, which can read repositories but not list them.",
+  });
+}
+
+function noToken({ host }: Place): AppError {
+  return new AppError({
+    code: "integration.host_refused",
+    kind: "bad_gateway",
+    message: `${host} gave no token for the app's installation. Check app_id, installation_id and the private key.`,
+  });
+}
