@@ -2,6 +2,7 @@ import { Builder } from "./builds/builder/builder.ts";
 import type { Gateway } from "./compose-gateway.ts";
 import type { Services } from "./compose-services.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
+import { ReconcileFence } from "./desired-state/reconcile-fence.ts";
 import { BuildTasks } from "./reconciler/build-tasks.ts";
 import { Executor } from "./reconciler/executor.ts";
 import { LaunchPlanner } from "./reconciler/launch-planner.ts";
@@ -27,6 +28,7 @@ export function composeReconciler(
     forgetRoute(deploymentId);
     reconciler.wake(deploymentId);
   };
+  const fence = new ReconcileFence(database);
   const builder = new Builder({
     ...{ database, clock, git, folder, walls },
     checkProject: options.checkProject,
@@ -38,11 +40,11 @@ export function composeReconciler(
   });
   const builds = new BuildTasks({
     ...ground,
-    builder,
+    ...{ fence, builder },
     sourceOf: (revision, signal) => sources.of(revision, signal),
     onChange: wake,
   });
-  const supervisor = new Supervisor({ ...ground, runtime, folder, onChange: wake });
+  const supervisor = new Supervisor({ ...ground, fence, runtime, folder, onChange: wake });
   const launches = new LaunchPlanner({
     ...{ database, clock, secretBox, urlOf, tracing },
     databaseUrl: options.databaseUrl,
@@ -51,12 +53,12 @@ export function composeReconciler(
   });
   const executor = new Executor({
     ...ground,
-    ...{ supervisor, builds, launches, urlOf, tracing, forgetRoute },
+    ...{ fence, supervisor, builds, launches, urlOf, tracing, forgetRoute },
     purge: (deployment) => purge({ database, folder }, deployment),
   });
   const reconciler = new Reconciler({ ...ground, builds, executor, tracing, inFlight, limits: settings });
   const worker = new ReconcileWorker({
-    ...{ database, logger, runtime, folder, builds, launches, supervisor, reconciler },
+    ...{ database, logger, runtime, folder, fence, builds, launches, supervisor, reconciler },
     ownsDatabaseServer: options.ownsDatabaseServer ?? false,
     keepServers: settings.keepServers,
   });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CronService } from "../../src/agent-server/crons/cron-service.ts";
 import { CronWorker } from "../../src/agent-server/crons/cron-worker.ts";
+import { ReconcileFence } from "../../src/control-plane/desired-state/reconcile-fence.ts";
 import { ReconcileLease } from "../../src/control-plane/reconciler/reconcile-lease.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/connection/open-database.ts";
@@ -244,7 +245,7 @@ describe("the reconciliation of deployments", () => {
     const leases = new Map<string, () => void>();
     const open = (name: string, own: Database) => {
       const lease = new ReconcileLease({
-        ...{ database: own, logger, leaseMs, renewMs: heartbeatMs },
+        ...{ database: own, logger, leaseMs, renewMs: heartbeatMs, fence: new ReconcileFence(own) },
         async onTaken(requireLease) {
           log.push(`taken by ${name}`);
           leases.set(name, requireLease);

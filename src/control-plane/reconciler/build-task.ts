@@ -6,6 +6,7 @@ import type { BuildRequest, BuildSource, Built } from "../builds/build-request.t
 import type { Builder } from "../builds/builder/builder.ts";
 import { BuildFailed } from "../builds/project-files.ts";
 import { explainFailure, type Failure } from "../desired-state/failure.ts";
+import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { type Revision, statusesBefore } from "../desired-state/revision.ts";
 import { moveRevision, noteProgress, saveBuilt, saveCommit } from "../desired-state/revision-store.ts";
 import { plainLine, redact } from "../logs/log.ts";
@@ -16,6 +17,8 @@ export type BuildTaskOptions = {
   clock: Clock;
   logger: Logger;
   builder: Builder;
+  /** How it ends is recorded only while this process has the lease under which it was begun. */
+  fence: Pick<ReconcileFence, "write">;
   sourceOf(revision: Revision, signal: AbortSignal): Promise<BuildSource>;
 };
 
@@ -51,7 +54,7 @@ export class BuildTask {
   }
 
   #request(): BuildRequest {
-    const { database, clock, sourceOf } = this.#options;
+    const { fence, clock, sourceOf } = this.#options;
     const revision = this.#revision;
     return {
       revisionId: revision.id,
@@ -67,12 +70,12 @@ export class BuildTask {
       onLine: (text) => this.#write(text, "INFO"),
       onCommit: async (sha) => {
         this.#commitSha = sha;
-        await saveCommit(database.sql, revision.id, sha);
+        await fence.write((tx) => saveCommit(tx, revision.id, sha));
       },
       note: async (message, progress) => {
         this.#write(message, "INFO");
         const note = { kind: "build", message: redact(message, this.#hidden), progress };
-        await database.transaction((tx) => noteProgress(tx, revision.id, note, clock.now()));
+        await fence.write((tx) => noteProgress(tx, revision.id, note, clock.now()));
       },
     };
   }
@@ -85,9 +88,9 @@ export class BuildTask {
   }
 
   async #recordBuilt(built: Built): Promise<void> {
-    const { database, clock } = this.#options;
+    const { fence, clock } = this.#options;
     const { id } = this.#revision;
-    await database.transaction(async (tx) => {
+    await fence.write(async (tx) => {
       await saveBuilt(tx, id, built);
       const message = built.cached ? "Built before; nothing to build." : "Built.";
       await moveRevision(tx, id, { status: "AWAITING_DEPLOY", message }, clock.now());
@@ -95,7 +98,7 @@ export class BuildTask {
   }
 
   async #fail(error: unknown): Promise<void> {
-    const { database, clock, logger } = this.#options;
+    const { fence, clock, logger } = this.#options;
     const { id } = this.#revision;
     if (!(error instanceof AppError))
       logger.error({ err: error, revision: id }, "a build failed unexpectedly");
@@ -107,8 +110,8 @@ export class BuildTask {
       ...{ status: "BUILD_FAILED" as const, message, from: statusesBefore("BUILD_FAILED") },
       failure: this.#explain(error, reason),
     };
-    await database
-      .transaction((tx) => moveRevision(tx, id, move, clock.now()))
+    await fence
+      .write((tx) => moveRevision(tx, id, move, clock.now()))
       .catch((failure: unknown) => {
         logger.error(
           { err: failure, revision: id },

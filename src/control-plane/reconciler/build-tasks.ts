@@ -19,12 +19,12 @@ export class BuildTasks {
   }
 
   async begin(deployment: Deployment, revisionId: string, resumed: boolean): Promise<void> {
-    const { database, clock } = this.#options;
+    const { database, clock, fence } = this.#options;
     const revision = await readRevision(database.sql, revisionId);
     if (!revision || this.#tasks.has(revisionId)) return;
     if (resumed && revision.status !== "BUILDING") return;
     const message = resumed ? "Building again after an interruption." : "Building.";
-    const moved = await database.transaction(async (tx) => {
+    const moved = await fence.write(async (tx) => {
       if (!resumed) return moveRevision(tx, revisionId, { status: "BUILDING", message }, clock.now());
       await insertEvent(tx, revisionId, { kind: "resumed", status: null, message }, clock.now());
       return true;

@@ -73,6 +73,7 @@ function execute(operation: Operation): Promise<void> {
     lastProbe: () => "nothing listens on its port yet",
   } as unknown as Supervisor;
   const executor = new Executor({
+    fence: { write: (work) => test.database.transaction(work) },
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), supervisor },
     builds: { begin: async () => void asked.push("build") } as unknown as BuildTasks,
     launches: { plan: async () => ({}) } as unknown as LaunchPlanner,

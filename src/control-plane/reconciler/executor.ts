@@ -5,6 +5,7 @@ import { AppError, errorMessage } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { explainFailure } from "../desired-state/failure.ts";
+import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import {
   announceDeployment,
   insertEvent,
@@ -32,6 +33,8 @@ export type ExecutorOptions = {
   database: Database;
   clock: Clock;
   logger: Logger;
+  /** Through which everything is written. */
+  fence: Pick<ReconcileFence, "write">;
   supervisor: Supervisor;
   builds: BuildTasks;
   launches: LaunchPlanner;
@@ -58,18 +61,19 @@ const renewalText: Record<RenewalReason, string> = {
 export class Executor {
   readonly #options: ExecutorOptions;
   readonly #database: Database;
+  readonly #fence: Pick<ReconcileFence, "write">;
   readonly #clock: Clock;
   readonly #supervisor: Supervisor;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
     this.#database = options.database;
+    this.#fence = options.fence;
     this.#clock = options.clock;
     this.#supervisor = options.supervisor;
   }
 
   async execute(deployment: Deployment, operation: Operation): Promise<void> {
-    const { sql } = this.#database;
     const { builds, forgetRoute, urlOf, purge } = this.#options;
     switch (operation.kind) {
       case "skip":
@@ -109,10 +113,10 @@ export class Executor {
       case "hand_over":
         return this.#handOver(deployment, operation.revisionId, operation.instanceId);
       case "drain":
-        await moveInstance(sql, operation.instanceId, { from: ["ready"], to: "draining" }, this.#clock.now());
+        await this.#moveInstance(operation.instanceId, { from: ["ready"], to: "draining" });
         return;
       case "undrain":
-        await moveInstance(sql, operation.instanceId, { from: ["draining"], to: "ready" }, this.#clock.now());
+        await this.#moveInstance(operation.instanceId, { from: ["draining"], to: "ready" });
         return forgetRoute(deployment.id);
       case "stop":
         await this.#supervisor.stop(operation.instanceId);
@@ -135,13 +139,15 @@ export class Executor {
   async #removeTraces({ id, workspace_id, name }: Deployment): Promise<void> {
     if (!(await isNameTaken(this.#database.sql, workspace_id, name)))
       await this.#options.tracing.removeProject(workspace_id, name);
-    await forgetTraces(this.#database.sql, id);
+    await this.#fence.write((tx) => forgetTraces(tx, id));
+  }
+
+  #moveInstance(id: string, move: Parameters<typeof moveInstance>[2]): Promise<boolean> {
+    return this.#fence.write((tx) => moveInstance(tx, id, move, this.#clock.now()));
   }
 
   async #move(revisionId: string, status: Parameters<typeof moveRevision>[2]["status"], message: string) {
-    await this.#database.transaction((tx) =>
-      moveRevision(tx, revisionId, { status, message }, this.#clock.now()),
-    );
+    await this.#fence.write((tx) => moveRevision(tx, revisionId, { status, message }, this.#clock.now()));
   }
 
   async #provision(deployment: Deployment, revisionId: string): Promise<void> {
@@ -156,8 +162,10 @@ export class Executor {
         `The database could not be created: ${errorMessage(error)}`,
       );
     }
-    await markDatabaseReady(this.#database.sql, deployment.id);
-    await announceDeployment(this.#database.sql, deployment.id);
+    await this.#fence.write(async (tx) => {
+      await markDatabaseReady(tx, deployment.id);
+      await announceDeployment(tx, deployment.id);
+    });
   }
 
   async #start(deployment: Deployment, revisionId: string, attempt: number): Promise<void> {
@@ -193,9 +201,8 @@ export class Executor {
     const message = `${renewalText[because]}${again}`;
     await this.#recordEvent(deployment.id, revisionId, { kind: because, message });
     const place = { deploymentId: deployment.id, revisionId, kind: "deploy" } as const;
-    await insertLogs(this.#database.sql, place, [
-      { at: this.#clock.now(), level: because === "restart_asked" ? "INFO" : "WARNING", message },
-    ]);
+    const level = because === "restart_asked" ? "INFO" : "WARNING";
+    await this.#fence.write((tx) => insertLogs(tx, place, [{ at: this.#clock.now(), level, message }]));
     this.#options.logger.info({ deployment: deployment.id, attempt, because }, "a server is being replaced");
     await this.#supervisor.launch(await this.#options.launches.plan(deployment, revision, attempt));
   }
@@ -203,7 +210,7 @@ export class Executor {
   /** The gateway takes the newest server that is ready; the older one answers what it has begun. */
   async #handOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
     const move = { from: ["ready" as const], to: "draining" as const };
-    if (!(await moveInstance(this.#database.sql, instanceId, move, this.#clock.now()))) return;
+    if (!(await this.#moveInstance(instanceId, move))) return;
     const message =
       "A newer server of this revision has taken over; the older one answers what it has begun.";
     await this.#recordEvent(deployment.id, revisionId, { kind: "handed_over", message });
@@ -212,7 +219,7 @@ export class Executor {
 
   /** An event only: the revision itself still serves, and its status stays. */
   async #recordEvent(deploymentId: string, revisionId: string, event: { kind: string; message: string }) {
-    await this.#database.transaction(async (tx) => {
+    await this.#fence.write(async (tx) => {
       await insertEvent(tx, revisionId, { ...event, status: null }, this.#clock.now());
       await announceDeployment(tx, deploymentId);
     });
@@ -231,7 +238,7 @@ export class Executor {
     // Why a graph cannot be loaded is all there is to know; the log repeats it.
     const message = broken ? reason : `${reason}${probe ? ` Last look: ${probe}.` : ""}${log}`;
     const failure = explainFailure(broken ?? lines, reason);
-    await this.#database.transaction((tx) =>
+    await this.#fence.write((tx) =>
       moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message, failure }, this.#clock.now()),
     );
     if (instanceId) await this.#supervisor.stop(instanceId);
@@ -240,7 +247,7 @@ export class Executor {
   /** One transaction decides who serves; the gateway asks for nothing else. */
   async #takeOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
     const now = this.#clock.now();
-    await this.#database.transaction(async (tx) => {
+    await this.#fence.write(async (tx) => {
       const switched = await switchActive(tx, { deploymentId: deployment.id, revisionId, instanceId }, now);
       if (!switched) return;
       const message = `Serving at ${this.#options.urlOf(deployment)}`;
@@ -255,7 +262,7 @@ export class Executor {
   ): Promise<void> {
     const now = this.#clock.now();
     const lines = await this.#projectLines(revisionId);
-    await this.#database.transaction(async (tx) => {
+    await this.#fence.write(async (tx) => {
       const restored = await restorePrevious(
         tx,
         { deploymentId: deployment.id, fromRevisionId: revisionId, toRevisionId },
@@ -278,6 +285,6 @@ export class Executor {
   }
 
   async #note(revisionId: string, step: Parameters<typeof noteProgress>[2]): Promise<void> {
-    await this.#database.transaction((tx) => noteProgress(tx, revisionId, step, this.#clock.now()));
+    await this.#fence.write((tx) => noteProgress(tx, revisionId, step, this.#clock.now()));
   }
 }

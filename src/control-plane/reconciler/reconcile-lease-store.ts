@@ -11,7 +11,7 @@ export async function readLease(sql: Sql): Promise<LeaseHolder | undefined> {
   return rows[0];
 }
 
-/** Takes the lease from nobody, from `replacing`, or renews one's own. */
+/** Takes the lease from nobody, or from `replacing`. */
 export async function takeLease(
   sql: Sql,
   me: LeaseOwner,
@@ -23,8 +23,16 @@ export async function takeLease(
     values (${me.owner}, ${me.host}, ${me.pid}, ${me.pidStarted}, now() + ${leaseMs} * interval '1 millisecond')
     on conflict (singleton) do update set owner = excluded.owner, host = excluded.host, pid = excluded.pid,
       pid_started = excluded.pid_started, expires_at = excluded.expires_at
-    where control_plane_lease.owner = ${me.owner} or control_plane_lease.owner = ${replacing ?? ""}
+    where control_plane_lease.owner = ${replacing ?? ""}
     returning owner`.execute(sql);
+  return rows.length > 0;
+}
+
+/** False when it is somebody else's, or nobody's: what was given up is not taken again by a late renewal. */
+export async function renewLease(sql: Sql, owner: string, leaseMs: number): Promise<boolean> {
+  const { rows } = await raw`
+    update control_plane_lease set expires_at = now() + ${leaseMs} * interval '1 millisecond'
+    where owner = ${owner} returning owner`.execute(sql);
   return rows.length > 0;
 }
 

@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database } from "../../platform/db/database.ts";
-import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { type Lease, LeaseKeeper } from "../../platform/work/lease-keeper.ts";
 import { WakeLoop } from "../../platform/work/wake-loop.ts";
+import { leaseOver, type ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { identify, isAlive } from "../sandbox/process-table.ts";
-import { dropLease, type LeaseOwner, readLease, takeLease } from "./reconcile-lease-store.ts";
+import { dropLease, type LeaseOwner, readLease, renewLease, takeLease } from "./reconcile-lease-store.ts";
 
 export type ReconcileLeaseOptions = {
   database: Database;
   logger: Logger;
+  /** Open while the lease is held, for what is written under it. */
+  fence: ReconcileFence;
   /** `requireLease` throws once the lease is over; to be asked before everything that is done to a deployment. */
   onTaken(requireLease: () => void): Promise<void>;
   /** Begins nothing more and ends what goes on. */
@@ -27,32 +29,25 @@ const endings = {
 /**
  * Servers run on one machine, so one process watches them. When it dies another takes over: at once when both are
  * on the same machine and the holder can be seen to be gone, else when its lease ends. A holder that cannot renew the
- * lease stops by its own clock before it ends for the others.
+ * lease stops by its own clock before it ends for the others. Each time it is taken it has a new owner, by which the
+ * fence knows what was begun before.
  */
 export class ReconcileLease {
   readonly #options: ReconcileLeaseOptions;
   readonly #leaseMs: number;
-  readonly #owner = randomUUID();
-  readonly #keeper: LeaseKeeper<string>;
+  readonly #renewMs: number;
   readonly #loop: WakeLoop;
-  #held: Lease<string> | undefined;
+  #held: { keeper: LeaseKeeper<string>; lease: Lease<string> } | undefined;
+  /** Its last tenure, which nobody else can have ended in order. */
+  #last: string | undefined;
   #losing: Promise<void> = Promise.resolve();
   #stopping = false;
 
   constructor(options: ReconcileLeaseOptions) {
-    const { database, logger, leaseMs = 15_000, renewMs = 4_000 } = options;
-    const owner = this.#owner;
+    const { leaseMs = 15_000, renewMs = 4_000 } = options;
     this.#options = options;
     this.#leaseMs = leaseMs;
-    this.#keeper = new LeaseKeeper<string>({
-      leaseMs,
-      renewEveryMs: renewMs,
-      renew: async () =>
-        new Set((await takeLease(database.sql, await describeSelf(owner), null, leaseMs)) ? [owner] : []),
-      errorOf: leaseOver,
-      onEnd: (_owner, end) => logger.error(endings[end]),
-      onRenewFailed: (error) => logger.warn({ err: error }, "the lease on deployments could not be renewed"),
-    });
+    this.#renewMs = renewMs;
     this.#loop = new WakeLoop({
       look: () => this.#look(),
       rules: { heartbeatMs: renewMs, maxRetryMs: renewMs },
@@ -79,12 +74,14 @@ export class ReconcileLease {
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#loop.stop();
-    this.#keeper.stop();
-    if (this.#held) {
-      this.#keeper.drop(this.#held);
-      await dropLease(this.#options.database.sql, this.#owner);
-    }
+    const { fence, database } = this.#options;
+    fence.leave();
+    const held = this.#held;
     this.#held = undefined;
+    if (!held) return;
+    held.keeper.stop();
+    held.keeper.drop(held.lease);
+    await dropLease(database.sql, held.lease.subject);
   }
 
   async #look(): Promise<null> {
@@ -92,39 +89,61 @@ export class ReconcileLease {
     // What was begun under the last lease has ended before anything begins under the next.
     await this.#losing;
     const { sql } = this.#options.database;
-    const owner = this.#owner;
-    const until = this.#keeper.until();
+    const owner = randomUUID();
     const holder = await readLease(sql);
-    const free = holder === undefined || holder.owner === owner || holder.expired || (await isGone(holder));
+    const free =
+      holder === undefined || holder.owner === this.#last || holder.expired || (await isGone(holder));
     if (!free) return null;
-    const taken = await takeLease(sql, await describeSelf(owner), holder?.owner ?? null, this.#leaseMs);
-    if (taken) await this.#begin(until);
+    if (!(await takeLease(sql, await describeSelf(owner), holder?.owner ?? null, this.#leaseMs))) return null;
+    this.#last = owner;
+    // A write of the last holder that stood still may have held it up for as long as the lease: it begins now.
+    const keeper = this.#createKeeper();
+    const until = keeper.until();
+    if (await renewLease(sql, owner, this.#leaseMs)) await this.#begin(keeper, keeper.hold(owner, until));
     return null;
   }
 
   /** Renewed from here on: there may be many servers to find again. */
-  async #begin(until: number): Promise<void> {
-    const lease = this.#keeper.hold(this.#owner, until);
+  async #begin(keeper: LeaseKeeper<string>, lease: Lease<string>): Promise<void> {
+    const { fence, database } = this.#options;
+    const { subject: owner, require: requireLease } = lease;
+    fence.enter({ token: owner, requireLease, leaseMs: this.#leaseMs });
     try {
       await this.#options.onTaken(lease.require);
       lease.require();
-      this.#held = lease;
-      lease.stop.signal.addEventListener("abort", () => this.#lose(lease), { once: true });
+      this.#held = { keeper, lease };
+      lease.stop.signal.addEventListener("abort", () => this.#lose(), { once: true });
     } catch (error) {
       // Whoever can do the work may have it; this process tries again, too.
-      this.#keeper.drop(lease);
+      keeper.drop(lease);
+      fence.leave();
       await this.#options.onLost();
-      await dropLease(this.#options.database.sql, this.#owner);
+      await dropLease(database.sql, owner);
       throw error;
     }
   }
 
-  #lose(lease: Lease<string>): void {
-    this.#keeper.drop(lease);
+  #lose(): void {
+    this.#held?.keeper.drop(this.#held.lease);
     this.#held = undefined;
+    this.#options.fence.leave();
     if (this.#stopping) return;
     this.#losing = this.#options.onLost().catch((error: unknown) => this.#failed(error));
     this.#loop.wake();
+  }
+
+  /** One for each tenure: a renewal of the last one may still wait for a database that does not answer. */
+  #createKeeper(): LeaseKeeper<string> {
+    const { database, logger } = this.#options;
+    const leaseMs = this.#leaseMs;
+    return new LeaseKeeper<string>({
+      leaseMs,
+      renewEveryMs: this.#renewMs,
+      renew: async ([owner]) => new Set((await renewLease(database.sql, owner!, leaseMs)) ? [owner!] : []),
+      errorOf: () => leaseOver(),
+      onEnd: (_owner, end) => logger.error(endings[end]),
+      onRenewFailed: (error) => logger.warn({ err: error }, "the lease on deployments could not be renewed"),
+    });
   }
 
   #failed(error: unknown): void {
@@ -139,12 +158,4 @@ async function describeSelf(owner: string): Promise<LeaseOwner> {
 
 async function isGone(holder: { host: string; pid: number; pidStarted: string }): Promise<boolean> {
   return holder.host === hostname() && !(await isAlive({ pid: holder.pid, started: holder.pidStarted }));
-}
-
-function leaseOver(): AppError {
-  return new AppError({
-    code: "deployment.lease_lost",
-    kind: "conflict",
-    message: "Deployments are reconciled by another process now.",
-  });
 }

@@ -3,6 +3,7 @@ import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { graceStop } from "../../platform/work/grace-stop.ts";
 import { clearLeftBuilds } from "../builds/build-cleanup.ts";
+import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { readRevision } from "../desired-state/revision-store.ts";
 import type { Instance } from "../runtimes/instance.ts";
 import type { Runtime } from "../runtimes/runtime.ts";
@@ -25,6 +26,7 @@ export type ReconcileWorkerOptions = {
   ownsDatabaseServer: boolean;
   /** Whether servers go on when the platform is stopped. */
   keepServers: boolean;
+  fence: ReconcileFence;
   builds: BuildTasks;
   launches: LaunchPlanner;
   supervisor: Supervisor;
@@ -40,15 +42,17 @@ export class ReconcileWorker implements Worker {
   readonly #lease: ReconcileLease;
 
   constructor(options: ReconcileWorkerOptions) {
-    const { database, logger } = options;
+    const { database, logger, fence } = options;
     this.#options = options;
     this.#lease = new ReconcileLease({
       database,
       logger,
+      fence,
       onTaken: (requireLease) => this.#begin(requireLease),
-      // Whoever has the lease next builds them again.
+      // Whoever has the lease next builds them again, and watches the servers.
       onLost: async () => {
-        await Promise.all([this.#stopReconciling(), options.builds.stopAll()]);
+        const ends = [this.#stopReconciling(), options.builds.stopAll(), options.supervisor.release()];
+        await Promise.all(ends);
       },
     });
   }

@@ -40,8 +40,15 @@ export async function saveAnnounced(sql: Sql, id: string, announced: Announced):
   );
 }
 
-export async function saveLogOffset(sql: Sql, id: string, offset: number): Promise<void> {
-  await raw`update deployment_instances set log_offset = ${offset} where id = ${id}`.execute(sql);
+/** False when the place is not where it was left: somebody else has read on. */
+export async function saveLogOffset(
+  sql: Sql,
+  id: string,
+  { from, to }: { from: number; to: number },
+): Promise<boolean> {
+  const { rows } = await raw`update deployment_instances set log_offset = ${to}
+    where id = ${id} and log_offset = ${from} returning id`.execute(sql);
+  return rows.length > 0;
 }
 
 const timeOf: Partial<Record<InstanceState, string>> = {

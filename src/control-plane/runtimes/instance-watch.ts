@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
+import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import { type Exit, exitText, stoppedByUs } from "./exit.ts";
 import { untilHealthy } from "./health-probe.ts";
@@ -15,6 +16,8 @@ import { untilRecorded } from "./until-recorded.ts";
 
 export type WatchOptions = {
   database: Database;
+  /** Through which everything but lines of the log is written. */
+  fence: Pick<ReconcileFence, "write">;
   clock: Clock;
   logger: Logger;
   runtime: Runtime;
@@ -42,6 +45,7 @@ export class InstanceWatch {
   readonly #stop = new AbortController();
   #announced: boolean;
   #healthy = false;
+  #released = false;
   #probe = "";
 
   constructor(options: WatchOptions) {
@@ -66,19 +70,26 @@ export class InstanceWatch {
     return this.#probe;
   }
 
+  /** Records nothing more; somebody else watches the server. */
+  async release(): Promise<void> {
+    this.#released = true;
+    this.#stop.abort();
+    await this.#tail.release();
+  }
+
   async #waitForReadyFile(): Promise<void> {
-    const { database, clock, instance, folder } = this.#options;
+    const { fence, clock, instance, folder } = this.#options;
     const announced = await untilReadyFile(join(folder, readyFileName), this.#stop.signal);
     const message = `Serving ${announced.graphs.join(", ")}`;
     const place = { deploymentId: instance.deployment_id, revisionId: instance.revision_id };
     const line = { at: clock.now(), level: "INFO" as const, message };
-    await untilRecorded(() => insertLogs(database.sql, { ...place, kind: "deploy" }, [line]));
+    await untilRecorded(() => fence.write((tx) => insertLogs(tx, { ...place, kind: "deploy" }, [line])));
     await this.#keepAnnounced(announced);
   }
 
   async #keepAnnounced(announced: Announced): Promise<void> {
-    const { database, instance, onChange } = this.#options;
-    await untilRecorded(() => saveAnnounced(database.sql, instance.id, announced));
+    const { fence, instance, onChange } = this.#options;
+    await untilRecorded(() => fence.write((tx) => saveAnnounced(tx, instance.id, announced)));
     this.#announced = Object.keys(announced.broken).length === 0;
     await this.#becomeReady();
     onChange();
@@ -96,14 +107,16 @@ export class InstanceWatch {
 
   async #becomeReady(): Promise<void> {
     if (!this.#announced || !this.#healthy) return;
-    const { database, clock, instance, onChange, onSettled } = this.#options;
+    const { fence, clock, instance, onChange, onSettled } = this.#options;
     const move = { from: ["starting" as const], to: "ready" as const };
-    if (await untilRecorded(() => moveInstance(database.sql, instance.id, move, clock.now()))) onChange();
+    const record = () => fence.write((tx) => moveInstance(tx, instance.id, move, clock.now()));
+    if (await untilRecorded(record)) onChange();
     onSettled();
   }
 
   async #finish(exit: Exit): Promise<void> {
-    const { database, clock, logger, instance, folder } = this.#options;
+    if (this.#released) return;
+    const { fence, clock, logger, instance, folder } = this.#options;
     const { id } = instance;
     this.#stop.abort();
     await this.#tail.stop();
@@ -111,13 +124,15 @@ export class InstanceWatch {
       // What a container made there may belong to a user whose folders this one cannot empty.
       logger.warn({ err: error, instance: id }, "the folder of a server that ended could not be removed");
     });
-    const why = await untilRecorded(async () => {
-      const now = await readInstance(database.sql, id);
-      const ended = now?.state === "stopping" ? stoppedByUs : exit;
-      const move = { from: [...liveStates], to: "exited" as const, exit: ended };
-      await moveInstance(database.sql, id, move, clock.now());
-      return ended;
-    });
+    const why = await untilRecorded(() =>
+      fence.write(async (tx) => {
+        const now = await readInstance(tx, id);
+        const ended = now?.state === "stopping" ? stoppedByUs : exit;
+        const move = { from: [...liveStates], to: "exited" as const, exit: ended };
+        await moveInstance(tx, id, move, clock.now());
+        return ended;
+      }),
+    );
     const facts = { instance: id, deployment: instance.deployment_id, reason: exitText(why) };
     logger.info(facts, "a deployed server ended");
   }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Sql } from "../../platform/db/database.ts";
 import type { Logger } from "../../platform/logger.ts";
+import { leaseOver } from "../desired-state/reconcile-fence.ts";
 import { type LogLine, type LogPlace, parseServerLine, redact } from "../logs/log.ts";
 import { insertLogs } from "../logs/log-store.ts";
 import type { Instance } from "./instance.ts";
-import { saveLogOffset } from "./instance-store.ts";
+import { readInstance, saveLogOffset } from "./instance-store.ts";
 import { LogFile } from "./log-file.ts";
 import { LogSplitter, maxLineBytes, type SplitLine } from "./log-splitter.ts";
 
@@ -43,7 +44,11 @@ export class LogTail {
   #splitter = new LogSplitter();
   /** Everything before it is stored; the splitter holds what was read behind it. */
   #offset: number;
+  /** As it is in the row, unless a write was not confirmed or somebody else follows the file too. */
+  #storedOffset: number;
+  #isStoredOffsetKnown = true;
   #releasedTo: number;
+  #released = false;
 
   constructor(options: LogTailOptions) {
     const { instance, logger } = options;
@@ -55,10 +60,17 @@ export class LogTail {
       kind: "deploy",
     };
     this.#offset = instance.log_offset;
+    this.#storedOffset = instance.log_offset;
     this.#releasedTo = instance.log_offset;
     this.#running = this.#run().catch((error: unknown) => {
       logger.warn({ err: error, instance: instance.id }, "the end of a server's log could not be stored");
     });
+  }
+
+  /** Leaves what is left to whoever follows the file next. */
+  async release(): Promise<void> {
+    this.#released = true;
+    await this.stop();
   }
 
   /** Stores what is left; resolves when nothing is. */
@@ -77,6 +89,7 @@ export class LogTail {
         if (found === "none") await file.changed(lookMs, signal);
         else await delay(found === "failed" ? 1_000 : gatherMs, undefined, { signal }).catch(() => undefined);
       }
+      if (this.#released) return;
       // Until nothing is left.
       while ((await this.#readOnce(file)) !== "none");
       const rest = this.#splitter.open;
@@ -91,10 +104,12 @@ export class LogTail {
     const { logger, instance } = this.#options;
     logger.warn({ err: error, instance: instance.id }, "a server's log could not be read, trying again");
     this.#splitter = new LogSplitter();
+    this.#isStoredOffsetKnown = false;
     return "failed";
   }
 
   async #readOnce(file: LogFile): Promise<"more" | "some" | "none"> {
+    if (!this.#isStoredOffsetKnown) await this.#findPlace();
     const from = this.#offset + this.#splitter.open;
     const { bytesRead, size } = await file.read(this.#buffer, from);
     if (size < from) {
@@ -113,13 +128,27 @@ export class LogTail {
     return bytesRead === chunkBytes ? "more" : "some";
   }
 
+  async #findPlace(): Promise<void> {
+    const { database, instance } = this.#options;
+    const offset = (await readInstance(database.sql, instance.id))?.log_offset ?? this.#storedOffset;
+    this.#offset = offset;
+    this.#storedOffset = offset;
+    this.#isStoredOffsetKnown = true;
+  }
+
   /** What was read goes back to the disk, in large pieces. */
   async #giveBack(file: LogFile): Promise<void> {
     if (this.#offset - this.#releasedTo <= this.#limits.maxFileBytes) return;
     this.#releasedTo = await file.release(this.#offset);
     if (this.#releasedTo === this.#offset) return;
     this.#offset = this.#releasedTo;
-    await saveLogOffset(this.#options.database.sql, this.#options.instance.id, this.#offset);
+    await this.#saveOffset(this.#options.database.sql, this.#offset);
+    this.#storedOffset = this.#offset;
+  }
+
+  async #saveOffset(sql: Sql, offset: number): Promise<void> {
+    const { id } = this.#options.instance;
+    if (!(await saveLogOffset(sql, id, { from: this.#storedOffset, to: offset }))) throw leaseOver();
   }
 
   /** Counted, so that whoever reads the log knows what is not there. */
@@ -162,11 +191,12 @@ export class LogTail {
   }
 
   async #write(lines: LogLine[], end: number): Promise<void> {
-    const { database, instance } = this.#options;
+    const { database } = this.#options;
     await database.transaction(async (tx) => {
       await insertLogs(tx, this.#place, lines);
-      await saveLogOffset(tx, instance.id, end);
+      await this.#saveOffset(tx, end);
     });
     this.#offset = end;
+    this.#storedOffset = end;
   }
 }

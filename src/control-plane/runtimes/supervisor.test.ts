@@ -10,6 +10,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { raw } from "../../platform/db/raw.ts";
 import { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { createLogger } from "../../platform/logger.ts";
+import { leaseOver } from "../desired-state/reconcile-fence.ts";
 import { type Exit, exitedWith } from "./exit.ts";
 import type { Instance } from "./instance.ts";
 import type { LaunchSpec } from "./launch-spec.ts";
@@ -81,6 +82,8 @@ let folder: TempFolder;
 let deploymentId: string;
 let revisionId: string;
 let spec: LaunchSpec;
+/** As the fence does when another process has the lease. */
+let refuseWrites = false;
 const secretBox = new SecretBox({ currentKey: "the key of these tests" });
 const addresses = { database: "postgres://d", own: "http://own", traces: null };
 
@@ -103,6 +106,12 @@ function open(runtime = new ScriptedRuntime(), startsAtOnce = 2) {
   const changes: string[] = [];
   const supervisor = new Supervisor({
     ...{ database: test.database, clock: systemClock, logger: createLogger({ level: "silent" }), secretBox },
+    fence: {
+      async write(work) {
+        if (refuseWrites) throw leaseOver();
+        return test.database.transaction(work);
+      },
+    },
     ...{ runtime, folder: folder.path, startsAtOnce, onChange: (id: string) => changes.push(id) },
   });
   return { supervisor, runtime, changes };
@@ -283,13 +292,40 @@ describe("after a restart of the platform", () => {
     expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_kind: "stopped" });
   });
 
-  it("a server that this very process still watches is left alone: it has the lease again", async () => {
-    const process = open();
-    const server = await launch(process);
-    await process.supervisor.adopt(async () => null);
-    expect(process.runtime.asked).toEqual([]);
-    process.runtime.end(server.instanceId, exitedWith(0));
-    await inState(server.instanceId, "exited");
+  it("a server that was released is left as it is, and found again by whoever has the lease next", async () => {
+    const first = open();
+    const server = await launch(first);
+    await first.supervisor.release();
+    expect(await first.supervisor.usages()).toEqual([]);
+    const second = open(first.runtime);
+    await second.supervisor.adopt(async () => ({ addresses, secrets: [] }));
+    expect(first.runtime.asked).toEqual([]);
+    first.runtime.end(server.instanceId, exitedWith(7));
+    expect(await inState(server.instanceId, "exited")).toMatchObject({ exit_detail: "7" });
+    await waitUntil(async () => second.changes.length > 0, { what: "the change", timeoutMs: 20_000 });
+  });
+
+  it("the end of a server that was released is not recorded", async () => {
+    const first = open();
+    const server = await launch(first);
+    await first.supervisor.release();
+    first.runtime.end(server.instanceId, exitedWith(7));
+    await waitUntil(async () => first.changes.length > 0, { what: "its end", timeoutMs: 20_000 });
+    expect(await newest()).toMatchObject({ id: server.instanceId, state: "starting" });
+    await open().supervisor.adopt(async () => null);
+  });
+
+  it("a server whose start was given up meanwhile is ended by whoever started it", async () => {
+    const late = open();
+    late.runtime.beforeStart = async () => {
+      // Another process has taken over, found no server for this row, and closed it.
+      await open().supervisor.adopt(async () => null);
+      refuseWrites = true;
+    };
+    await expect(late.supervisor.launch(spec)).rejects.toMatchObject({ code: "deployment.lease_lost" });
+    refuseWrites = false;
+    expect(late.runtime.asked).toEqual(["kill"]);
+    expect(await newest()).toMatchObject({ state: "exited", exit_kind: "lost" });
   });
 
   it("a server that is gone was lost", async () => {

@@ -7,6 +7,7 @@ import { errorMessage } from "../../platform/errors.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/logger.ts";
 import { within } from "../../platform/within.ts";
+import { isLeaseOver, type ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { saveImage } from "../desired-state/revision-store.ts";
 import { instanceSecretContext } from "../encryption/sealed-columns.ts";
 import { type Exit, lostMeanwhile, notStarted, stoppedByUs } from "./exit.ts";
@@ -30,6 +31,8 @@ export type SupervisorOptions = {
   logger: Logger;
   runtime: Runtime;
   secretBox: SecretBox;
+  /** Through which everything is written. */
+  fence: Pick<ReconcileFence, "write">;
   /** Logs and homes of servers. */
   folder: string;
   /** A server became ready, reported its graphs, or ended. */
@@ -72,8 +75,6 @@ export class Supervisor {
   async adopt(wanted: (instance: Instance) => Promise<WantedServer>): Promise<void> {
     const { database, runtime } = this.#options;
     for (const instance of await listLiveInstances(database.sql)) {
-      // This process had the lease before and still watches it.
-      if (this.#watches.has(instance.id)) continue;
       const handle = instance.handle ?? (await runtime.find(instance.id));
       const alive = handle !== null && instance.runtime === runtime.name && (await runtime.isRunning(handle));
       if (alive && (await this.#keep(instance, handle, await wanted(instance)))) continue;
@@ -85,16 +86,23 @@ export class Supervisor {
     }
   }
 
+  /** Another process has the lease: watches nothing any more, and leaves every server as it is. */
+  async release(): Promise<void> {
+    const all = [...this.#watches.values()];
+    this.#watches.clear();
+    await Promise.all(all.map((watch) => watch.release()));
+  }
+
   /** Asks a server to finish what it does and end. */
   async stop(instanceId: string): Promise<void> {
-    const { database, clock, runtime } = this.#options;
+    const { database, fence, clock, runtime } = this.#options;
     const instance = await readInstance(database.sql, instanceId);
     if (!instance) return;
     const move = {
       from: ["starting" as const, "ready" as const, "draining" as const],
       to: "stopping" as const,
     };
-    const moved = await moveInstance(database.sql, instanceId, move, clock.now());
+    const moved = await fence.write((tx) => moveInstance(tx, instanceId, move, clock.now()));
     if (moved && instance.handle) await runtime.stop(instance.handle);
   }
 
@@ -136,7 +144,7 @@ export class Supervisor {
   }
 
   async #start(spec: LaunchSpec, onSettled: () => void): Promise<void> {
-    const { database, clock, runtime, secretBox, folder, onChange } = this.#options;
+    const { fence, clock, runtime, secretBox, folder, onChange } = this.#options;
     const id = newId();
     const home = join(folder, "homes", spec.deploymentId);
     const port = await findFreePort();
@@ -155,7 +163,7 @@ export class Supervisor {
       secret_sealed: secretBox.seal(secret, instanceSecretContext(id)),
     };
     // Written down first: a server nobody knows of could never be stopped.
-    await insertInstance(database.sql, row, clock.now());
+    await fence.write((tx) => insertInstance(tx, row, clock.now()));
     try {
       const handle = await runtime.start({
         instanceId: id,
@@ -172,33 +180,50 @@ export class Supervisor {
         logPath,
         resources: spec.resources,
       });
-      await saveHandle(database.sql, id, handle);
-      if (handle.image) await saveImage(database.sql, spec.revisionId, handle.image as PinnedImage);
-      this.#watch((await readInstance(database.sql, id))!, handle, spec.secrets, onSettled);
+      const instance = await this.#recordStart(id, spec.revisionId, handle);
+      this.#watch(instance, handle, spec.secrets, onSettled);
     } catch (error) {
       onSettled();
+      if (isLeaseOver(error)) throw error;
       await this.#recordEnd(id, notStarted(errorMessage(error)));
       onChange(spec.deploymentId);
     }
   }
 
+  /** A server whose start was given up by whoever has the lease now is nobody's, and ended. */
+  async #recordStart(id: string, revisionId: string, handle: Handle): Promise<Instance> {
+    const { database, fence, runtime } = this.#options;
+    try {
+      return await fence.write(async (tx) => {
+        await saveHandle(tx, id, handle);
+        if (handle.image) await saveImage(tx, revisionId, handle.image as PinnedImage);
+        return (await readInstance(tx, id))!;
+      });
+    } catch (error) {
+      if (isLeaseOver(error) && (await readInstance(database.sql, id))?.state === "exited")
+        await runtime.kill(handle);
+      throw error;
+    }
+  }
+
   /** False for one that is not wanted any more, or that was started with other addresses. */
   async #keep(instance: Instance, handle: Handle, wanted: WantedServer): Promise<boolean> {
-    const { database, logger } = this.#options;
+    const { fence, logger } = this.#options;
     if (!wanted || instance.state === "stopping") return false;
     if (hashOf(wanted.addresses) !== instance.database_hash) return false;
-    if (instance.handle === null) await saveHandle(database.sql, instance.id, handle);
+    if (instance.handle === null) await fence.write((tx) => saveHandle(tx, instance.id, handle));
     logger.info({ instance: instance.id, port: instance.port }, "a deployed server still runs and is kept");
     this.#watch(instance, handle, wanted.secrets, () => {});
     return true;
   }
 
   #watch(instance: Instance, handle: Handle, known: readonly string[], onSettled: () => void): void {
-    const { database, clock, logger, runtime, secretBox, onChange } = this.#options;
+    const { database, fence, clock, logger, runtime, secretBox, onChange } = this.#options;
     const { id, deployment_id: deploymentId, secret_sealed: sealed } = instance;
     const secret = sealed === null ? null : secretBox.open(sealed, instanceSecretContext(id));
     const watch = new InstanceWatch({
       database,
+      fence,
       clock,
       logger,
       runtime,
@@ -212,14 +237,15 @@ export class Supervisor {
     });
     this.#watches.set(id, watch);
     watch.ended.finally(() => {
-      this.#watches.delete(id);
+      if (this.#watches.get(id) === watch) this.#watches.delete(id);
       onChange(deploymentId);
     });
   }
 
   async #recordEnd(instanceId: string, exit: Exit): Promise<void> {
-    const { database, clock } = this.#options;
-    await moveInstance(database.sql, instanceId, { from: [...liveStates], to: "exited", exit }, clock.now());
+    const { fence, clock } = this.#options;
+    const move = { from: [...liveStates], to: "exited" as const, exit };
+    await fence.write((tx) => moveInstance(tx, instanceId, move, clock.now()));
   }
 
   #instanceFolder(id: string): string {
