@@ -34,7 +34,8 @@ export type StartedAgent = {
 
 export type AgentApp = {
   start(): Promise<StartedAgent>;
-  stop(): Promise<Stopped>;
+  /** `takesLeave`: serves on for a while before, where the settings say so. */
+  stop(options?: { takesLeave?: boolean }): Promise<Stopped>;
 };
 
 export type AgentAppOptions = {
@@ -100,7 +101,8 @@ export function createAgentApp(config: AgentConfig, options: AgentAppOptions): A
         hasStudio: studio !== undefined,
       };
     },
-    stop: () => life.stop({ graceMs }),
+    stop: ({ takesLeave = false } = {}) =>
+      life.stop({ graceMs, leaveMs: takesLeave ? config.shutdownLeaveMs : 0 }),
   };
 }
 

@@ -56,6 +56,9 @@ describe("a stop", () => {
     life.serve({
       url: "",
       port: 0,
+      async takeLeave(leaveMs) {
+        log.push(`serve for another ${leaveMs}`);
+      },
       async close({ graceMs, streamsUntil }: CloseOptions) {
         log.push(`close the server within ${graceMs}`);
         await streamsUntil;
@@ -63,9 +66,11 @@ describe("a stop", () => {
         return { interrupted: ["GET /threads/{thread_id}/stream"] };
       },
     });
-    const stopping = life.stop({ graceMs: 7 });
-    await Promise.resolve();
-    expect(log).toContain("stop quick within 7");
+    const stopping = life.stop({ graceMs: 7, leaveMs: 3 });
+    await expect.poll(() => log).toContain("stop quick within 7");
+    // Only then: until then runs are taken and requests served.
+    expect(log.indexOf("serve for another 3")).toBeLessThan(log.indexOf("close the server within 7"));
+    expect(log.indexOf("serve for another 3")).toBeLessThan(log.indexOf("stop quick within 7"));
     expect(log).not.toContain("streams end");
     slow.resolve();
     expect((await stopping).interrupted).toEqual(["GET /threads/{thread_id}/stream", "work of quick"]);

@@ -32,8 +32,12 @@ export class Lifecycle {
     this.#server = server;
   }
 
-  /** One grace for all: requests and the work of every worker end beside one another; then the rest is closed. */
-  async stop({ graceMs }: StopOptions): Promise<Stopped> {
+  /**
+   * Takes leave first: serves on while its clients go elsewhere. Then one grace for all: requests and the work of every
+   * worker end beside one another; then the rest is closed.
+   */
+  async stop({ graceMs, leaveMs = 0 }: StopOptions & { leaveMs?: number }): Promise<Stopped> {
+    if (leaveMs > 0) await this.#server?.takeLeave(leaveMs);
     const working = this.#workers.map((worker) => worker.stop({ graceMs }));
     const requests = this.#server?.close({ graceMs, streamsUntil: Promise.allSettled(working) });
     const ended = await Promise.allSettled([requests ?? { interrupted: [] }, ...working]);

@@ -33,8 +33,11 @@ export type App = {
   prepare(): Promise<void>;
   /** Serves on the configured address. */
   start(): Promise<Started>;
-  /** Drains requests and runs, then closes in reverse order; names what it had to interrupt. */
-  stop(): Promise<Stopped>;
+  /**
+   * Drains requests and runs, then closes in reverse order; names what it had to interrupt. `takesLeave`: serves on for a
+   * while before, where the settings say so.
+   */
+  stop(options?: { takesLeave?: boolean }): Promise<Stopped>;
   fetch(request: Request, env?: ServerEnv): Response | Promise<Response>;
   readonly routes: Route[];
 };
@@ -107,7 +110,8 @@ export async function createApp(
         database: config.databaseUrl ? "external" : "embedded",
       };
     },
-    stop: () => life.stop({ graceMs }),
+    stop: ({ takesLeave = false } = {}) =>
+      life.stop({ graceMs, leaveMs: takesLeave ? config.shutdownLeaveMs : 0 }),
   };
 }
 

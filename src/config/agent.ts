@@ -46,6 +46,7 @@ export const agentSettingsSchema = z.object({
   BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: amount(0, 3_600)
     .default(180)
     .describe("How long a stop waits for requests and runs to finish."),
+  TREADLE_SHUTDOWN_LEAVE_SECONDS: serverSettings.TREADLE_SHUTDOWN_LEAVE_SECONDS,
   ...runSettings,
   LSD_PROTOCOL_V2_BUFFER_SIZE: runFields.protocolEvents,
   LANGGRAPH_CONFIG: z
@@ -135,6 +136,7 @@ export function parseAgentConfig(configPath: string | undefined, environment: No
       protocolEvents: env.LSD_PROTOCOL_V2_BUFFER_SIZE,
     }),
     shutdownGraceMs: env.BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS * 1000,
+    shutdownLeaveMs: env.TREADLE_SHUTDOWN_LEAVE_SECONDS * 1000,
     mountPrefix: env.MOUNT_PREFIX,
     apiKey: env.TREADLE_API_KEY,
     /** Whether callers are asked for the server's own key. */

@@ -75,6 +75,11 @@ export const serverSettings = {
   TREADLE_SHUTDOWN_GRACE_SECONDS: amount(0, 3_600)
     .default(30)
     .describe("How long a stop waits for requests and runs to finish."),
+  TREADLE_SHUTDOWN_LEAVE_SECONDS: amount(0, 600)
+    .default(0)
+    .describe(
+      "How long a server that was sent SIGTERM goes on serving everything before it refuses requests, so that a balancer and its clients turn to others: 10 where several servers share a database. Ctrl-C does not wait for it.",
+    ),
 };
 
 export function serverConfigOf(
@@ -103,5 +108,6 @@ export function serverConfigOf(
       env.TREADLE_EDITION === "cloud" ? false : (env.TREADLE_ALLOW_PRIVATE_ADDRESSES ?? loopback),
     logLevel: env.TREADLE_LOG_LEVEL as string,
     shutdownGraceMs: env.TREADLE_SHUTDOWN_GRACE_SECONDS * 1000,
+    shutdownLeaveMs: env.TREADLE_SHUTDOWN_LEAVE_SECONDS * 1000,
   };
 }

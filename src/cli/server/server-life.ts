@@ -5,7 +5,7 @@ import { explainListenError } from "./listen-probe.ts";
 import { type StopReason, watchStopSignals } from "./stop-signals.ts";
 
 /** What `treadle up` and `treadle agent` run. */
-export type ServerApp = { stop(): Promise<{ interrupted: string[] }> };
+export type ServerApp = { stop(options?: { takesLeave?: boolean }): Promise<{ interrupted: string[] }> };
 
 /** Lines for people on a terminal, JSON for everything else. */
 export function createServerLogger(level: string, output: Output): Logger {
@@ -51,7 +51,8 @@ export async function stopServer(
     `Waiting up to ${seconds} s for work in progress; press Ctrl-C again to end now.`,
   );
   try {
-    const { interrupted } = await app.stop();
+    // A person who presses Ctrl-C has nobody in front of the server who must find out first.
+    const { interrupted } = await app.stop({ takesLeave: reason.name === "SIGTERM" });
     output.data({ stopped: true, interrupted });
     if (interrupted.length > 0) {
       output.line(`Interrupted after ${seconds} s; ${whatNext}:`);

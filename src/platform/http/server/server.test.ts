@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -172,6 +172,55 @@ describe("stopping", () => {
     expect(await (await answer).json()).toEqual({ done: true });
     expect(await closing).toEqual({ interrupted: [] });
     await expect(fetch(`${server.url}/slow/3`)).rejects.toThrow();
+  });
+  it("serves on while it takes leave, on kept and on new connections, and asks not to use them again", async () => {
+    const slow = gate("/slow");
+    const answers: Route = {
+      spec: spec("/in", { method: "post", body: z.looseObject({}) }),
+      handle: ({ body }) => json(200, body),
+    };
+    const server = await start([slow.route, answers]);
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = (agent: Agent | false) =>
+      new Promise<{ status?: number; connection?: string }>((resolve, reject) => {
+        const headers = { "content-type": "application/json" };
+        const options = { method: "POST", headers, ...(agent ? { agent } : { agent: new Agent() }) };
+        request(`${server.url}/in`, options, (response) => {
+          response.resume();
+          response.on("end", () =>
+            resolve({ status: response.statusCode, connection: response.headers.connection }),
+          );
+        })
+          .on("error", reject)
+          .end("{}");
+      });
+    expect(await post(kept)).toEqual({ status: 200, connection: "keep-alive" });
+    const early = fetch(`${server.url}/slow`);
+    await slow.entered;
+    const left = server.takeLeave(300);
+    expect(await post(kept)).toEqual({ status: 200, connection: "close" });
+    expect(await post(false)).toEqual({ status: 200, connection: "close" });
+    slow.leave();
+    expect((await early).headers.get("connection")).toBe("close");
+    await left;
+    kept.destroy();
+  });
+  it("keeps idle connections: a request on one that is kept is refused with an answer, not cut", async () => {
+    const slow = gate("/slow");
+    const server = await start([slow.route, { spec: spec("/ok"), handle: () => json(200, { ok: true }) }]);
+    const socket = connect(server.port, "127.0.0.1");
+    const get = "GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    socket.write(get);
+    await once(socket, "data");
+    const answer = fetch(`${server.url}/slow`);
+    await slow.entered;
+    const closing = server.close({ graceMs: 60_000 });
+    socket.write(get);
+    const [refused] = (await once(socket, "data")) as [Buffer];
+    expect(String(refused)).toMatch(/^HTTP\/1.1 503 [\s\S]*connection: close/i);
+    slow.leave();
+    await answer;
+    expect(await closing).toEqual({ interrupted: [] });
   });
   it("names what it interrupts after the grace", async () => {
     const slow = gate("/slow/{id}");

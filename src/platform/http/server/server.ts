@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
@@ -38,8 +39,14 @@ export type RunningServer = {
   readonly url: string;
   readonly port: number;
   /**
+   * Serves everything for that long, new connections too, and asks every client to use its connection no more. Whoever
+   * distributes requests has by then found out that others should be asked.
+   */
+  takeLeave(leaveMs: number): Promise<void>;
+  /**
    * Refuses new requests at once and waits for those under way, at most `graceMs`; then it cuts them off and names
-   * them. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
+   * them. Idle connections stay until then: closing one would race with the next request on it, and a refusal says to ask
+   * again where a connection that is gone says nothing. Streams of events are kept until `streamsUntil` settles, since what they report may still end. One
    * that goes on for ever is cut then, in the middle: its client comes back by itself, which a proper end would keep
    * it from.
    */
@@ -49,7 +56,7 @@ export type RunningServer = {
 export type CloseOptions = { graceMs: number; streamsUntil?: Promise<unknown> };
 
 type FetchApp = { fetch(request: Request, env?: ServerEnv): Response | Promise<Response> };
-type InFlight = { method: string; route: string; isStream(): boolean };
+type InFlight = { method: string; route: string; isStream(): boolean; outgoing?: ServerResponse };
 
 /** Longer than the idle time of common proxies, so that they never reuse a connection we are closing. */
 const keepAliveMs = 75_000;
@@ -82,6 +89,7 @@ class HttpServer implements RunningServer {
   readonly #entries = new WeakMap<object, InFlight>();
   readonly #answer: ReturnType<typeof getRequestListener>;
   #port = 0;
+  #isLeaving = false;
   #draining = false;
   #onFinished: (() => void) | undefined;
   #stopping: Promise<{ interrupted: string[] }> | undefined;
@@ -112,6 +120,13 @@ class HttpServer implements RunningServer {
     this.#server.on("error", (error) => logger.error({ err: error }, "the HTTP server failed"));
   }
 
+  async takeLeave(leaveMs: number): Promise<void> {
+    if (leaveMs <= 0) return;
+    this.#isLeaving = true;
+    for (const { outgoing } of this.#inFlight) if (outgoing) closeAfter(outgoing);
+    await delay(leaveMs);
+  }
+
   close(options: CloseOptions): Promise<{ interrupted: string[] }> {
     this.#stopping ??= this.#stop(options);
     return this.#stopping;
@@ -132,7 +147,9 @@ class HttpServer implements RunningServer {
       method: incoming.method ?? "GET",
       route: "(not yet routed)",
       isStream: () => isEventStream(outgoing),
+      outgoing,
     };
+    if (this.#isLeaving) closeAfter(outgoing);
     this.#entries.set(outgoing, entry);
     this.#inFlight.add(entry);
     outgoing.once("close", () => this.#finished(entry));
@@ -183,7 +200,6 @@ class HttpServer implements RunningServer {
   }: CloseOptions): Promise<{ interrupted: string[] }> {
     const server = this.#server;
     this.#draining = true;
-    server.closeIdleConnections();
     const requests = this.#drained(graceMs, () => [...this.#inFlight].every((entry) => entry.isStream()));
     await within(graceMs, Promise.all([requests, streamsUntil]));
     await this.#drained(lastWordsMs, () => this.#inFlight.size === 0);
@@ -196,6 +212,11 @@ class HttpServer implements RunningServer {
     await closed;
     return { interrupted };
   }
+}
+
+/** The answer says `Connection: close`, unless its head has gone out already. */
+function closeAfter(outgoing: ServerResponse): void {
+  outgoing.shouldKeepAlive = false;
 }
 
 /** From the head as it went out: headers given to `writeHead` are kept nowhere else. */
