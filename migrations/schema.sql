@@ -963,6 +963,7 @@ create table schema_migrations (
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone default now() not null,
+  oldest_code integer,
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
 

@@ -221,6 +221,27 @@ describe("database", () => {
     expect(stderr).not.toContain("a-secret-word");
   });
 
+  test("of a newer Treadle that says that this one can run on it is served", async () => {
+    const { url, drop } = await createTestDatabase();
+    try {
+      const newest = "(select max(version) from schema_migrations)";
+      await runOn(
+        url,
+        `insert into schema_migrations (version, name, checksum, oldest_code)
+          values (9999, '9999_future.sql', 'unknown', ${newest})`,
+      );
+      const env = { DATABASE_URL: url };
+      const dataDir = join(parent.path, "older");
+      for (const _start of ["first", "second"]) {
+        const treadle = await startTreadle(["--data-dir", dataDir], { env });
+        expect((await fetch(`${treadle.ready.url}/ok`)).status).toBe(200);
+        expect((await treadle.stop()).code).toBe(0);
+      }
+    } finally {
+      await drop();
+    }
+  });
+
   test("of a newer Treadle exits with 8 and is left alone", async () => {
     const { url, database, drop } = await createTestDatabase();
     try {

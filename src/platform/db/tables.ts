@@ -700,6 +700,7 @@ export interface SchemaMigrationsTable {
   name: string;
   checksum: string;
   applied_at: Generated<Timestamp>;
+  oldest_code: number | null;
 }
 
 export interface ServerProcessesTable {

@@ -16,7 +16,8 @@ credentials.json there. Without DATABASE_URL it runs its own PostgreSQL from the
 If it listens on anything but loopback, every request needs an API key.
 
 Ctrl-C or SIGTERM stops it: it accepts no new requests, and those in progress may finish within
-TREADLE_SHUTDOWN_GRACE_SECONDS. A second signal ends it at once.
+TREADLE_SHUTDOWN_GRACE_SECONDS. After SIGTERM it keeps serving for TREADLE_SHUTDOWN_LEAVE_SECONDS
+first (default 0), so that clients can move to other servers. A second signal ends it at once.
 
 Examples:
   treadle up

@@ -134,6 +134,23 @@ describe("transactions", () => {
   });
 });
 
+describe("a table that a newer version changes meanwhile", () => {
+  it("fails no statement that was prepared before, on whichever connection", async () => {
+    const database = openDatabase({ url: test.url, poolSize: 3, logger });
+    const statement = { name: "changed_v1", text: "select * from changed, pg_sleep(0.05)" };
+    const three = () => Promise.all([1, 2, 3].map(() => database.query(statement, [])));
+    await runOn(test.url, "create table changed (a integer)");
+    await runOn(test.url, "insert into changed values (1)");
+    const before = { a: 1, pg_sleep: "" };
+    expect(await three()).toEqual([[before], [before], [before]]);
+    expect(database.poolStats().total).toBe(3);
+    await runOn(test.url, "alter table changed add column b integer");
+    const after = { a: 1, b: null, pg_sleep: "" };
+    expect(await three()).toEqual([[after], [after], [after]]);
+    await database.close();
+  });
+});
+
 describe("notifications", () => {
   it("reach every subscriber of the channel until it leaves", async () => {
     const { database } = test;

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import pg from "pg";
+import { AppError, errorMessage } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
 import { copyIn } from "../copy/copy-in.ts";
@@ -87,12 +88,21 @@ class PostgresDatabase implements Database {
     return this.sql.transaction().execute(work);
   }
 
-  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return this.#onConnection(async (client) => {
-      // The values are copied by the driver, which only asks for a mutable array.
-      const result = await client.query<Row>({ ...statement, values: values as unknown[] });
-      return result.rows;
-    });
+  async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const run = () =>
+      this.#onConnection(async (client) => {
+        // The values are copied by the driver, which only asks for a mutable array.
+        const result = await client.query<Row>({ ...statement, values: values as unknown[] });
+        return result.rows;
+      });
+    // Nothing of it was done, and its connection is gone; each of the others may have the old plan, too.
+    for (let left = this.#pool.totalCount; ; left -= 1) {
+      try {
+        return await run();
+      } catch (error) {
+        if (left <= 0 || !isPlanChanged(error)) throw error;
+      }
+    }
   }
 
   async background<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -161,6 +171,12 @@ class PostgresDatabase implements Database {
       client.release(broken);
     }
   }
+}
+
+/** A migration of a newer version changed a table under a statement that was prepared before. */
+function isPlanChanged(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  return sqlState(cause) === "0A000" && /cached plan/.test(errorMessage(cause));
 }
 
 function watchedPool(

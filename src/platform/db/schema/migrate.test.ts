@@ -91,6 +91,44 @@ describe("migrate", () => {
     await expect(run()).rejects.toMatchObject({ code: "migration.newer" });
   });
 
+  it("starts an older version on a newer database whose migrations say that it can", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await file("0002_second.sql", "create table c (d integer);\n");
+    await run();
+    await file(
+      "0003_third.sql",
+      "-- Only adds.\n-- oldest code: 0002\nalter table a add column e integer;\n",
+    );
+    await run();
+    await rm(join(directory, "0003_third.sql"));
+    expect(await run()).toEqual({ applied: [] });
+    await rm(join(directory, "0002_second.sql"));
+    await expect(run()).rejects.toMatchObject({ code: "migration.newer" });
+  });
+
+  it("refuses it when one of several says otherwise", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await file("0002_second.sql", "-- oldest code: 0001\ncreate table c (d integer);\n");
+    await file("0003_third.sql", "drop table a;\n");
+    await run();
+    await rm(join(directory, "0002_second.sql"));
+    await rm(join(directory, "0003_third.sql"));
+    await expect(run()).rejects.toMatchObject({ code: "migration.newer" });
+  });
+
+  it("brings up to date a database that does not keep the oldest code yet", async () => {
+    await file("0001_first.sql", "create table a (b integer);");
+    await run();
+    await rows("alter table schema_migrations drop column oldest_code");
+    expect(await run()).toEqual({ applied: [] });
+    await file("0002_second.sql", "-- oldest code: 0001\ncreate table c (d integer);\n");
+    await run();
+    expect(await rows("select version, oldest_code from schema_migrations order by version")).toEqual([
+      { version: 1, oldest_code: null },
+      { version: 2, oldest_code: 1 },
+    ]);
+  });
+
   it("refuses an applied file that was changed, but not one with other line endings", async () => {
     await file("0001_first.sql", "create table a (b integer);\n");
     await run();

@@ -6,7 +6,7 @@ import { AppError, errorMessage } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { waitForDatabase } from "../connection/wait-for-database.ts";
 import { describeDatabase, mapDatabaseError, sqlState } from "../database-errors.ts";
-import { type AppliedMigration, type MigrationFile, planMigrations } from "./migration-plan.ts";
+import { type AppliedMigration, type MigrationFile, oldestCodeOf, planMigrations } from "./migration-plan.ts";
 
 export type MigrateOptions = {
   url: string;
@@ -20,6 +20,8 @@ export type MigrateOptions = {
 const advisoryLockKey = 7_236_331_204;
 const lockWaitSeconds = 120;
 const oldestServer = 150_000;
+/** Databases of before it have none, and a role that may change nothing can still start on them. */
+const oldestCodeColumn = "alter table schema_migrations add column if not exists oldest_code integer";
 
 /** Brings the database to the newest migration. Several processes may call it at once. */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
@@ -32,6 +34,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await takeLock(client, where);
     const applied = await readApplied(client);
     const pending = planMigrations(files, applied);
+    if (pending.length > 0) await client.query(oldestCodeColumn);
     for (const file of pending) {
       await applyOne(client, file);
       options.logger.debug({ migration: file.name }, "migration applied");
@@ -39,6 +42,12 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     // A new database is no news; an older one that was brought up to date is.
     if (pending.length > 0 && applied.length > 0)
       options.logger.info({ migrations: pending.length }, "the database was brought up to date");
+    const newest = applied.at(-1)?.version ?? 0;
+    if (newest > (files.at(-1)?.version ?? 0))
+      options.logger.info(
+        { database: newest },
+        "the database is that of a newer version, which this one can run on",
+      );
     return { applied: pending.map((file) => file.name) };
   } catch (error) {
     throw mapDatabaseError(error, where);
@@ -66,7 +75,8 @@ async function readMigrations(directory: string): Promise<MigrationFile[]> {
       // Line endings depend on how the file was checked out; the checksum must not.
       const text = (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n");
       const checksum = createHash("sha256").update(text).digest("hex");
-      return { version: Number(name.slice(0, 4)), name, checksum, text };
+      const version = Number(name.slice(0, 4));
+      return { version, name, checksum, text, oldestCode: oldestCodeOf(text, version) };
     }),
   );
 }
@@ -111,11 +121,14 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
       version integer primary key,
       name text not null,
       checksum text not null,
-      applied_at timestamptz not null default now()
+      applied_at timestamptz not null default now(),
+      oldest_code integer
     )`);
   }
   const result = await client.query<AppliedMigration>(
-    "select version, name, checksum from schema_migrations order by version",
+    // By way of JSON, where a column that is not there yet is null.
+    `select version, name, checksum, (to_jsonb(m) ->> 'oldest_code')::integer as oldest_code
+      from schema_migrations m order by version`,
   );
   return result.rows;
 }
@@ -124,11 +137,10 @@ async function applyOne(client: pg.Client, file: MigrationFile): Promise<void> {
   try {
     await client.query("begin");
     await client.query(file.text);
-    await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
-      file.version,
-      file.name,
-      file.checksum,
-    ]);
+    await client.query(
+      "insert into schema_migrations (version, name, checksum, oldest_code) values ($1, $2, $3, $4)",
+      [file.version, file.name, file.checksum, file.oldestCode],
+    );
     await client.query("commit");
   } catch (error) {
     await client.query("rollback").catch(() => undefined);

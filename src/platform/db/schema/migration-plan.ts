@@ -1,9 +1,34 @@
 import { AppError } from "../../errors.ts";
 
-export type MigrationFile = { version: number; name: string; checksum: string; text: string };
-export type AppliedMigration = { version: number; name: string; checksum: string };
+export type MigrationFile = {
+  version: number;
+  name: string;
+  checksum: string;
+  text: string;
+  /** The newest migration of the oldest code that runs on what this one makes. */
+  oldestCode: number;
+};
+export type AppliedMigration = {
+  version: number;
+  name: string;
+  checksum: string;
+  /** Null for one that says nothing: only code that knows it runs on it. */
+  oldest_code: number | null;
+};
 
-/** Which files are still to be applied, in order; throws when the database's history and the files differ. */
+/**
+ * A migration that only adds says `-- oldest code: 0089` in its first lines: servers whose newest migration is 0089 go on, and
+ * start again, on what it makes. One that says nothing is for code that knows it.
+ */
+export function oldestCodeOf(text: string, version: number): number {
+  const found = /^-- oldest code: (\d{4})$/m.exec(text);
+  return found ? Math.min(Number(found[1]), version) : version;
+}
+
+/**
+ * Which files are still to be applied, in order; throws when the database's history and the files differ. A database
+ * that is newer than the files is as good, where each of the migrations unknown here says that this code can run on it.
+ */
 export function planMigrations(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],
@@ -18,7 +43,8 @@ export function planMigrations(
   }
   const newestFile = Math.max(0, ...byVersion.keys());
   const newestApplied = Math.max(0, ...applied.map((migration) => migration.version));
-  if (newestApplied > newestFile) {
+  const unknown = applied.filter(({ version }) => version > newestFile);
+  if (unknown.some(({ version, oldest_code }) => (oldest_code ?? version) > newestFile)) {
     throw new AppError({
       code: "migration.newer",
       kind: "conflict",
@@ -26,6 +52,7 @@ export function planMigrations(
     });
   }
   for (const migration of applied) {
+    if (migration.version > newestFile) continue;
     const file = byVersion.get(migration.version);
     if (file === undefined || file.checksum !== migration.checksum) {
       throw changed(
