@@ -261,6 +261,7 @@ describe("files", () => {
       /^src\/platform\//,
       /^src\/bulk-export\/(exports|execution)\//,
       /^src\/control-plane\/reconciler\//,
+      /^src\/control-plane\/desired-state\/reconcile-fence\.ts$/,
       /^src\/control-plane\/runtimes\/log-tail\.ts$/,
       /^src\/traces\/(export\/run-count|ingest\/run-writer|ingest\/settle-spending|query\/bounded-read)\.ts$/,
       /^src\/agent-server\/threads\/(thread-sweeper|forget-run)\.ts$/,

@@ -1,6 +1,5 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import pg from "pg";
-import { AppError, errorMessage } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { within } from "../../within.ts";
 import { copyIn } from "../copy/copy-in.ts";
@@ -165,7 +164,7 @@ class PostgresDatabase implements Database {
       return await this.#watch.answered(client, work(client));
     } catch (error) {
       // A plan prepared before a migration changed its tables fails for ever on its connection.
-      broken = isConnectionError(error) || sqlState(error) === "0A000";
+      broken = isConnectionError(error) || isPlanChanged(error);
       throw this.#mapError(error);
     } finally {
       client.release(broken);
@@ -173,10 +172,9 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** A migration of a newer version changed a table under a statement that was prepared before. */
+/** A migration of a newer version changed a table under a statement that was prepared before; nothing else of ours ends so. */
 function isPlanChanged(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error;
-  return sqlState(cause) === "0A000" && /cached plan/.test(errorMessage(cause));
+  return sqlState(error) === "0A000";
 }
 
 function watchedPool(
