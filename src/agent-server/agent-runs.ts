@@ -1,7 +1,7 @@
 import { isUuid } from "../platform/ids.ts";
 import type { AgentGround } from "./agent-ground.ts";
 import type { AgentServerOptions } from "./agent-server-options.ts";
-import { exhaustedSpans } from "./execution/exhausted-trace.ts";
+import { exhaustedSpans } from "./execution/attempt-spans.ts";
 import { RunExecutor } from "./execution/run-executor.ts";
 import { RunWorker } from "./execution/run-worker.ts";
 import { RunService } from "./runs/run-service.ts";
@@ -65,7 +65,9 @@ function createRunWorker(
     },
     onExhausted: (run, result) => {
       const place = { workspaceId: run.workspace_id, project: run.kwargs.tracing_project ?? run.graph_id };
-      for (const span of exhaustedSpans(run, result, new Date())) options.trace?.(place, span);
+      for (const span of options.trace ? exhaustedSpans(run, result.outcome, new Date()) : [])
+        options.trace?.(place, span);
+      options.attemptTraces?.exhausted(run, result.outcome);
     },
     onRollback,
   });
@@ -79,6 +81,7 @@ function createRunExecutor(options: AgentServerOptions, ground: AgentGround): Ru
     feed,
     logger,
     feedbackUrls: options.feedbackUrls,
+    attemptTraces: options.attemptTraces,
     serverMetadata: {
       langgraph_host: "self-hosted",
       langgraph_plan: "developer",

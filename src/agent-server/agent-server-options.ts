@@ -6,6 +6,7 @@ import type { CheckSettings } from "./assistants/assistant-service.ts";
 import type { DefaultConfig } from "./assistants/default-assistants.ts";
 import type { AgentGuard } from "./auth/agent-guard.ts";
 import type { CronsOptions } from "./crons/crons.ts";
+import type { AttemptTraces } from "./execution/attempt-traces.ts";
 import type { FeedbackUrls } from "./execution/run-executor.ts";
 import type { GraphRegistry } from "./graphs/graph-registry.ts";
 import type { RuntimeGround } from "./graphs/graph-runtime.ts";
@@ -46,6 +47,8 @@ export type AgentServerOptions = {
   feedbackUrls?: FeedbackUrls | undefined;
   /** Where runs are traced by the graph library instead. */
   libraryTracing?: LibraryTracing | undefined;
+  /** Tells the tracing service of attempts where the graph library traces. */
+  attemptTraces?: AttemptTraces | undefined;
   /** Throws where an assistant would have settings that its graph cannot use. */
   checkSettings?: CheckSettings;
   /** What a project's own file asks for; the built-in graphs have none. */

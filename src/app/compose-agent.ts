@@ -3,6 +3,7 @@ import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
 import { bringsKey, InstanceGuard } from "../agent-server/auth/instance-guard.ts";
 import { ProjectAuthenticator } from "../agent-server/auth/project-authenticator.ts";
 import { SingleWorkspace } from "../agent-server/auth/single-workspace.ts";
+import { AttemptTraces, tracingService } from "../agent-server/execution/attempt-traces.ts";
 import { feedbackLinks } from "../agent-server/execution/feedback-links.ts";
 import { GraphRegistry } from "../agent-server/graphs/graph-registry.ts";
 import { readStoreTtl } from "../agent-server/graphs/javascript/project-store.ts";
@@ -85,6 +86,8 @@ function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
   const { file } = project.config;
   const webhooks = readWebhookConfig(file, currentEnvironment());
   const ttl = file.checkpointer?.ttl;
+  const traced = libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined });
+  const service = tracingService(currentEnvironment());
   return createAgentServer({
     database,
     logger,
@@ -102,7 +105,8 @@ function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
     streamKeepMs: config.streamKeepMs,
     protocolEvents: config.protocolEvents,
     feedbackUrls: feedbackLinks(currentEnvironment()),
-    libraryTracing: libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined }),
+    libraryTracing: traced,
+    attemptTraces: traced && service && new AttemptTraces(service, logger),
     project: {
       guard: project.auth ? new AgentGuard(project.auth, logger) : undefined,
       webhooks,

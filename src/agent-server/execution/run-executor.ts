@@ -13,6 +13,7 @@ import { interruptKey, interruptsByTask } from "../graphs/state-snapshot.ts";
 import { WorkerLost } from "../graphs/worker-lost.ts";
 import { type ClaimedRun, describeRunError, type RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
+import type { AttemptTraces } from "./attempt-traces.ts";
 import { ProtocolEventMapper } from "./protocol/protocol-events.ts";
 import type { StopReason } from "./run-hand-back.ts";
 import type { RunLease } from "./run-leases.ts";
@@ -31,6 +32,8 @@ export type RunExecutorOptions = {
   logger: Logger;
   /** Links with which feedback on a run is given, by key. */
   feedbackUrls?: FeedbackUrls | undefined;
+  /** Tells the tracing service of attempts where the graph library traces. */
+  attemptTraces?: AttemptTraces | undefined;
   /** Metadata about the server for the checkpoints and the trace of every run. */
   serverMetadata: Record<string, unknown>;
 };
@@ -59,11 +62,13 @@ export class RunExecutor {
       onFailure,
     };
     let outcome: RunOutcome;
+    this.#options.attemptTraces?.began(run);
     try {
       outcome = await this.#runGraph(run, writer, { signal: stop.signal, lease }, progress);
     } catch (error) {
       outcome = await this.#failed(run, writer, stop.signal, progress, error);
     }
+    this.#options.attemptTraces?.ended(run, outcome);
     const lastEvents = await protocol?.finish(lifecycleOf(outcome.status), {
       error: outcome.error?.message,
       onTransformerFailure: (error) =>

@@ -1,8 +1,10 @@
+import { useMemo } from "react";
 import { useLocation } from "wouter";
 import { CopyButton, ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
 import { AddRuns } from "../evaluation/add-runs.tsx";
 import { RunDetail } from "./run-detail.tsx";
 import { useProject, useRun, useTrace } from "./trace-api.ts";
+import { endLostSteps } from "./trace-rows.ts";
 import { TraceTree } from "./trace-tree.tsx";
 
 /** One run within its trace: the tree on one side, what the run was given and gave on the other. */
@@ -11,6 +13,7 @@ export function RunPage({ id }: { id: string }) {
   const trace = useTrace(run.data?.trace_id);
   const project = useProject(run.data?.session_id ?? "");
   const [, navigate] = useLocation();
+  const known = useMemo(() => trace.data && endLostSteps(trace.data.runs), [trace.data]);
   if (run.error && !run.data) {
     return (
       <Page title="Run">
@@ -27,7 +30,7 @@ export function RunPage({ id }: { id: string }) {
       </Page>
     );
   }
-  const steps = trace.data?.runs ?? [found];
+  const steps = known ?? [found];
   const root = steps.find((step) => !step.parent_run_id) ?? found;
   const name = project.data?.name ?? "Project";
   return (

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Run } from "./trace.ts";
-import { treeRows } from "./trace-rows.ts";
+import { endLostSteps, treeRows } from "./trace-rows.ts";
 
 it("a tree has every run once, also those whose parent is missing", () => {
   const run = (id: string, parent: string | null, second: number) =>
@@ -43,5 +43,37 @@ it("steps of an attempt that was lost stand below it, beside the attempt that we
     "inner3",
     "second1",
     "two2",
+  ]);
+});
+
+it("steps that a library traced stand below the attempt they ran in, and those of a lost one ended with it", () => {
+  const run = (id: string, start: number, end: number | null, more: Partial<Run> = {}) =>
+    ({
+      id,
+      parent_run_id: id === "root" ? null : "root",
+      start_time: `2026-01-01T00:00:0${start}Z`,
+      end_time: end === null ? null : `2026-01-01T00:00:0${end}Z`,
+      ...more,
+    }) as Run;
+  const tags = ["treadle:attempt"];
+  const runs = [
+    run("root", 0, null),
+    run("first", 0, 4, { tags, error: "Attempt 1 ended" }),
+    run("one", 1, 2),
+    run("lost", 2, null, { status: "pending" }),
+    run("second", 4, null, { tags }),
+    run("again", 5, null, { status: "pending" }),
+  ];
+  expect(treeRows(runs, new Set(), 0).map(({ run: { id }, depth }) => `${id}${depth}`)).toEqual([
+    "root0",
+    "first1",
+    "one2",
+    "lost2",
+    "second1",
+    "again2",
+  ]);
+  const ended = endLostSteps(runs).filter((each, index) => each !== runs[index]);
+  expect(ended).toMatchObject([
+    { id: "lost", status: "error", error: "Attempt 1 ended", end_time: "2026-01-01T00:00:04Z" },
   ]);
 });

@@ -15,9 +15,8 @@ export type TreeRow = {
 export function treeRows(runs: readonly Run[], folded: ReadonlySet<string>, nowMs: number): TreeRow[] {
   if (runs.length === 0) return [];
   const ids = new Set(runs.map((run) => run.id));
-  const firstAttempt = firstAttemptOf(runs);
-  const parentOf = (run: Run) =>
-    firstAttempt && ranIn(firstAttempt, run) ? firstAttempt.id : run.parent_run_id;
+  const attempts = attemptsOf(runs);
+  const parentOf = (run: Run) => attemptOf(run, attempts)?.id ?? run.parent_run_id;
   const children = new Map<string, Run[]>();
   for (const run of runs) {
     const parent = parentOf(run);
@@ -45,19 +44,32 @@ export function treeRows(runs: readonly Run[], folded: ReadonlySet<string>, nowM
 
 const attemptTag = "treadle:attempt";
 
-/**
- * The attempt that began a run which another resumed. Its steps were written before anybody knew that it would be
- * lost, below the root: they are drawn where they belong.
- */
-function firstAttemptOf(runs: readonly Run[]): Run | undefined {
-  const attempts = runs.filter(({ tags }) => tags?.includes(attemptTag));
-  return attempts.reduce<Run | undefined>(
-    (first, each) => (first && first.start_time <= each.start_time ? first : each),
-    undefined,
-  );
+/** The attempts at a run that was resumed, in their order; none at a run that one attempt did. */
+function attemptsOf(runs: readonly Run[]): Run[] {
+  return runs
+    .filter(({ tags }) => tags?.includes(attemptTag))
+    .sort((one, other) => Date.parse(one.start_time) - Date.parse(other.start_time));
 }
 
-function ranIn(attempt: Run, run: Run): boolean {
-  if (run.parent_run_id !== attempt.parent_run_id || run.tags?.includes(attemptTag)) return false;
-  return attempt.end_time != null && Date.parse(run.start_time) <= Date.parse(attempt.end_time);
+/**
+ * The attempt that a step belongs to. Steps of the first were written before anybody knew that it would be lost, and
+ * the graph library knows of no attempts: such steps stand below the root, and are drawn where they belong.
+ */
+function attemptOf(run: Run, attempts: readonly Run[]): Run | undefined {
+  const [first] = attempts;
+  if (!first || run.parent_run_id !== first.parent_run_id || run.tags?.includes(attemptTag)) return undefined;
+  const startMs = Date.parse(run.start_time);
+  return attempts.findLast((attempt) => Date.parse(attempt.start_time) <= startMs) ?? first;
+}
+
+/** Steps that were at work when their attempt was lost never end by themselves: they ended with it. */
+export function endLostSteps(runs: readonly Run[]): Run[] {
+  const lost = attemptsOf(runs).filter(({ error, end_time }) => error && end_time);
+  return runs.map((run) => {
+    if (run.end_time || !run.parent_run_id || run.tags?.includes(attemptTag)) return run;
+    const startMs = Date.parse(run.start_time);
+    const attempt = lost.find(({ end_time }) => startMs <= Date.parse(end_time!));
+    if (!attempt) return run;
+    return { ...run, status: "error", error: attempt.error, end_time: attempt.end_time };
+  });
 }
