@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HttpClient } from "./http-client.ts";
 import { load, median, percentile } from "./load.ts";
 import { echoRun, type Figures, formatMedians } from "./runs.ts";
+import { besideSyncs } from "./slowest-sync.ts";
 import { freePort, memoryOf, type Subject, stop, untilHealthy } from "./subjects.ts";
 
 /** Measures each in turn; a subject that comes twice has the median of both. Its project needs `echo` and `tokens`. */
@@ -34,12 +35,11 @@ async function measure(subject: Subject, seconds: number): Promise<Figures> {
       });
       figures[`POST /threads per s, ${clients}`] = result.perSecond;
     }
-    for (const clients of [1, 8, 32]) {
-      const result = await load({ clients, seconds, request: () => echoRun(http) });
-      figures[`echo runs/wait per s, ${clients}`] = result.perSecond;
-      if (clients === 32) figures["echo runs/wait p99 ms, 32"] = result.p99Ms;
-    }
-    Object.assign(figures, await measureStreams(http), await measureState(http));
+    figures["slowest sync of the disk meanwhile ms"] = await besideSyncs(async () => {
+      await measureEchoes(http, seconds, figures);
+      Object.assign(figures, await measureStreams(http));
+    });
+    Object.assign(figures, await measureState(http));
     figures["memory at the end MB"] = memoryOf(child.pid!);
     http.close();
   } catch (error) {
@@ -48,6 +48,14 @@ async function measure(subject: Subject, seconds: number): Promise<Figures> {
     await stop(child);
   }
   return figures;
+}
+
+async function measureEchoes(http: HttpClient, seconds: number, figures: Figures): Promise<void> {
+  for (const clients of [1, 8, 32]) {
+    const result = await load({ clients, seconds, request: () => echoRun(http) });
+    figures[`echo runs/wait per s, ${clients}`] = result.perSecond;
+    if (clients === 32) figures["echo runs/wait p99 ms, 32"] = result.p99Ms;
+  }
 }
 
 async function measureStreams(http: HttpClient): Promise<Figures> {

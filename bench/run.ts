@@ -13,6 +13,8 @@ const parts = new Set([
   "agent-figures",
   "agent-server-input",
   "python-subjects",
+  "python-cost",
+  "slowest-sync",
   "agent-server-sizes",
   "agent-server-tracing",
   "bulk-export-fill",

@@ -17,6 +17,7 @@ from .health import Health
 from .json_text import dumps, loads
 from .loader import Project, load_project
 from .logs import LogHandler, LogLines, PrintedLines
+from .low_priority import at_low_priority
 from .peer import Handler, Peer
 from .schemas import draw_graph, graph_schemas, subgraph_schemas
 from .threads import CallThreads
@@ -97,7 +98,7 @@ class Worker:
     async def _warm(self, call: Served) -> Answer:
         """For a process in reserve: the imports that take most of a start. Of the project it has the path alone."""
         prepare_path(str(call.meta["directory"]), [str(path) for path in call.meta.get("dependencies", ())])
-        await asyncio.get_running_loop().run_in_executor(None, import_libraries)
+        await at_low_priority(import_libraries)
         return Answer({})
 
     def _prepare(self, peer: Peer) -> None:

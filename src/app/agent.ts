@@ -12,9 +12,7 @@ import { Studio } from "../console/studio.ts";
 import type { Stopped } from "../platform/areas/area.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
-import { listen } from "../platform/http/server/server.ts";
 import type { Logger } from "../platform/logger.ts";
-import { composeAgent } from "./compose-agent.ts";
 import { EarlyGround } from "./early-ground.ts";
 import { openGround } from "./ground.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -60,11 +58,14 @@ export function createAgentApp(config: AgentConfig, options: AgentAppOptions): A
     async start() {
       const globals = new ProjectGlobals(logger);
       life.onClose(async () => globals.remove());
+      // What fails there is thrown where it is needed.
+      const onWaiting = () => void importServing().catch(() => undefined);
       const ground = new EarlyGround(() =>
-        openGround({ ...config, applicationName: "treadle agent", logger, life }),
+        openGround({ ...config, applicationName: "treadle agent", logger, life, onWaiting }),
       );
       const project = await ground.beside(loadServed(config, options, { life, globals, ground }));
       const { database, databaseUrl, clock, notes } = await ground.opened();
+      const [{ composeAgent }, { listen }] = await importServing();
       let url = config.publicUrl ?? "";
       const studio = studioOf(config, project, options.studioSecret);
       const agent = composeAgent({
@@ -105,6 +106,10 @@ export function createAgentApp(config: AgentConfig, options: AgentAppOptions): A
       life.stop({ graceMs, leaveMs: takesLeave ? config.shutdownLeaveMs : 0 }),
   };
 }
+
+/** Half of what this program imports, while Python's processes and PostgreSQL start. */
+const importServing = () =>
+  Promise.all([import("./compose-agent.ts"), import("../platform/http/server/server.ts")]);
 
 type Loading = { life: Lifecycle; globals: ProjectGlobals; ground: EarlyGround<unknown> };
 

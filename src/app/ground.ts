@@ -34,6 +34,8 @@ export type OpenDatabaseOptions = {
   applicationName?: string;
   logger: Logger;
   life: Lifecycle;
+  /** Called when others are waited for, and this process has time. */
+  onWaiting?: () => void;
 };
 
 export type OpenedDatabase = {
@@ -52,6 +54,7 @@ const databaseWaitMs = 30_000;
 export async function openGround(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const { logger, life, databasePool: poolSize, applicationName } = options;
   const { url, notes } = await findPostgres(options);
+  options.onWaiting?.();
   await migrate({ url, directory: migrationsFolder, logger, waitMs: databaseWaitMs });
   const database = openDatabase({ url, poolSize, logger, ...(applicationName ? { applicationName } : {}) });
   life.onClose(() => database.close());
@@ -61,9 +64,9 @@ export async function openGround(options: OpenDatabaseOptions): Promise<OpenedDa
   return { database, databaseUrl: url, clock, notes };
 }
 
-async function findPostgres({ databaseUrl, dataDir, logger, life }: OpenDatabaseOptions) {
+async function findPostgres({ databaseUrl, dataDir, logger, life, onWaiting }: OpenDatabaseOptions) {
   if (databaseUrl !== undefined) return { url: databaseUrl, notes: [] };
-  const postgres = await startEmbeddedPostgres({ dataDir, logger });
+  const postgres = await startEmbeddedPostgres({ dataDir, logger, onMaking: onWaiting });
   life.onClose(() => postgres.stop());
   return postgres;
 }

@@ -1,6 +1,7 @@
 import { AppError, errorMessage } from "../../../platform/errors.ts";
 import type { Logger } from "../../../platform/logger.ts";
 import { WorkerLost } from "../worker-lost.ts";
+import { FreeProcessors } from "./free-processors.ts";
 import type { LoadReport } from "./load-report.ts";
 import type { PythonWorker } from "./python-worker.ts";
 import { Quarantine } from "./quarantine.ts";
@@ -40,7 +41,7 @@ export class PythonPool {
 
   constructor(options: PythonPoolOptions) {
     this.#options = options;
-    if (options.spare) this.#spare = new SpareWorker({ prepare: () => this.#prepare() });
+    if (options.spare) this.#spare = this.#createSpare();
   }
 
   /** Resolves when the first has loaded the project; the others follow. */
@@ -184,10 +185,18 @@ export class PythonPool {
     this.#timer.unref();
   }
 
-  #prepare(): PythonWorker {
-    const worker = this.#options.start();
-    worker.warm();
-    return worker;
+  #createSpare(): SpareWorker<PythonWorker> {
+    const free = new FreeProcessors();
+    return new SpareWorker({
+      start: () => this.#options.start(),
+      freeProcessors: () => free.look(),
+      onReady: ({ pid }) => this.#options.logger.info({ pid }, "a Python process is in reserve"),
+      onFailed: (error) => this.#warnOfSpare(error),
+    });
+  }
+
+  #warnOfSpare(error: unknown): void {
+    this.#options.logger.warn({ reason: errorMessage(error) }, "the Python process in reserve was of no use");
   }
 
   async #load(worker: PythonWorker): Promise<{ worker: PythonWorker; report: LoadReport }> {
@@ -202,10 +211,7 @@ export class PythonPool {
         return await this.#load(spare);
       } catch (error) {
         spare.kill("It could not load the project.");
-        this.#options.logger.warn(
-          { reason: errorMessage(error) },
-          "the Python process in reserve was of no use",
-        );
+        this.#warnOfSpare(error);
       }
     }
     return this.#load(this.#options.start());

@@ -53,7 +53,6 @@ export async function loadPythonPart(
   requireOwnStorage(config);
   const { environment, logger, watchdogMs } = options;
   const { path: interpreter } = await findInterpreter({ directory: config.directory, environment });
-  options.onStarting?.();
   const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
   const upstream = new Upstream(options.server);
   const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
@@ -69,8 +68,9 @@ export async function loadPythonPart(
   const pools = new Set([pool, front]);
   const close = async () => void (await Promise.all([...pools].map((each) => each.stop())));
   try {
-    const built = await BuiltDescriptions.read(config.directory);
-    const [report] = await Promise.all([...pools].map((each) => each.start()));
+    const starting = Promise.all([...pools].map((each) => each.start()));
+    options.onStarting?.();
+    const [[report], built] = await Promise.all([starting, BuiltDescriptions.read(config.directory)]);
     return { ...partOf(config, report!, { pool, front, upstream, built }), close };
   } catch (error) {
     await close();

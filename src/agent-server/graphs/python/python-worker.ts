@@ -70,10 +70,10 @@ export class PythonWorker {
     return (await this.#process.channel.call("load", this.#load)).meta as LoadReport;
   }
 
-  /** Has it import what every project needs; what fails there fails again when it loads, and is told then. */
-  warm(): void {
+  /** Has it import what every project needs, while others go first. */
+  async warm(): Promise<void> {
     const { directory, dependencies } = this.#load;
-    this.#process.channel.call("warm", { directory, dependencies }).catch(() => undefined);
+    await this.#process.channel.call("warm", { directory, dependencies });
   }
 
   /** Calls under way. */

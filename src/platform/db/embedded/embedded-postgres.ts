@@ -18,6 +18,8 @@ export type EmbeddedPostgresOptions = {
   /** Treadle's data folder, whose lock the caller holds. */
   dataDir: string;
   logger: Logger;
+  /** Called when its cluster is being made, by a process that takes a second or so: this one has time meanwhile. */
+  onMaking?: (() => void) | undefined;
   /** Called when the server ended by itself; it is being started again. */
   onExit?: (exit: PostmasterExit) => void;
   /** Server settings over our own, for example `fsync: "off"` where the data may be lost. */
@@ -46,7 +48,10 @@ const maxRestartDelayMs = 10_000;
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const settings = options.settings ?? {};
   const place = await preparePostgresPlace(options.dataDir, options);
-  const { password } = await initPostgres(place, settings.fsync !== "off");
+  const { password } = await initPostgres(place, {
+    durable: settings.fsync !== "off",
+    onMaking: options.onMaking,
+  });
   await clearPostgresFolder(place.dataFolder, options.logger);
   const log = new PostgresLog(place.logFile);
   const run: PostmasterOptions = { place, log, settings };

@@ -12,8 +12,14 @@ import type { PostgresPlace } from "./postgres-folder.ts";
 export const superuser = "treadle";
 const unfinishedPrefix = "data.initializing-";
 
-/** Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins anew. */
-export async function initPostgres(place: PostgresPlace, durable: boolean): Promise<{ password: string }> {
+/**
+ * Makes the cluster once. A start killed half-way leaves no cluster, and the next one begins anew. `onMaking`: a process
+ * does, for a second or so.
+ */
+export async function initPostgres(
+  place: PostgresPlace,
+  { durable, onMaking }: { durable: boolean; onMaking?: (() => void) | undefined },
+): Promise<{ password: string }> {
   const initialized = await exists(join(place.dataFolder, "PG_VERSION"));
   const password = await readPassword(place, initialized);
   if (initialized) return { password };
@@ -35,11 +41,13 @@ export async function initPostgres(place: PostgresPlace, durable: boolean): Prom
     ...(durable ? [] : ["--no-sync"]),
   ];
   try {
-    await promisify(execFile)(join(place.native, "bin", "initdb"), options, {
+    const making = promisify(execFile)(join(place.native, "bin", "initdb"), options, {
       cwd: place.home,
       env: postgresEnvironment,
       ...(place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid }),
     });
+    onMaking?.();
+    await making;
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     const { stderr } = error as { stderr?: string };
