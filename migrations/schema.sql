@@ -652,8 +652,10 @@ create table deployment_logs (
   level text not null,
   message text not null,
   run_id text,
+  origin text,
   constraint deployment_logs_pkey PRIMARY KEY (id),
   constraint deployment_logs_kind_check CHECK ((kind = ANY (ARRAY['build'::text, 'deploy'::text]))),
+  constraint deployment_logs_origin_check CHECK ((origin = ANY (ARRAY['platform'::text, 'project'::text]))),
   constraint deployment_logs_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE
 );
 CREATE INDEX deployment_logs_age ON public.deployment_logs USING btree (at);

@@ -840,6 +840,14 @@ export type GitInstallation = {
   id: string;
   installation_id: number;
   name: string;
+  host: string;
+  created_at: string;
+  /** What it enters the host with; never shown. */
+  credential: "token" | "ssh" | "app";
+  /** How many deployments use it. One that is used is not removed. */
+  deployments: number;
+  /** Admins remove any integration, editors those that they made. */
+  may_remove: boolean;
 };
 
 export type GitRepository = {
@@ -903,6 +911,8 @@ export type LogLine = {
   message: string;
   revision_id: string;
   run_id: string | null;
+  /** Of a build log: the platform about its own steps, or a command of the project. */
+  origin: "platform" | "project" | null;
 };
 
 export type MadeAlert = {

@@ -91,6 +91,16 @@ describe("a deployment's life", () => {
     await page.field("Search build log").fill("LINKED");
     expect(await log.locator("mark").first().textContent()).toBe("linked");
     expect(await log.locator(".log-line").count()).toBe(1);
+    await page.field("Search build log").fill("");
+    // The platform's own lines stand back, and can be folded away.
+    await log.locator(".log-line.platform", { hasText: "$ node install.js" }).waitFor();
+    await log.locator(".log-line:not(.platform)", { hasText: "linked the packages" }).waitFor();
+    await page.button("Own output").click();
+    await log.locator(".log-line.platform").first().waitFor({ state: "detached" });
+    expect(await log.locator(".log-line").allTextContents()).toEqual([
+      expect.stringContaining("linked the packages"),
+    ]);
+    expect(await page.violations()).toEqual([]);
     await page.link("Timeline").click();
     await page.page.getByRole("list", { name: "Timeline" }).getByText("Starting the server.").waitFor();
     expect(await page.violations()).toEqual([]);

@@ -1,5 +1,8 @@
 import type { BuildConfig, SourceRevisionConfig } from "../desired-state/revision.ts";
 
+/** `project`: what one of its commands printed. */
+export type OnLine = (line: string, origin?: "platform" | "project") => void;
+
 export type GitCredentials = { token: string } | { privateKey: string } | null;
 
 export type BuildSource =
@@ -11,7 +14,7 @@ export type BuildPlace = {
   workFolder: string;
   timeoutMs: number;
   signal: AbortSignal;
-  onLine(line: string): void;
+  onLine: OnLine;
 };
 
 /** Asked for at each step: the time that is left grows less. */
@@ -25,7 +28,7 @@ export type BuildRequest = {
   revisionConfig: SourceRevisionConfig;
   buildConfig: BuildConfig;
   signal: AbortSignal;
-  onLine(line: string): void;
+  onLine: OnLine;
   /** As soon as it is known, whatever becomes of the build. */
   onCommit(commitSha: string): Promise<void>;
   note(message: string, progress: number): Promise<void>;

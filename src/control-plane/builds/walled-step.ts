@@ -59,6 +59,7 @@ export async function runWalled(walls: Enclosing, step: WalledStep, at: StepPlac
   try {
     await runStep({
       ...place,
+      onLine: (line) => place.onLine(line, "project"),
       timeoutMs,
       command,
       args,

@@ -5,13 +5,16 @@ import type { LogKind, LogLine, LogPlace, LogRow } from "./log.ts";
 export async function insertLogs(sql: Sql, place: LogPlace, lines: readonly LogLine[]): Promise<void> {
   if (lines.length === 0) return;
   const rows = JSON.stringify(
-    lines.map(({ at, level, message, runId }) => ({ at, level, message, run_id: runId ?? null })),
+    lines.map(({ at, level, message, runId, origin }) => ({
+      ...{ at, level, message, run_id: runId ?? null, origin: origin ?? null },
+    })),
   );
   // A deployment purged meanwhile takes its logs with it.
   await raw`
-    insert into deployment_logs (deployment_id, revision_id, kind, at, level, message, run_id)
-    select ${place.deploymentId}::uuid, ${place.revisionId}::uuid, ${place.kind}, l.at, l.level, l.message, l.run_id
-    from json_to_recordset(${rows}::json) as l (at timestamptz, level text, message text, run_id text)
+    insert into deployment_logs (deployment_id, revision_id, kind, at, level, message, run_id, origin)
+    select ${place.deploymentId}::uuid, ${place.revisionId}::uuid, ${place.kind}, l.at, l.level, l.message, l.run_id,
+      l.origin
+    from json_to_recordset(${rows}::json) as l (at timestamptz, level text, message text, run_id text, origin text)
     where exists (select 1 from deployments where id = ${place.deploymentId})`.execute(sql);
 }
 
@@ -45,7 +48,7 @@ export async function readLogs(sql: Sql, query: LogQuery): Promise<LogRow[]> {
   if (query.runId !== undefined) where.push(raw`run_id = ${query.runId}`);
   const direction = query.order === "asc" ? raw`asc` : raw`desc`;
   const { rows } = await raw<LogRow>`
-    select id, revision_id, kind, at, level, message, run_id from deployment_logs
+    select id, revision_id, kind, at, level, message, run_id, origin from deployment_logs
     where ${raw.join(where, raw` and `)} order by id ${direction} limit ${query.limit}`.execute(sql);
   return rows;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import { id } from "../wire/wire-fields.ts";
-import { type LogKind, type LogRow, logLevels } from "./log.ts";
+import { type LogKind, type LogRow, logLevels, logOrigins } from "./log.ts";
 import type { LogService } from "./log-service.ts";
 
 export const order = z.enum(["asc", "desc"]).default("asc");
@@ -34,6 +34,10 @@ const line = z
     message: z.string(),
     revision_id: id,
     run_id: z.string().nullable(),
+    origin: z
+      .enum(logOrigins)
+      .nullable()
+      .describe("Of a build log: the platform about its own steps, or a command of the project."),
   })
   .meta({ id: "LogLine" });
 export const logsAnswer = z.object({ logs: z.array(line), next_offset: z.string().nullable() });
@@ -87,5 +91,6 @@ export function toLogWire(row: LogRow): z.input<typeof line> {
     message: row.message,
     revision_id: row.revision_id,
     run_id: row.run_id,
+    origin: row.origin,
   };
 }

@@ -46,6 +46,7 @@ export class LogWriter {
       lines.push({
         at: new Date(),
         level: "WARNING",
+        origin: "platform",
         message: `${this.#dropped} lines were left out: too many at once.`,
       });
       this.#dropped = 0;

@@ -5,7 +5,18 @@ export type LogKind = "build" | "deploy";
 /** Whose lines, and of what. */
 export type LogPlace = { deploymentId: string; revisionId: string; kind: LogKind };
 
-export type LogLine = { at: Date; level: LogLevel; message: string; runId?: string | undefined };
+/** Who wrote a line of a build log: a command of the project, or the platform about its own steps. */
+export const logOrigins = ["platform", "project"] as const;
+export type LogOrigin = (typeof logOrigins)[number];
+
+export type LogLine = {
+  at: Date;
+  level: LogLevel;
+  message: string;
+  runId?: string | undefined;
+  /** Of build logs only: what a server prints does not tell. */
+  origin?: LogOrigin;
+};
 
 export type LogRow = {
   id: number;
@@ -15,6 +26,7 @@ export type LogRow = {
   level: LogLevel;
   message: string;
   run_id: string | null;
+  origin: LogOrigin | null;
 };
 
 const maxLineLength = 16_000;

@@ -9,7 +9,7 @@ import { explainFailure, type Failure } from "../desired-state/failure.ts";
 import type { ReconcileFence } from "../desired-state/reconcile-fence.ts";
 import { type Revision, statusesBefore } from "../desired-state/revision.ts";
 import { moveRevision, noteProgress, saveBuilt, saveCommit } from "../desired-state/revision-store.ts";
-import { plainLine, redact } from "../logs/log.ts";
+import { type LogOrigin, plainLine, redact } from "../logs/log.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 
 export type BuildTaskOptions = {
@@ -67,7 +67,7 @@ export class BuildTask {
       revisionConfig: revision.source_revision_config,
       buildConfig: revision.build_config,
       signal: this.#signal,
-      onLine: (text) => this.#write(text, "INFO"),
+      onLine: (text, origin = "platform") => this.#write(text, "INFO", origin),
       onCommit: async (sha) => {
         this.#commitSha = sha;
         await fence.write((tx) => saveCommit(tx, revision.id, sha));
@@ -80,10 +80,10 @@ export class BuildTask {
     };
   }
 
-  #write(text: string, level: "INFO" | "ERROR"): void {
+  #write(text: string, level: "INFO" | "ERROR", origin: LogOrigin = "platform"): void {
     const at = this.#options.clock.now();
     for (const line of text.split("\n")) {
-      this.#log.write({ at, level, message: plainLine(redact(line, this.#hidden)) });
+      this.#log.write({ at, level, origin, message: plainLine(redact(line, this.#hidden)) });
     }
   }
 

@@ -467,6 +467,7 @@ export interface DeploymentLogsTable {
   level: string;
   message: string;
   run_id: string | null;
+  origin: string | null;
 }
 
 export interface DeploymentMetricsTable {

@@ -4,7 +4,7 @@ import type { Mount } from "../../sandbox/bubblewrap.ts";
 import { findProgram } from "../../sandbox/find-program.ts";
 import type { Enclosing } from "../../sandbox/walls.ts";
 import { stepEnvironment } from "../build-environment.ts";
-import type { BuildPlace, BuildRequest, PlaceOf } from "../build-request.ts";
+import type { BuildPlace, BuildRequest, OnLine, PlaceOf } from "../build-request.ts";
 import { notStarted } from "../build-step.ts";
 import type { BuildLease } from "../build-user.ts";
 import { splitCommand } from "../command-guard.ts";
@@ -153,7 +153,7 @@ export class BuildCommands {
         const command = basename(step.program);
         const own = { ...this.#environmentOf(at, command), ...environment };
         // Installers print the address of an index, and a password may be in it.
-        const onLine = (line: string) => request.onLine(withoutCredentials(line));
+        const onLine: OnLine = (line, origin) => request.onLine(withoutCredentials(line), origin);
         const place = () => ({ ...at.place(), onLine });
         return runWalled(this.#walls, { ...step, command, environment: own }, { ...at, place });
       },

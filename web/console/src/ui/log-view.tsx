@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDownToLine, Download } from "lucide-react";
+import { ArrowDownToLine, Download, FoldVertical } from "lucide-react";
 import { Fragment, useEffect, useMemo, useRef, useState } from "react";
 import type { LogLine } from "../api/wire.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -18,6 +18,7 @@ export type LogViewProps = {
 };
 
 const levels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"];
+const errorLevel = levels.indexOf("ERROR");
 
 /** A log as it grows: only what is seen is drawn; it follows its end until one scrolls up. */
 export function LogView({
@@ -29,9 +30,14 @@ export function LogView({
 }: LogViewProps) {
   const [search, setSearch] = useState("");
   const [level, setLevel] = useState("DEBUG");
+  const [ownOnly, setOwnOnly] = useState(false);
   const [follow, setFollow] = useState(true);
   const box = useRef<HTMLDivElement>(null);
-  const shown = useMemo(() => filterLines(lines, search, level), [lines, search, level]);
+  const tellsApart = useMemo(() => lines.some(({ origin }) => origin === "project"), [lines]);
+  const shown = useMemo(
+    () => filterLines(lines, { search, least: level, ownOnly: ownOnly && tellsApart }),
+    [lines, search, level, ownOnly, tellsApart],
+  );
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => box.current,
@@ -59,9 +65,20 @@ export function LogView({
           }))}
         />
         <span className="muted log-count">
-          {search || level !== "DEBUG" ? `${shown.length.toLocaleString("en-US")} of ` : ""}
+          {shown.length < lines.length ? `${shown.length.toLocaleString("en-US")} of ` : ""}
           {lines.length.toLocaleString("en-US")} lines{live && <span className="log-live"> live</span>}
         </span>
+        {tellsApart && (
+          <Button
+            size="small"
+            icon={FoldVertical}
+            aria-pressed={ownOnly}
+            onClick={() => setOwnOnly((now) => !now)}
+            title="Only what the project's own commands printed, and errors"
+          >
+            Own output
+          </Button>
+        )}
         <Button
           size="small"
           icon={ArrowDownToLine}
@@ -102,7 +119,7 @@ export function LogView({
                   key={row.key}
                   ref={rows.measureElement}
                   data-index={row.index}
-                  className={`log-line ${line.level.toLowerCase()}`}
+                  className={`log-line ${line.level.toLowerCase()}${line.origin === "platform" ? " platform" : ""}`}
                   style={{ transform: `translateY(${row.start}px)` }}
                 >
                   <time dateTime={line.timestamp} title={line.timestamp}>
@@ -140,13 +157,17 @@ export function Highlight({ text, search }: { text: string; search: string }) {
   );
 }
 
-function filterLines(lines: readonly LogLine[], search: string, least: string): readonly LogLine[] {
+type Wanted = { search: string; least: string; ownOnly: boolean };
+
+function filterLines(lines: readonly LogLine[], { search, least, ownOnly }: Wanted): readonly LogLine[] {
   const wanted = search.trim().toLowerCase();
   const from = levels.indexOf(least);
-  if (wanted === "" && from <= 0) return lines;
+  if (wanted === "" && from <= 0 && !ownOnly) return lines;
   return lines.filter(
-    ({ message, level }) =>
-      levels.indexOf(level) >= from && (wanted === "" || message.toLowerCase().includes(wanted)),
+    ({ message, level, origin }) =>
+      (!ownOnly || origin === "project" || levels.indexOf(level) >= errorLevel) &&
+      levels.indexOf(level) >= from &&
+      (wanted === "" || message.toLowerCase().includes(wanted)),
   );
 }
 
