@@ -5,7 +5,7 @@ import { openChatPages } from "../support/chat-page.ts";
 import { quickDeployments } from "../support/compiled-agent.ts";
 import { type GitServer, startGitServer } from "../support/components/git-server.ts";
 import { createTempFolder, type TempFolder } from "../support/components/temp-folder.ts";
-import { type ConsolePage, type RunningConsole, startConsole } from "../support/console-page.ts";
+import { type ConsolePage, phone, type RunningConsole, startConsole } from "../support/console-page.ts";
 import { dropDeploymentDatabases, packageRoot } from "../support/control-plane.ts";
 import { quickInstall, quickProject } from "../support/quick-project.ts";
 
@@ -145,12 +145,10 @@ describe("a private repository", () => {
     await page.field("Host").fill(git.url);
     await page.field("Access token").fill("wrong");
     await page.button("Connect").click();
-    await page.text("answered 401").waitFor();
-    await page.link("Git URL").last().waitFor();
+    await page.text("does not accept this token").waitFor();
     expect(await page.violations()).toEqual([]);
-    await page.button("Remove").click();
-    await page.page.getByRole("heading", { name: "Connect an account" }).waitFor();
-    await page.field("Host").fill(git.url);
+    const none = await running.app.call("GET", "/v2/integrations/github/installations");
+    expect(none.body).toEqual([]);
     await page.field("Access token").fill(token);
     await page.button("Connect").click();
     await page.page.getByRole("radio", { name: /weavers\/loom/ }).check();
@@ -171,8 +169,11 @@ describe("a private repository", () => {
     await page.field("Access").first().selectOption("Private: a token typed here");
     await page.button("Deploy").click();
     await page.text("Paste the token or key, or choose Public.").waitFor();
-    await page.field("Access token").fill(token);
+    await page.field("Access token").fill("mistyped");
     await install(page, quickInstall);
+    await page.button("Deploy").click();
+    await page.text("does not accept this token").waitFor();
+    await page.field("Access token").fill(token);
     await page.button("Deploy").click();
     await page.heading("Revision 1").waitFor();
     const log = page.page.getByRole("log", { name: "Build log" });
@@ -181,6 +182,38 @@ describe("a private repository", () => {
     expect(JSON.stringify(stored.body)).toContain("/shuttle");
     expect(JSON.stringify(stored.body)).not.toContain(token);
     expect(await page.page.content()).not.toContain(token);
+    expect(page.errors).toEqual([]);
+  });
+
+  it("has its credentials listed in Settings, where an editor removes those they made", async () => {
+    const { body: key } = await running.app.call<{ key: string }>("POST", "/v2/api-keys", {
+      body: { name: "editor", role: "editor" },
+    });
+    const made = await running.app.call("POST", "/v1/integrations/github", {
+      headers: { "x-api-key": key.key },
+      body: { name: "left over", host: git.url, token },
+    });
+    expect(made.status).toBe(201);
+    const page = await running.open("/settings?tab=git", { apiKey: key.key });
+    const table = page.page.getByRole("table", { name: "Git credentials" });
+    await table
+      .getByRole("row", { name: /shuttle/ })
+      .getByText("1 deployment")
+      .waitFor();
+    expect(
+      await table
+        .getByRole("row", { name: /shuttle/ })
+        .getByRole("button")
+        .count(),
+    ).toBe(0);
+    await page.button("Remove left over").click();
+    expect(await page.violations()).toEqual([]);
+    await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.text("left over is removed.").waitFor();
+    await table.getByRole("row", { name: /left over/ }).waitFor({ state: "detached" });
+    await page.page.setViewportSize(phone);
+    await page.settled();
+    expect([await page.violations(), await page.overflowing()]).toEqual([[], []]);
     expect(page.errors).toEqual([]);
   });
 });

@@ -72,13 +72,54 @@ describe("a git integration", () => {
     expect(JSON.stringify(created.body)).not.toContain(token);
     integration = created.body;
     const listed = await plane.call<unknown[]>("GET", "/api-host/v1/integrations/github/install");
-    expect(listed.body).toEqual([{ id: integration.id, installation_id: expect.any(Number), name: "team" }]);
+    expect(listed.body).toEqual([
+      {
+        ...{ id: integration.id, installation_id: expect.any(Number), name: "team", credential: "token" },
+        ...{ host: body.host, created_at: expect.any(String), deployments: 0, may_remove: true },
+      },
+    ]);
     expect((await plane.call("POST", "/v1/integrations/github", body)).status).toBe(409);
     const rows = await database.database.query<object>(
       { name: "test_4", text: "select * from git_integrations" },
       [],
     );
     expect(JSON.stringify(rows)).not.toContain(token);
+  });
+
+  it("is refused with a token that the host does not know, and nothing is stored", async () => {
+    const api_url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+    const body = { name: "wrong", host: new URL(git.url).host, api_url, token: "ghp_mistyped" };
+    const refused = await plane.call<{ detail: string }>("POST", "/v1/integrations/github", body);
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining("does not accept this token") },
+    });
+    expect(JSON.stringify(refused.body)).not.toContain("ghp_mistyped");
+    const broken = { ...body, token: "ghp_two\nlines" };
+    expect((await plane.call("POST", "/v1/integrations/github", broken)).status).toBe(400);
+    const app = {
+      ...body,
+      token: undefined,
+      app_id: "1",
+      app_installation_id: "2",
+      app_private_key: "no key",
+    };
+    expect((await plane.call("POST", "/v1/integrations/github", app)).status).toBe(400);
+    const listed = await plane.call<unknown[]>("GET", "/v1/integrations/github/install");
+    expect(listed.body).toHaveLength(1);
+  });
+
+  it("is stored where the host cannot be asked: a git server with passwords, one that is away, an SSH key", async () => {
+    const store = async (more: object) => {
+      const made = await plane.call<{ id: string }>("POST", "/v1/integrations/github", {
+        ...{ name: "unknown", host: new URL(git.url).host, token: "x", ...more },
+      });
+      if (made.status === 201) await plane.call("DELETE", `/v1/integrations/github/${made.body.id}`);
+      return made.status;
+    };
+    expect(await store({ api_url: `${git.url}/plain` })).toBe(201);
+    expect(await store({ api_url: "http://127.0.0.1:9" })).toBe(201);
+    expect(await store({ token: undefined, ssh_private_key: "a key that ssh reads" })).toBe(201);
   });
 
   it("lists what its token can read", async () => {
@@ -119,6 +160,27 @@ describe("a git integration", () => {
     const everything = JSON.stringify([logs.body, opened]);
     expect(everything).not.toContain(token);
     expect(everything).not.toContain(Buffer.from(`x-access-token:${token}`).toString("base64"));
+  });
+
+  it("is removed by who made it and by admins, by no other editor", async () => {
+    const keyOf = async (name: string) => {
+      const person = { email: `${name}@example.com`, role: "editor" };
+      const member = await plane.call<{ user_id: string }>("POST", "/v2/members", person);
+      const body = { name, role: "editor", user_id: member.body.user_id };
+      const made = await plane.call<{ key: string }>("POST", "/v2/api-keys", body);
+      expect(made.status).toBe(201);
+      return { "x-api-key": made.body.key };
+    };
+    const [maker, other] = [await keyOf("maker"), await keyOf("other")];
+    const path = "/v1/integrations/github";
+    const body = { name: "robots", host: new URL(git.url).host, ssh_private_key: "a key" };
+    const made = await plane.call<{ id: string }>("POST", path, body, maker);
+    expect(made.status).toBe(201);
+    type Listed = { name: string; may_remove: boolean }[];
+    const seen = await plane.call<Listed>("GET", `${path}/install`, undefined, other);
+    expect(seen.body.map(({ name, may_remove }) => [name, may_remove])).toContainEqual(["robots", false]);
+    expect((await plane.call("DELETE", `${path}/${made.body.id}`, undefined, other)).status).toBe(403);
+    expect((await plane.call("DELETE", `${path}/${made.body.id}`, undefined, maker)).status).toBe(204);
   });
 
   it("cannot be deleted while it is used", async () => {

@@ -78,7 +78,6 @@ export const adminOnly: readonly string[] = [
   "GET /v2/audit-events/export",
   "DELETE /v2/deployments",
   "DELETE /v2/deployments/{deployment_id}",
-  "DELETE /v1/integrations/github/{integration_id}",
   "POST /v2/listeners",
   "PATCH /v2/listeners/{listener_id}",
   "DELETE /v2/listeners/{listener_id}",

@@ -31,6 +31,17 @@ export type OpenRequests =
       etag: string | null;
     };
 
+type CallInit = {
+  method?: string;
+  signal?: AbortSignal | undefined;
+  etag?: string | null;
+  timeoutMs?: number;
+  redirect?: "manual";
+};
+
+/** A host that is slow keeps nobody from storing a credential; whoever it redirects to is not asked. */
+const trial = { timeoutMs: 5_000, redirect: "manual" } as const;
+
 /** The few calls to a git host, GitHub's or GitLab's API, that deployments need. */
 export class GitHostApi {
   readonly #network: NetworkGuard;
@@ -43,18 +54,40 @@ export class GitHostApi {
   async tokenOf(place: Place, credentials: IntegrationCredentials, signal?: AbortSignal): Promise<string> {
     if (credentials.kind === "token") return credentials.token;
     if (credentials.kind === "ssh") throw sshOnly();
-    const pem = createPrivateKey(credentials.privateKey).export({ type: "pkcs8", format: "pem" }).toString();
-    const key = await importPKCS8(pem, "RS256");
-    const jwt = await new SignJWT()
-      .setProtectedHeader({ alg: "RS256" })
-      .setIssuer(credentials.appId)
-      .setIssuedAt(Math.floor(Date.now() / 1000) - 30)
-      .setExpirationTime("9m")
-      .sign(key);
-    const url = `${apiUrlOf(place)}/app/installations/${encodeURIComponent(credentials.installationId)}/access_tokens`;
-    const answer = (await this.#json(url, jwt, { method: "POST", signal })) as { token?: unknown };
+    const response = await this.#askForToken(place, credentials, { signal });
+    const answer = (await readAnswer(response, apiUrlOf(place))) as { token?: unknown };
     if (typeof answer.token !== "string") throw noToken(place);
     return answer.token;
+  }
+
+  /**
+   * Whether the host knows the credential. `unknown`: it cannot be asked now, it is an SSH key, or what answers is no API
+   * of this kind, as a plain git server that wants a password.
+   */
+  async judge(
+    place: Place,
+    credentials: IntegrationCredentials,
+  ): Promise<"accepted" | "refused" | "unknown"> {
+    if (credentials.kind === "ssh") return "unknown";
+    // What cannot be sent opens nothing.
+    if (credentials.kind === "token" && !/^[\x21-\x7e]+$/.test(credentials.token)) return "refused";
+    if (credentials.kind === "app" && !isPrivateKey(credentials.privateKey)) return "refused";
+    try {
+      const response =
+        credentials.kind === "app"
+          ? await this.#askForToken(place, credentials, trial)
+          : await this.#call(
+              `${apiUrlOf(place)}${repositoriesPath(place, "token", { pageSize: 1, page: 1 })}`,
+              credentials.token,
+              trial,
+            );
+      if (response.ok) return "accepted";
+      const wantsPassword = /^basic\b/i.test(response.headers.get("www-authenticate") ?? "");
+      return response.status === 401 && !wantsPassword ? "refused" : "unknown";
+    } catch (error) {
+      if (error instanceof AppError) return "unknown";
+      throw error;
+    }
   }
 
   async listRepositories(place: Place, credentials: IntegrationCredentials): Promise<Repository[]> {
@@ -62,7 +95,8 @@ export class GitHostApi {
     const found: Repository[] = [];
     for (let page = 1; page <= maxPages; page += 1) {
       const path = repositoriesPath(place, credentials.kind, { pageSize, page });
-      const list = readRepositories(place, await this.#json(`${apiUrlOf(place)}${path}`, token));
+      const response = await this.#call(`${apiUrlOf(place)}${path}`, token, {});
+      const list = readRepositories(place, await readAnswer(response, apiUrlOf(place)));
       found.push(...list);
       if (list.length < pageSize) break;
     }
@@ -95,36 +129,49 @@ export class GitHostApi {
     return { kind: "listed", requests, isComplete: false, etag: null };
   }
 
-  async #json(
-    url: string,
-    token: string,
-    init: { method?: string; signal?: AbortSignal | undefined } = {},
-  ): Promise<unknown> {
-    const response = await this.#call(url, token, init);
-    if (response.ok) return response.json();
-    throw new AppError({
-      code: "integration.host_refused",
-      kind: "bad_gateway",
-      message: `${new URL(url).host} answered ${response.status}. Check that the integration's token is valid and may list repositories.`,
-    });
+  /** An app's key is exchanged for a token of an hour. */
+  async #askForToken(
+    place: Place,
+    credentials: Extract<IntegrationCredentials, { kind: "app" }>,
+    init: CallInit,
+  ): Promise<Response> {
+    const pem = createPrivateKey(credentials.privateKey).export({ type: "pkcs8", format: "pem" }).toString();
+    const key = await importPKCS8(pem, "RS256");
+    const jwt = await new SignJWT()
+      .setProtectedHeader({ alg: "RS256" })
+      .setIssuer(credentials.appId)
+      .setIssuedAt(Math.floor(Date.now() / 1000) - 30)
+      .setExpirationTime("9m")
+      .sign(key);
+    const url = `${apiUrlOf(place)}/app/installations/${encodeURIComponent(credentials.installationId)}/access_tokens`;
+    return this.#call(url, jwt, { ...init, method: "POST" });
   }
 
-  #call(
-    url: string,
-    token: string,
-    init: { method?: string; signal?: AbortSignal | undefined; etag?: string | null },
-  ): Promise<Response> {
+  #call(url: string, token: string, { method = "GET", signal, etag, ...init }: CallInit): Promise<Response> {
     const headers = {
       accept: "application/vnd.github+json, application/json",
       authorization: `Bearer ${token}`,
       "x-github-api-version": "2022-11-28",
-      ...(init.etag ? { "if-none-match": init.etag } : {}),
+      ...(etag ? { "if-none-match": etag } : {}),
     };
-    return this.#network.guardedFetch(url, {
-      method: init.method ?? "GET",
-      headers,
-      ...(init.signal ? { signal: init.signal } : {}),
-    });
+    return this.#network.guardedFetch(url, { ...init, method, headers, ...(signal ? { signal } : {}) });
+  }
+}
+
+async function readAnswer(response: Response, apiUrl: string): Promise<unknown> {
+  if (response.ok) return response.json();
+  throw new AppError({
+    code: "integration.host_refused",
+    kind: "bad_gateway",
+    message: `${new URL(apiUrl).host} answered ${response.status}. Check that the integration's token is valid and may list repositories.`,
+  });
+}
+
+function isPrivateKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).asymmetricKeyType === "rsa";
+  } catch {
+    return false;
   }
 }
 

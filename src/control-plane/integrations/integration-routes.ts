@@ -4,14 +4,26 @@ import { json, noContent, type Route, route } from "../../platform/http/route.ts
 import { readBytes } from "../../platform/http/validation/body.ts";
 import { id, time } from "../wire/wire-fields.ts";
 import type { Integration, IntegrationCredentials } from "./integration.ts";
-import type { IntegrationService } from "./integration-service.ts";
+import type { IntegrationService, ListedIntegration } from "./integration-service.ts";
 
 const tag = "Integrations (v1)";
 const params = z.object({ integration_id: id });
 const read = { kind: "workspace", role: "viewer", scope: ["read", "deploy"] } as const;
 
+const installationFields = {
+  id,
+  installation_id: z.number().int(),
+  name: z.string(),
+  host: z.string(),
+  created_at: time,
+};
 const installation = z
-  .object({ id, installation_id: z.number().int(), name: z.string() })
+  .object({
+    ...installationFields,
+    credential: z.enum(["token", "ssh", "app"]).describe("What it enters the host with; never shown."),
+    deployments: z.number().int().describe("How many deployments use it. One that is used is not removed."),
+    may_remove: z.boolean().describe("Admins remove any integration, editors those that they made."),
+  })
   .meta({ id: "GitInstallation" });
 const repository = z
   .object({
@@ -23,9 +35,8 @@ const repository = z
     default_branch: z.string(),
   })
   .meta({ id: "GitRepository" });
-const created = installation.extend({
-  host: z.string(),
-  created_at: time,
+const created = z.object({
+  ...installationFields,
   webhook_url: z.string(),
   webhook_secret: z.string().describe("In this answer only; set it at the git host."),
 });
@@ -140,7 +151,7 @@ function integrationChangingRoutes(service: IntegrationService, publicUrl: () =>
         operationId: "create_github_integration",
         summary: "Create a git integration",
         description:
-          "Give a token, an SSH key, or an app's id, key and installation. None of them is ever returned.",
+          "Give a token, an SSH key, or an app's id, key and installation. None of them is ever returned. A token or an app that the host does not know is refused, and nothing is stored.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "admin" },
         audit: {
@@ -150,7 +161,7 @@ function integrationChangingRoutes(service: IntegrationService, publicUrl: () =>
         body: createRequest,
         idempotent: true,
         responses: { 201: { description: "The integration", schema: created } },
-        errors: [409],
+        errors: [400, 409],
       },
       async ({ caller, body }) => {
         const { integration, webhookSecret } = await service.create(caller, {
@@ -161,9 +172,7 @@ function integrationChangingRoutes(service: IntegrationService, publicUrl: () =>
           webhookSecret: body.webhook_secret ?? undefined,
         });
         return json(201, {
-          ...toInstallation(integration),
-          host: integration.host,
-          created_at: integration.created_at.toISOString(),
+          ...toFields(integration),
           webhook_url: `${publicUrl()}/v1/integrations/github/${integration.id}/webhook`,
           webhook_secret: webhookSecret,
         });
@@ -176,14 +185,15 @@ function integrationChangingRoutes(service: IntegrationService, publicUrl: () =>
         operationId: "delete_github_integration",
         summary: "Delete a git integration",
         tag,
-        access: { kind: "workspace", role: "admin", scope: "admin" },
+        description: "Admins remove any integration that no deployment uses, editors those that they made.",
+        access: { kind: "workspace", role: "editor", scope: "admin" },
         audit: {
           action: "integration.deleted",
           target: { kind: "integration", id: "params.integration_id" },
         },
         params,
         responses: { 204: { description: "Deleted" } },
-        errors: [404, 409],
+        errors: [403, 404, 409],
       },
       async ({ caller, params }) => {
         await service.remove(caller, params.integration_id);
@@ -225,8 +235,13 @@ function webhookRoutes(service: IntegrationService): Route[] {
   ];
 }
 
-function toInstallation(row: Integration): z.input<typeof installation> {
-  return { id: row.id, installation_id: row.installation_id, name: row.name };
+function toFields({ id, installation_id, name, host, created_at: at }: Integration) {
+  return { id, installation_id, name, host, created_at: at.toISOString() };
+}
+
+function toInstallation(listed: ListedIntegration): z.input<typeof installation> {
+  const { row, kind: credential, deployments, mayRemove: may_remove } = listed;
+  return { ...toFields(row), credential, deployments, may_remove };
 }
 
 function credentialsOf(body: z.output<typeof createRequest>): IntegrationCredentials {

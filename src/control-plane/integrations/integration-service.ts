@@ -4,7 +4,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { sameText } from "../../platform/encryption/same-text.ts";
 import type { SecretBox } from "../../platform/encryption/secret-box.ts";
 import { AppError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/http/access/caller.ts";
+import { type Caller, roleCovers } from "../../platform/http/access/caller.ts";
 import { newId, newSecret } from "../../platform/ids.ts";
 import { isJsonTooDeep, maxJsonDepth } from "../../platform/json-depth.ts";
 import type { GitCredentials } from "../builds/build-request.ts";
@@ -39,6 +39,13 @@ export type IntegrationServiceOptions = {
   onPullRequest(integration: Integration, request: PullRequest): Promise<string[]>;
 };
 
+export type ListedIntegration = {
+  row: Integration;
+  kind: IntegrationCredentials["kind"];
+  deployments: number;
+  mayRemove: boolean;
+};
+
 export class IntegrationService {
   readonly #options: IntegrationServiceOptions;
 
@@ -50,6 +57,7 @@ export class IntegrationService {
     caller: Caller,
     input: NewIntegration,
   ): Promise<{ integration: Integration; webhookSecret: string }> {
+    await this.#check(input);
     const id = newId();
     const webhookSecret = input.webhookSecret ?? newSecret();
     const inserted = await store.insertIntegration(this.#options.database.sql, {
@@ -76,8 +84,17 @@ export class IntegrationService {
     return { integration: await this.#load(caller, id), webhookSecret };
   }
 
-  list(caller: Caller): Promise<Integration[]> {
-    return store.listIntegrations(this.#options.database.sql, caller.workspaceId);
+  /** With how many deployments use each, and whether the caller may remove it. */
+  async list(caller: Caller): Promise<ListedIntegration[]> {
+    const { sql } = this.#options.database;
+    const rows = await store.listIntegrations(sql, caller.workspaceId);
+    const used = await store.countUses(sql, caller.workspaceId);
+    return rows.map((row) => ({
+      row,
+      kind: this.#openCredentials(row).kind,
+      deployments: used.get(row.id) ?? 0,
+      mayRemove: mayRemove(caller, row),
+    }));
   }
 
   async listRepositories(caller: Caller, id: string) {
@@ -85,8 +102,15 @@ export class IntegrationService {
     return this.#options.host.listRepositories(row, this.#openCredentials(row));
   }
 
+  /** Admins remove any, editors those that they made. */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.#load(caller, id);
+    const row = await this.#load(caller, id);
+    if (!mayRemove(caller, row))
+      throw new AppError({
+        code: "integration.not_yours",
+        kind: "forbidden",
+        message: `Somebody else made the integration ${row.name}. Ask them or an admin to remove it.`,
+      });
     const used = await countForIntegration(this.#options.database.sql, caller.workspaceId, id);
     if (used > 0) {
       throw new AppError({
@@ -164,6 +188,19 @@ export class IntegrationService {
     return this.#options.onPush(row, push);
   }
 
+  /** What the host does not know is not stored: it would open nothing and stay until somebody finds it. */
+  async #check({ host, apiUrl, credentials }: NewIntegration): Promise<void> {
+    const place = { host, api_url: apiUrl };
+    const judged = await this.#options.host.judge(place, credentials);
+    if (judged !== "refused") return;
+    const what = credentials.kind === "app" ? "app" : "token";
+    throw new AppError({
+      code: "integration.credential_refused",
+      kind: "invalid",
+      message: `${host} does not accept this ${what}. Check that it is whole, has not expired and is for this host. Nothing was stored.`,
+    });
+  }
+
   /** The credential, if it is for the host of this repository. */
   async #openFor(workspaceId: string, id: string, repoUrl: string) {
     const row = await store.findIntegration(this.#options.database.sql, workspaceId, id);
@@ -184,6 +221,10 @@ export class IntegrationService {
     const text = this.#options.secretBox.open(sealed, integrationCredentialsContext(id));
     return JSON.parse(text) as IntegrationCredentials;
   }
+}
+
+function mayRemove(caller: Caller, { created_by: maker }: Integration): boolean {
+  return caller.role === "admin" || (roleCovers(caller.role, "editor") && maker === caller.userId);
 }
 
 function isSigned(body: Uint8Array, signature: string | null, secret: string): boolean {

@@ -4,7 +4,7 @@ import type { Integration } from "./integration.ts";
 
 export async function insertIntegration(
   sql: Sql,
-  row: Omit<Integration, "installation_id" | "created_at"> & { createdBy: string; now: Date },
+  row: Omit<Integration, "installation_id" | "created_by" | "created_at"> & { createdBy: string; now: Date },
 ): Promise<boolean> {
   const { rows } = await raw`
     insert into git_integrations (id, workspace_id, name, host, api_url, credentials_sealed, webhook_secret_sealed,
@@ -20,6 +20,15 @@ export async function listIntegrations(sql: Sql, workspaceId: string): Promise<I
     select * from git_integrations where workspace_id = ${workspaceId} and deleted_at is null
     order by created_at, id`.execute(sql);
   return rows;
+}
+
+/** How many deployments use each. */
+export async function countUses(sql: Sql, workspaceId: string): Promise<Map<string, number>> {
+  const { rows } = await raw<{ id: string; count: number }>`
+    select source_config->>'integration_id' as id, count(*)::int as count from deployments
+    where workspace_id = ${workspaceId} and deleted_at is null and source_config->>'integration_id' is not null
+    group by 1`.execute(sql);
+  return new Map(rows.map(({ id, count }) => [id, count]));
 }
 
 export async function findIntegration(

@@ -15,6 +15,7 @@ export type Integration = {
   api_url: string | null;
   credentials_sealed: string;
   webhook_secret_sealed: string;
+  created_by: string | null;
   created_at: Date;
 };
 

@@ -1,6 +1,7 @@
 import { useSearch } from "wouter";
 import { Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { AuditTab } from "./audit-tab.tsx";
+import { GitTab } from "./git-tab.tsx";
 import { KeysTab } from "./keys-tab.tsx";
 import { MembersTab } from "./members-tab.tsx";
 import { ModelsTab } from "./models-tab.tsx";
@@ -12,6 +13,7 @@ const tabs = [
   { id: "keys", label: "API keys", href: "/settings" },
   { id: "members", label: "Members", href: "/settings?tab=members" },
   { id: "models", label: "Models", href: "/settings?tab=models" },
+  { id: "git", label: "Git", href: "/settings?tab=git" },
   { id: "sessions", label: "Sessions", href: "/settings?tab=sessions" },
   { id: "workspaces", label: "Workspaces", href: "/settings?tab=workspaces" },
   { id: "audit", label: "Audit", href: "/settings?tab=audit" },
@@ -27,6 +29,7 @@ export default function SettingsPages() {
       {current === "keys" && <KeysTab />}
       {current === "members" && <MembersTab />}
       {current === "models" && <ModelsTab />}
+      {current === "git" && <GitTab />}
       {current === "sessions" && <SessionsTab />}
       {current === "workspaces" && <WorkspacesTab />}
       {current === "audit" && <AuditTab />}

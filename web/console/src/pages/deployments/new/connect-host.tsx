@@ -33,8 +33,9 @@ export function ConnectHost({
       <Card className="stack">
         <h2>Connect an account</h2>
         <p className="muted">
-          With a token of GitHub, or of a host with the same interface, you choose from the repositories it
-          may read. It is stored encrypted, sent to that host alone, and never shown again.
+          With a token of GitHub, of gitlab.com, or of a host with GitHub's interface, you choose from the
+          repositories it may read. It is tried first, stored encrypted, sent to that host alone, and never
+          shown again.
         </p>
         <div className="columns">
           <Field label="Host" error={problem("host")}>

@@ -15,7 +15,6 @@ import {
   toast,
   useForm,
 } from "../../../ui/index.ts";
-import { useCan } from "../../../workspace.tsx";
 import { type SecretRow, secretsOf, secretsProblem } from "../secrets-editor.tsx";
 import { useIntegrations } from "../use-integrations.ts";
 import { refusalsIn } from "./common-values.ts";
@@ -30,7 +29,6 @@ export function RepositoryForm() {
   const client = useQueryClient();
   const [chosen, setChosen] = useState<string>();
   const [connecting, setConnecting] = useState(false);
-  const mayRemove = useCan("admin");
   // One that a deployment uses is not removed; the server names how many do.
   const remove = useMutation({
     mutationFn: (id: string) => api.delete(`/v1/integrations/github/${id}`),
@@ -39,6 +37,7 @@ export function RepositoryForm() {
     onSettled: () => client.invalidateQueries({ queryKey: ["deployments", "integrations"] }),
   });
   const integrationId = chosen ?? integrations[0]?.id;
+  const mayRemove = integrations.find(({ id }) => id === integrationId)?.may_remove;
   if (connecting || integrationId === undefined) {
     return (
       <ConnectHost

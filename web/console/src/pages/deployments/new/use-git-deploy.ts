@@ -35,6 +35,8 @@ export function useGitDeploy() {
     const { kind, host, name } = credential;
     if (sealed.current?.secret === access.secret && sealed.current.host === host) return sealed.current.id;
     const made = await createIntegration({ name, host, [kind]: access.secret });
+    // What was typed before led to no deployment.
+    if (sealed.current) await api.delete(`/v1/integrations/github/${sealed.current.id}`);
     sealed.current = { secret: access.secret, host, id: made.id };
     return made.id;
   };
