@@ -95,8 +95,16 @@ function Integrations({
             </span>
           ),
         },
-        { key: "kind", header: "Credential", cell: (row) => credentialNames[row.credential] },
-        { key: "used", header: "Used by", cell: (row) => usesText(row.deployments) },
+        {
+          key: "kind",
+          header: "Credential",
+          cell: (row) => <span className="nowrap">{credentialNames[row.credential]}</span>,
+        },
+        {
+          key: "used",
+          header: "Used by",
+          cell: (row) => <span className="nowrap">{usesText(row.deployments)}</span>,
+        },
         { key: "added", header: "Added", cell: (row) => <Time at={row.created_at} /> },
         {
           key: "actions",
