@@ -84,6 +84,13 @@ describe("previews of pull requests", () => {
     expect([await page.violations(), await page.overflowing()]).toEqual([[], []]);
     await page.page.setViewportSize({ width: 1280, height: 860 });
 
+    await page.visit("/deployments");
+    await page.page
+      .getByRole("row", { name: /loom-pr-7-/ })
+      .getByText("preview", { exact: true })
+      .waitFor();
+    expect(await page.violations()).toEqual([]);
+    await page.visit(`/deployments/${parent.id}?tab=settings`);
     await listed.getByRole("link", { name: "Pull request 7" }).click();
     await page.heading(/^loom-pr-7-/).waitFor();
     await page.link("Settings").last().click();

@@ -2,6 +2,7 @@ import { Plus, Rocket } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import { resourcesOf } from "../../api/pages.ts";
 import {
+  Badge,
   ButtonLink,
   EmptyState,
   ListState,
@@ -64,7 +65,10 @@ export function ListPage() {
                   key: "name",
                   header: "Name",
                   cell: (row: Deployment) => (
-                    <Link href={`/deployments/${row.id}`}>{row.display_name ?? row.name}</Link>
+                    <>
+                      <Link href={`/deployments/${row.id}`}>{row.display_name ?? row.name}</Link>{" "}
+                      {row.is_preview && <Badge>preview</Badge>}
+                    </>
                   ),
                 },
                 {
