@@ -747,6 +747,14 @@ create table encryption_keys (
   constraint encryption_keys_pkey PRIMARY KEY (key_id)
 );
 
+create table failed_credentials (
+  bucket text not null,
+  refusals integer not null,
+  ends_at timestamp with time zone not null,
+  constraint failed_credentials_pkey PRIMARY KEY (bucket)
+);
+CREATE INDEX failed_credentials_by_end ON public.failed_credentials USING btree (ends_at);
+
 create table git_integrations (
   id uuid not null,
   workspace_id uuid not null,

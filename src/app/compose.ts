@@ -1,5 +1,6 @@
 import type { Isolation } from "../control-plane/sandbox/isolation.ts";
 import type { Area, Worker } from "../platform/areas/area.ts";
+import { sharedRefusals } from "../platform/http/access/failed-credential-store.ts";
 import { FailedCredentials } from "../platform/http/access/failed-credentials.ts";
 import { deleteExpiredKeys } from "../platform/http/idempotency/idempotency-store.ts";
 import type { OnRequest, OnUpgrade } from "../platform/http/server/server.ts";
@@ -30,6 +31,7 @@ export async function composePlatform(ground: Ground): Promise<Platform> {
   const failedCredentials = new FailedCredentials({
     perMinute: config.failedCredentialsPerMinute,
     trustedProxies: config.trustedProxies,
+    share: sharedRefusals(database),
   });
   const composed = await composeAreas(ground, {
     ...{ metrics, failedCredentials },

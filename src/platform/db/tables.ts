@@ -539,6 +539,12 @@ export interface EncryptionKeysTable {
   retired_at: Timestamp | null;
 }
 
+export interface FailedCredentialsTable {
+  bucket: string;
+  refusals: number;
+  ends_at: Timestamp;
+}
+
 export interface GitIntegrationsTable {
   id: string;
   workspace_id: string;
@@ -1127,6 +1133,7 @@ export interface Tables {
   deployment_tracing_keys: DeploymentTracingKeysTable;
   deployments: DeploymentsTable;
   encryption_keys: EncryptionKeysTable;
+  failed_credentials: FailedCredentialsTable;
   git_integrations: GitIntegrationsTable;
   idempotency_keys: IdempotencyKeysTable;
   install_secrets: InstallSecretsTable;

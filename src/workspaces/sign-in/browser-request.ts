@@ -52,7 +52,8 @@ export async function countingRefusals<T>(
     failed?.accepted(credential);
     return result;
   } catch (error) {
-    if (error instanceof AppError && error.kind === "unauthenticated") failed?.refused(address, credential);
+    if (error instanceof AppError && error.kind === "unauthenticated")
+      await failed?.refused(address, credential);
     throw error;
   }
 }

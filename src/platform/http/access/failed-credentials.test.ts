@@ -1,5 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../../tests/support/database.ts";
+import { raw } from "../../db/raw.ts";
 import { AppError } from "../../errors.ts";
+import { sharedRefusals } from "./failed-credential-store.ts";
 import { FailedCredentials } from "./failed-credentials.ts";
 
 function setUp(options: { perMinute?: number; maxEntries?: number } = {}) {
@@ -17,7 +20,7 @@ function setUp(options: { perMinute?: number; maxEntries?: number } = {}) {
   /** What a server does with a credential that is wrong. */
   const guess = (address: string | undefined, credential: string) => {
     const first = outcome(address, credential);
-    if (first === "looked at") failed.refused(address, credential);
+    if (first === "looked at") void failed.refused(address, credential);
     return first;
   };
   const pass = (ms: number) => {
@@ -58,6 +61,78 @@ describe("wrong credentials from one address", () => {
     for (const host of ["1", "2", "ffff:1"]) guess(`2001:db8:1:2::${host}`, host);
     expect(guess("2001:db8:1:2:3:4:5:6", "x")).toEqual(["rate_limited", "60"]);
     expect(guess("2001:db8:1:3::1", "x")).toBe("looked at");
+  });
+});
+
+describe("two servers on one database", () => {
+  let shared: TestDatabase;
+  let queries = 0;
+  beforeAll(async () => {
+    shared = await createTestDatabase({ poolSize: 4 });
+  });
+  afterAll(() => shared?.drop());
+  const server = () => {
+    const share = sharedRefusals(shared.database);
+    return new FailedCredentials({
+      perMinute: 5,
+      share: (...counted) => {
+        queries += 1;
+        return share(...counted);
+      },
+    });
+  };
+  const guess = async (failed: FailedCredentials, address: string, credential: string) => {
+    try {
+      failed.admit(address, credential);
+    } catch (error) {
+      return (error as AppError).kind;
+    }
+    await failed.refused(address, credential);
+    return "looked at";
+  };
+
+  test("count together: whoever asks both in turn is looked at no more often, but for one", async () => {
+    const servers = [server(), server()];
+    const outcomes: string[] = [];
+    for (let round = 0; round < 20; round += 1)
+      outcomes.push(await guess(servers[round % 2]!, "192.0.2.1", `eyJ${round}`));
+    expect(outcomes.filter((outcome) => outcome === "looked at").length).toBeLessThanOrEqual(6);
+    expect(new Set(outcomes.slice(6))).toEqual(new Set(["rate_limited"]));
+    expect(await guess(servers[0]!, "192.0.2.2", "eyJ")).toBe("looked at");
+    // Neither an address nor the beginning of a key is kept.
+    const { rows } = await raw<{ bucket: string }>`select bucket from failed_credentials`.execute(
+      shared.database.sql,
+    );
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toContain("192.0.2");
+  });
+
+  test("at the same moment, with keys and addresses in any order: every refusal is counted", async () => {
+    const servers = [server(), server(), server()];
+    await raw`truncate failed_credentials`.execute(shared.database.sql);
+    const guesses = Array.from({ length: 30 }, (_, at) =>
+      servers[at % 3]!.refused(`198.51.100.${at % 4}`, `trk_${at % 5}2345678`),
+    );
+    await Promise.all(guesses);
+    const { rows } = await raw<{ total: number }>`select sum(refusals)::int as total
+      from failed_credentials`.execute(shared.database.sql);
+    expect(rows).toEqual([{ total: 60 }]);
+  });
+
+  test("a right key asks nothing, and what is over is cleared away", async () => {
+    const failed = server();
+    queries = 0;
+    for (let round = 0; round < 10; round += 1) {
+      failed.admit("203.0.113.1", "a good key");
+      failed.accepted("a good key");
+    }
+    expect(queries).toBe(0);
+    await raw`update failed_credentials set ends_at = now() - interval '1 second'`.execute(
+      shared.database.sql,
+    );
+    await failed.refused("203.0.113.9", "eyJ");
+    const { rows } = await raw`select refusals from failed_credentials`.execute(shared.database.sql);
+    expect(rows).toEqual([{ refusals: 1 }]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { databaseTrouble } from "../../db/database-errors.ts";
 import { AppError } from "../../errors.ts";
 import { addressesIn } from "../../network/network-address.ts";
 import { isLoopbackHostname } from "./loopback.ts";
@@ -12,7 +13,12 @@ export type FailedCredentialsOptions = {
   now?: () => number;
   /** Addresses and keys remembered; the oldest give way. */
   maxEntries?: number;
+  /** Counts a refusal for all servers; without it each counts its own. Buckets are digests: they tell neither address nor key. */
+  share?: ((buckets: readonly string[], windowMs: number) => Promise<SharedCount[]>) | undefined;
 };
+
+/** What all servers together have counted. */
+export type SharedCount = { bucket: string; refusals: number; endsInMs: number };
 
 type Count = { refusals: number; endsAt: number };
 
@@ -26,12 +32,14 @@ const keyFactor = 5;
 /**
  * Slows down whoever tries credentials. Counts the refused ones of each address, and of each beginning of a key from
  * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
- * the same address are not locked out by one of them.
+ * the same address are not locked out by one of them. Refusals are counted for all servers of a database, and only they
+ * ask it: what a server knows of the others it learns with its own next refusal, so each looks at one guess too many at most.
  */
 export class FailedCredentials {
   readonly #perMinute: number;
   readonly #now: () => number;
   readonly #maxEntries: number;
+  readonly #share: FailedCredentialsOptions["share"];
   readonly #isProxy: (address: string) => boolean;
   readonly #counts = new Map<string, Count>();
   readonly #good = new Map<string, number>();
@@ -40,6 +48,7 @@ export class FailedCredentials {
     this.#perMinute = options.perMinute;
     this.#now = options.now ?? (() => performance.now());
     this.#maxEntries = options.maxEntries ?? 10_000;
+    this.#share = options.share;
     this.#isProxy = addressesIn(options.trustedProxies ?? []);
   }
 
@@ -69,12 +78,25 @@ export class FailedCredentials {
     trim(this.#good, this.#maxEntries);
   }
 
-  refused(address: string | undefined, credential: string): void {
-    for (const [name] of this.#bucketsOf(address, credential)) {
+  /** Counted here at once; resolves when it is counted for all. A database that does not take it leaves it at that. */
+  async refused(address: string | undefined, credential: string): Promise<void> {
+    const names = this.#bucketsOf(address, credential).map(([name]) => name);
+    for (const name of names) {
       const count = this.#live(name) ?? { refusals: 0, endsAt: this.#now() + windowMs };
       count.refusals += 1;
       this.#counts.set(name, count);
       trim(this.#counts, this.#maxEntries);
+    }
+    if (!this.#share || names.length === 0) return;
+    const byBucket = new Map(names.map((name) => [digest(name), name]));
+    const counted = await this.#share([...byBucket.keys()], windowMs).catch((error: unknown) => {
+      if (databaseTrouble(error)) return [];
+      throw error;
+    });
+    for (const { bucket, refusals, endsInMs } of counted) {
+      const name = byBucket.get(bucket)!;
+      const own = this.#live(name)?.refusals ?? 0;
+      this.#counts.set(name, { refusals: Math.max(own, refusals), endsAt: this.#now() + endsInMs });
     }
   }
 

@@ -166,7 +166,7 @@ function countingFailures(authenticator: Authenticator, failed: FailedCredential
         return caller;
       } catch (error) {
         if (error instanceof AppError && error.kind === "unauthenticated")
-          failed.refused(address, credential);
+          await failed.refused(address, credential);
         throw error;
       }
     },
