@@ -212,6 +212,34 @@ groups = ["main"]
   });
 });
 
+it("is built although its imports print, fork and set a loop policy; one that leaves is named", {
+  timeout,
+}, async () => {
+  const files = {
+    "requirements.txt": "langgraph\n",
+    "printing.py": `import sys\nprint("out")\nprint("err", file=sys.stderr)\n${graph}`,
+    "forking.py": `import os\nif os.fork() == 0:\n    os._exit(0)\nos.wait()\n${graph}`,
+    "policy.py": `import asyncio\nasyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())\n${graph}`,
+    "leaving.py": `import sys\nsys.exit(3)\n${graph}`,
+  };
+  const graphs = (...names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, `./${name}.py:graph`]));
+  const fine = await build({
+    ...files,
+    "langgraph.json": project({ graphs: graphs("printing", "forking", "policy") }),
+  });
+  expect(pathOf(fine.built)).toContain("artifacts");
+  expect(fine.notes.filter((note) => note.startsWith("Warning"))).toEqual([]);
+  const leaving = await build({
+    ...files,
+    "langgraph.json": project({ graphs: graphs("printing", "leaving") }),
+  });
+  const told = [...leaving.notes, leaving.built instanceof Error ? leaving.built.message : ""].join("\n");
+  expect(told).toContain(
+    "graph leaving (leaving.py, line 2): SystemExit: the module called sys.exit(3) while it was imported",
+  );
+});
+
 describe("a Python project is not built", () => {
   const messageOf = (built: Built | Error) => (built instanceof Error ? built.message : "was built");
 
@@ -240,6 +268,51 @@ describe("a Python project is not built", () => {
       new RegExp(`^uv could not install the packages: the package ${name} does not exist at https?://`),
     );
     expect(messageOf(built)).toContain("(uv pip install");
+  });
+
+  it.each(["uv", "pip"])("where %s reaches no package index", { timeout }, async (installer) => {
+    const nowhere = "http://127.0.0.1:9/simple";
+    const environment = {
+      ...childEnvironments().build,
+      ...(installer === "uv" ? { UV_DEFAULT_INDEX: nowhere } : { PIP_INDEX_URL: nowhere, PIP_RETRIES: "1" }),
+    };
+    const { built } = await build(
+      {
+        "langgraph.json": project({ pip_installer: installer }),
+        "requirements.txt": "langgraph\n",
+        "agent.py": graph,
+      },
+      { builder: open({ environment }) },
+    );
+    expect(messageOf(built)).toContain(
+      `the package index ${nowhere} cannot be reached from this machine. Check its network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to one it reaches.`,
+    );
+  });
+
+  describe("with a package in C", () => {
+    const files = (code: string) => ({
+      "langgraph.json": project(),
+      "requirements.txt": "langgraph\n./native\n",
+      "native/setup.py":
+        'from setuptools import Extension, setup\n\nsetup(name="native", version="1.0", ext_modules=[Extension("native", ["native.c"])])\n',
+      "native/native.c": code,
+      "agent.py": graph,
+    });
+
+    it("without a compiler, and says what to install", { timeout }, async () => {
+      const environment = { ...childEnvironments().build, CC: "no-such-gcc" };
+      const { built } = await build(files("#include <Python.h>\n"), { builder: open({ environment }) });
+      expect(messageOf(built)).toMatch(
+        /there is no wheel of native.* for Python 3\.\d+\.\d+ on linux \w+, and building it needs no-such-gcc, which this machine has not\..*build-essential, python3-dev/,
+      );
+    });
+
+    it("whose header the machine has not, and names it", { timeout }, async () => {
+      const { built } = await build(files("#include <no_such_library.h>\n"));
+      expect(messageOf(built)).toMatch(
+        /there is no wheel of native.*, which is to build it, did not find no_such_library\.h\..*the package of its system that has no_such_library\.h\./,
+      );
+    });
   });
 
   it("with imports that cannot work, each named with its place", { timeout }, async () => {

@@ -10,9 +10,17 @@ export type InstallFacts = {
 type Rule = { pattern: RegExp; say(match: RegExpExecArray, facts: InstallFacts): string };
 
 const compilers =
-  /(?:No such file or directory: '|command '|unable to execute '|Unknown compiler\(s\): \[\['|linker `)([\w+./-]*(?:gcc|g\+\+|clang|cc|c\+\+|gfortran|rustc|cargo|cmake|ninja|swig|pg_config|mysql_config))\b/;
+  /(?:No such file or directory: '|command '|Command '\['|unable to execute '|Unknown compiler\(s\): \[\['|linker `)([\w+./-]*(?:gcc|g\+\+|clang|cc|c\+\+|gfortran|rustc|cargo|cmake|ninja|swig|pg_config|mysql_config))\b/;
+
+const unreachable: Rule["say"] = (_match, { index }) =>
+  `the package index ${index} cannot be reached from this machine. Check its network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to one it reaches.`;
 
 const rules: Rule[] = [
+  {
+    // pip then says that it found no version.
+    pattern: /Retry\(total=0,[^\n]*?after connection broken by/,
+    say: unreachable,
+  },
   {
     pattern: /Because ([\w.[\]-]+) was not found in the package registry/,
     say: ([, name], { index }) =>
@@ -49,8 +57,7 @@ const rules: Rule[] = [
   {
     pattern:
       /dns error|tcp connect error|error sending request|Failed to establish a new connection|Name or service not known|ConnectTimeoutError|Connection refused|Network is unreachable/,
-    say: (_match, { index }) =>
-      `the package index ${index} cannot be reached from this machine. Check its network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to one it reaches.`,
+    say: unreachable,
   },
   {
     pattern: /(?:lockfile|uv\.lock) .{0,80}(?:needs to be updated|outdated)|Failed to parse `uv\.lock`/,
@@ -65,15 +72,26 @@ export function explainInstall(lines: readonly string[], facts: InstallFacts): s
   const flat = text.replace(/\s*\n[\s│╰├─▶×]*/g, " ");
   const compiler = compilers.exec(flat)?.[1];
   const failed = failedPackage(text);
-  if (compiler !== undefined) {
-    const { python } = facts;
-    return `there is no wheel of ${failed ?? "a package"} for Python ${python} on ${process.platform} ${process.arch}, and building it needs ${compiler}, which this machine has not. Choose a version that has a wheel, or have the operator install a compiler (Debian: build-essential, python3-dev) and what else the package needs.`;
-  }
+  if (compiler !== undefined) return needsCompiler(failed ?? "a package", compiler, flat, facts);
   for (const { pattern, say } of rules) {
     const match = pattern.exec(flat);
     if (match) return say(match, facts);
   }
   return failed === null ? null : `${failed} could not be built.`;
+}
+
+/** It may be missing, or there and in want of a header or a library. */
+function needsCompiler(name: string, compiler: string, flat: string, { python }: InstallFacts): string {
+  const lacks = `there is no wheel of ${name} for Python ${python} on ${process.platform} ${process.arch}`;
+  const remedy = "Choose a version that has a wheel, or have the operator install";
+  const failedWith = /\b(?:failed with exit code|returned non-zero exit status) [1-9]/.test(flat);
+  if (!failedWith)
+    return `${lacks}, and building it needs ${compiler}, which this machine has not. ${remedy} a compiler (Debian: build-essential, python3-dev) and what else the package needs.`;
+  const missing = /fatal error: ([^\s:]+): No such file or directory/.exec(flat)?.[1];
+  const why = missing === undefined ? "failed, see below" : `did not find ${missing}`;
+  const wanted =
+    missing === undefined ? "what the package needs" : `the package of its system that has ${missing}`;
+  return `${lacks}, and ${compiler}, which is to build it, ${why}. ${remedy} ${wanted}.`;
 }
 
 function failedPackage(text: string): string | null {

@@ -98,6 +98,22 @@ describe("why packages could not be installed", () => {
       "      error: [Errno 2] No such file or directory: 'gcc'\n      [end of output]\n  ERROR: Failed building wheel for python-ldap\n",
       "building it needs gcc, which this machine has not",
     ],
+    [
+      "  × Failed to build `psycopg2==2.9.9`\n      psycopg.h:32:10: fatal error: libpq-fe.h: No such file or directory\n      error: command '/usr/bin/gcc' failed with exit code 1",
+      "/usr/bin/gcc, which is to build it, did not find libpq-fe.h. Choose a version that has a wheel, or have the operator install the package of its system that has libpq-fe.h.",
+    ],
+    [
+      "WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by 'NewConnectionError('Failed to establish a new connection: [Errno 111] Connection refused')': /simple/langgraph/\nERROR: Could not find a version that satisfies the requirement langgraph (from versions: none)",
+      "cannot be reached from this machine",
+    ],
+    [
+      "error: Failed to build `odd==1`\n      native.c:1:10: fatal error: odd.h: No such file or directory\n      error: Command '['gcc', '-c', 'native.c']' returned non-zero exit status 1.",
+      "gcc, which is to build it, did not find odd.h",
+    ],
+    [
+      "error: Failed to build `odd==1`\n      error: command '/usr/bin/gcc' failed with exit code 1",
+      "/usr/bin/gcc, which is to build it, failed, see below.",
+    ],
     ["error: Failed to build `odd==1`\n  RuntimeError: chmod error", "odd==1 could not be built"],
   ])("%j", (text, words) => {
     expect(explain(text)).toContain(words);
