@@ -124,7 +124,12 @@ async function loadServed(
     environment: currentEnvironment(),
     applyEnvironment,
     logger,
-    python: { workers: config.pythonWorkers, watchdogMs: config.watchdogMs, spare: config.pythonSpare },
+    python: {
+      workers: config.pythonWorkers,
+      watchdogMs: config.watchdogMs,
+      memoryLimitMb: config.memoryLimitMb,
+      spare: config.pythonSpare,
+    },
     server: {
       callServer: (request) => globals.call(request),
       passOn: (request) => globals.passOn(request),

@@ -21,7 +21,7 @@ async function load(project: object) {
     environment: { TREADLE_PYTHON: join(folder, "nowhere") },
     applyEnvironment: () => undefined,
     logger: keepLogs().logger,
-    python: { workers: 1, watchdogMs: 0, spare: false },
+    python: { workers: 1, watchdogMs: 0, memoryLimitMb: null, spare: false },
     server: { callServer: fetch, passOn: fetch },
   });
 }

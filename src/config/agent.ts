@@ -85,6 +85,11 @@ export const agentSettingsSchema = z.object({
     .describe(
       "Set by the platform for the servers it deploys. The gateway sends it with every request; requests without it are refused.",
     ),
+  TREADLE_MEMORY_LIMIT_MB: whole(1, 100_000_000)
+    .optional()
+    .describe(
+      "Set by the platform for the servers it deploys: their memory limit, named when a Python process is killed. It sets no limit.",
+    ),
   TREADLE_WATCHDOG_SECONDS: amount(0, 86_400)
     .default(60)
     .describe("The process ends if a graph blocks it for this long, so that it can be restarted; 0 = never."),
@@ -155,6 +160,7 @@ export function parseAgentConfig(configPath: string | undefined, environment: No
     pythonWorkers: env.TREADLE_PYTHON_WORKERS === "auto" ? null : Number(env.TREADLE_PYTHON_WORKERS),
     pythonSpare: env.TREADLE_PYTHON_SPARE,
     watchdogMs: env.TREADLE_WATCHDOG_SECONDS * 1000,
+    memoryLimitMb: env.TREADLE_MEMORY_LIMIT_MB ?? null,
     logLevel: env.TREADLE_LOG_LEVEL ?? pinoLevel(env.LOG_LEVEL),
     ...testingConfigOf(env),
   };

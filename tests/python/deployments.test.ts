@@ -136,3 +136,30 @@ it("may be of both languages, each with its packages", { timeout }, async () => 
   });
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<script")]);
 });
+
+it("says when a graph takes more memory than the deployment has, and serves the others", {
+  timeout,
+}, async () => {
+  const node = (name: string, body: string) =>
+    `from langgraph.graph import START, MessagesState, StateGraph\n\n\ndef ${name}(state):\n    ${body}\n\n\ngraph = StateGraph(MessagesState).add_node("n", ${name}).add_edge(START, "n").compile()\n`;
+  const repository = await git.createRepository("hungry", {
+    "langgraph.json": JSON.stringify({
+      dependencies: ["."],
+      graphs: { hungry: "./hungry.py:graph", modest: "./modest.py:graph" },
+    }),
+    "requirements.txt": "langgraph\n",
+    "hungry.py": node("hungry", 'return {"messages": [str(len(b"x" * (4 << 30)))]}'),
+    "modest.py": node("modest", 'return {"messages": ["Enough."]}'),
+  });
+  const body = gitDeployment("hungry", repository.url);
+  const source_config = { ...body.source_config, resource_spec: { memory_limit_mb: 1_024 } };
+  const { deployment, revision } = await deploy(plane, { ...body, source_config });
+  expect(revision).toMatchObject(deployed);
+  const client = new Client({ apiUrl: deployment.url, apiKey: app.apiKey, callerOptions: { maxRetries: 0 } });
+  const words =
+    /out of memory: its limit is 1024 MB\. Give the deployment more with resource_spec\.memory_limit_mb/;
+  await expect(client.runs.wait(null, "hungry", { input: said("eat") })).rejects.toThrow(words);
+  expect(await ask(client, "modest", "hi")).toBe("Enough.");
+  const log = await plane.call<unknown>("GET", `/v2/deployments/${deployment.id}/logs`);
+  expect(JSON.stringify(log.body)).toMatch(words);
+});

@@ -2,12 +2,12 @@ import { speaksProtocol, terminalRow } from "../delivery/terminal-event.ts";
 import type { ClaimedRun, RunOutcome } from "../runs/run.ts";
 import type { RunResult } from "../runs/run-end.ts";
 
-/** How a run ends whose process ended too often before it was done. */
-export function exhaustedResult(run: ClaimedRun, now: number): RunResult {
+/** How a run ends whose process ended too often before it was done. `lost`: how it ended the last time, where that is known. */
+export function exhaustedResult(run: ClaimedRun, now: number, lost?: string): RunResult {
   const attempts = run.attempt - run.excused;
   const message = run.alone
     ? `The run was started ${attempts} times and blocked the event loop of its process, alone in it at last. A node must not compute for long without awaiting something.`
-    : `The run was started ${attempts} times and its process ended each time before it was done.`;
+    : `The run was started ${attempts} times and its process ended each time before it was done.${lost === undefined ? "" : ` The last time: ${lost}`}`;
   const error = { error: "AttemptsExhausted", message };
   const outcome: RunOutcome = {
     status: "error",

@@ -24,6 +24,7 @@ import {
 } from "../runs/run-store.ts";
 import { exhaustedResult } from "./exhausted-run.ts";
 import { HandBackQueue } from "./hand-back-queue.ts";
+import { LostProcesses } from "./lost-processes.ts";
 import { workFor } from "./run-at-work.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { type HandBackTrouble, handBackReason, type StopReason } from "./run-hand-back.ts";
@@ -75,6 +76,7 @@ export class RunWorker {
   readonly #leases: LeaseKeeper<ClaimedRun>;
   readonly #loop: WakeLoop;
   readonly #handBacks: HandBackQueue;
+  readonly #lost = new LostProcesses();
   #unlisten: Unlisten | undefined;
   /** When the next delayed run becomes due, by the monotonic clock. */
   #nextDueAt: number | undefined;
@@ -256,6 +258,7 @@ export class RunWorker {
     } catch (error) {
       const stopped = stop.signal.reason as StopReason | undefined;
       const reason = handBackReason(stopped, troubleOf(error));
+      if (reason === "worker_lost") this.#lost.note(run.run_id, errorMessage(error));
       if (reason) this.#handBacks.add(run, reason);
       else if (stopped === "lease_lost") logger.info({ runId: run.run_id }, "run left to another process");
       // Its lease runs out and another attempt goes on from the last checkpoint.
@@ -362,7 +365,7 @@ export class RunWorker {
   async #sweep(): Promise<void> {
     const { database, logger } = this.#options;
     for (const run of await findExhausted(database, maxAttempts)) {
-      const result = exhaustedResult(run, Date.now());
+      const result = exhaustedResult(run, Date.now(), this.#lost.take(run.run_id));
       try {
         await this.#finish(run, result);
       } catch (error) {

@@ -40,6 +40,7 @@ export class LaunchPlanner {
     const databaseUrl = this.#databaseUrlOf(deployment);
     const tracing = await this.#options.tracing.target(deployment);
     const config = revision.source_revision_config;
+    const resources = resourcesOf(revision.build_config.resource_spec, this.#options.defaultMemoryBytes);
     return {
       deploymentId: deployment.id,
       workspaceId: deployment.workspace_id,
@@ -52,7 +53,7 @@ export class LaunchPlanner {
         revision.image_reference === null || revision.image_digest === null
           ? null
           : { reference: revision.image_reference, digest: revision.image_digest },
-      resources: resourcesOf(revision.build_config.resource_spec, this.#options.defaultMemoryBytes),
+      resources,
       addresses: this.#addressesOf(deployment, tracing),
       tracingKeyId: tracing && takesPlatformKey(secrets) ? tracing.keyId : null,
       secrets: this.#hidden(deployment, secrets, tracing),
@@ -65,6 +66,7 @@ export class LaunchPlanner {
           port,
           home,
           instanceSecret,
+          resources,
           url: this.#options.urlOf(deployment),
           databaseUrl,
           repoUrl: revision.source === "github" ? revision.build_config.repo_url : null,

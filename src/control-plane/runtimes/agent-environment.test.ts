@@ -15,6 +15,7 @@ const facts: AgentFacts = {
   tracing: { endpoint: "http://127.0.0.1:8124/api/v1", apiKey: "platform-key" },
   home: "/home/x",
   instanceSecret: "only-the-gateway-says-this",
+  resources: { memoryBytes: 512 * 1024 * 1024, cpus: null },
 };
 const tracingOf = (secrets: Record<string, string>, tracing = facts.tracing) => {
   const given = Object.entries(secrets).map(([name, value]) => ({ name, value }));

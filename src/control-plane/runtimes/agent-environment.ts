@@ -17,6 +17,7 @@ export type AgentFacts = {
   home: string;
   /** The server refuses requests without it. */
   instanceSecret: string;
+  resources: Resources;
 };
 
 /** The whole environment of a deployed server: a few harmless names of the machine, its secrets, and what the platform sets. */
@@ -41,6 +42,7 @@ export function agentEnvironment(
     TREADLE_INSTANCE_SECRET: facts.instanceSecret,
     TREADLE_AGENT_AUTH: "open",
     TREADLE_PUBLIC_URL: facts.url,
+    ...limitOf(facts.resources),
     DATABASE_URL: facts.databaseUrl,
     DATABASE_URI: facts.databaseUrl,
     POSTGRES_URI: facts.databaseUrl,
@@ -58,6 +60,13 @@ export function agentEnvironment(
   };
   const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
   return { ...machine, ...defaults, ...tracingOf(own, facts.tracing), ...own, ...fixed };
+}
+
+/** Behind walls a server cannot see it, and names it when one of its processes is killed. */
+function limitOf({ memoryBytes }: Resources): Record<string, string> {
+  return memoryBytes === null
+    ? {}
+    : { TREADLE_MEMORY_LIMIT_MB: String(Math.max(1, Math.round(memoryBytes / 1024 / 1024))) };
 }
 
 /** The owner's own words about tracing win, and the platform's key is for the platform alone. */

@@ -28,7 +28,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 function makePool(workers: number, load: () => object = () => ({})) {
   const { logger, text } = keepLogs();
-  const place = { interpreter, main: "", directory: folder, logger, watchdogMs: 0 };
+  const place = { interpreter, main: "", directory: folder, logger, watchdogMs: 0, memoryLimitMb: null };
   const upstream = async () => undefined;
   const start = () => new PythonWorker({ ...place, upstream, load: load() as Record<string, unknown> });
   const pool = new PythonPool({ logger, workers, start, spare: false });

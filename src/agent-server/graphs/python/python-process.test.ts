@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Any program can stand where Python does, as far as its beginning and its end are concerned. */
-async function start(script: string) {
+async function start(script: string, memoryLimitMb: number | null = null) {
   const interpreter = join(folder, `${Math.random()}.sh`);
   await writeFile(interpreter, `#!/bin/sh\n${script}\n`);
   await chmod(interpreter, 0o700);
@@ -23,7 +23,14 @@ async function start(script: string) {
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as { msg: string });
   const handlers = { unary: {}, streaming: {}, noted: {} };
-  const child = new PythonProcess({ interpreter, main: "main.py", directory: folder, handlers, logger });
+  const child = new PythonProcess({
+    interpreter,
+    main: "main.py",
+    directory: folder,
+    handlers,
+    logger,
+    memoryLimitMb,
+  });
   return { child, lines };
 }
 
@@ -63,6 +70,13 @@ describe("a Python process", () => {
     const error = await child.ended;
     expect(error).toMatchObject({ code: "graph.worker_lost", message: expect.stringMatching(expected) });
     await expect(child.channel.call("load")).rejects.toBe(error);
+  });
+
+  it("names the limit of memory that its kill is owed to", async () => {
+    const { child } = await start("kill -9 $$", 400);
+    expect((await child.ended).message).toMatch(
+      /out of memory: its limit is 400 MB\. Give the deployment more/,
+    );
   });
 
   it("ends with what it started", async () => {

@@ -15,6 +15,8 @@ export type PythonProcessOptions = {
   directory: string;
   handlers: CallHandlers;
   logger: Logger;
+  /** Of all processes of this server together; null: none that is known. */
+  memoryLimitMb?: number | null;
   /** A call that was opened is over. */
   onCallEnd?(call: number): void;
   /** It is gone; called before the calls under way fail. */
@@ -89,7 +91,7 @@ export class PythonProcess {
       this.#child.on("error", (error) => resolve(`It could not be started: ${error.message}`));
       this.#child.on("exit", (code, signal) => {
         const why = signal === "SIGKILL" ? this.#whyKilled : undefined;
-        resolve(why ?? describeExit(code, signal));
+        resolve(why ?? describeExit(code, signal, this.#options.memoryLimitMb ?? null));
       });
     });
     const closed = new Promise<void>((resolve) => this.#child.on("close", () => resolve()));
@@ -118,8 +120,15 @@ export class PythonProcess {
   }
 }
 
-function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal === "SIGKILL") return "It was killed (SIGKILL), perhaps because the machine was out of memory.";
+function describeExit(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  memoryLimitMb: number | null,
+): string {
+  if (signal === "SIGKILL")
+    return memoryLimitMb === null
+      ? "It was killed (SIGKILL), perhaps because the machine was out of memory."
+      : `It was killed (SIGKILL), most likely because the deployment was out of memory: its limit is ${memoryLimitMb} MB. Give the deployment more with resource_spec.memory_limit_mb, or let it hold less.`;
   if (signal === "SIGSEGV") return "It crashed (SIGSEGV), in native code of a package.";
   return signal ? `It was ended by ${signal}.` : `It exited with code ${code}.`;
 }

@@ -31,6 +31,7 @@ export type PythonSettings = {
   workers: number | null;
   /** How long one may stand still; 0: for ever. */
   watchdogMs: number;
+  memoryLimitMb: number | null;
   /** Whether one that has imported the libraries is held in reserve while runs are under way. */
   spare: boolean;
 };
@@ -51,14 +52,22 @@ export async function loadPythonPart(
   options: PythonProjectOptions,
 ): Promise<ProjectPart> {
   requireOwnStorage(config);
-  const { environment, logger, watchdogMs } = options;
+  const { environment, logger, watchdogMs, memoryLimitMb } = options;
   const { path: interpreter } = await findInterpreter({ directory: config.directory, environment });
   const workers = options.workers ?? Math.min(mostWorkers, availableParallelism());
   const upstream = new Upstream(options.server);
   const load = { ...loadRequest(config), workers, ...(watchdogMs > 0 ? { stallMs: watchdogMs } : {}) };
   const start = () =>
     new PythonWorker({
-      ...{ interpreter, main: pythonMain, directory: config.directory, logger, load, watchdogMs },
+      ...{
+        interpreter,
+        main: pythonMain,
+        directory: config.directory,
+        logger,
+        load,
+        watchdogMs,
+        memoryLimitMb,
+      },
       upstream: (request, stream) => upstream.answer(request, stream),
     });
   const pool = new PythonPool({ logger, workers, start, spare: options.spare });

@@ -21,6 +21,7 @@ export type PythonWorkerOptions = {
   upstream: CallHandlers["streaming"][string];
   /** How long it may stand still; 0: for ever. */
   watchdogMs: number;
+  memoryLimitMb: number | null;
 };
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
