@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { Columns2, MessageSquarePlus } from "lucide-react";
+import { Columns2, MessageSquarePlus, Rocket } from "lucide-react";
 import { useLocation, useSearchParams } from "wouter";
 import { Button, ButtonLink, ErrorLine, Page, PageHeader, Tabs } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
@@ -23,21 +23,28 @@ export function ServerPage({ server }: { server: AgentServer }) {
         crumbs={[{ label: "Agents", href: "/agents" }]}
         title={server.name}
         actions={
-          mayRun && (
-            <>
-              <ButtonLink href={`${here}/compare`} icon={Columns2}>
-                Compare
+          <>
+            {server.deployment !== null && (
+              <ButtonLink href={`/deployments/${server.id}`} icon={Rocket}>
+                Deployment
               </ButtonLink>
-              <Button
-                look="primary"
-                icon={MessageSquarePlus}
-                busy={create.isPending}
-                onClick={() => create.mutate()}
-              >
-                New thread
-              </Button>
-            </>
-          )
+            )}
+            {mayRun && (
+              <>
+                <ButtonLink href={`${here}/compare`} icon={Columns2}>
+                  Compare
+                </ButtonLink>
+                <Button
+                  look="primary"
+                  icon={MessageSquarePlus}
+                  busy={create.isPending}
+                  onClick={() => create.mutate()}
+                >
+                  New thread
+                </Button>
+              </>
+            )}
+          </>
         }
       />
       <ErrorLine error={create.error} />

@@ -40,21 +40,29 @@ export function useHistory(id: string) {
 }
 
 export type Subject = { id: string; name: string };
+/** A deployment, with the project its runs are traced in. */
+export type DeploymentSubject = Subject & { projectId: string | null };
 
 /** What an alert can watch besides everything, by name. */
 export function useSubjects() {
   return useQuery({
     queryKey: ["alert-subjects"],
-    queryFn: async ({ signal }): Promise<{ deployment: Subject[]; project: Subject[] }> => {
+    queryFn: async ({ signal }): Promise<{ deployment: DeploymentSubject[]; project: Subject[] }> => {
       const [{ resources }, projects] = await Promise.all([
         api.get<Answers["list_deployments"]>(`/v2/deployments${query({ limit: 100 })}`, { signal }),
         api.get<TraceProject[]>(`/api/v1/sessions${query({ limit: 100 })}`, { signal }),
       ]);
-      const byName = (list: readonly Subject[]) =>
-        list.map(({ id, name }) => ({ id, name })).sort((one, other) => one.name.localeCompare(other.name));
+      const byName = <One extends Subject>(list: readonly One[]) =>
+        [...list].sort((one, other) => one.name.localeCompare(other.name));
       return {
-        deployment: byName(resources),
-        project: byName(projects.filter(({ reference_dataset_id: dataset }) => dataset === null)),
+        deployment: byName(
+          resources.map(({ id, name, tracer_session_id }) => ({ id, name, projectId: tracer_session_id })),
+        ),
+        project: byName(
+          projects
+            .filter(({ reference_dataset_id: dataset }) => dataset === null)
+            .map(({ id, name }) => ({ id, name })),
+        ),
       };
     },
   });

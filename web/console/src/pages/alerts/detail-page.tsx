@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { BellOff, BellRing, CircleAlert, Send } from "lucide-react";
 import { useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { api } from "../../api/client.ts";
 import type { Answers } from "../../api/wire.ts";
 import {
@@ -29,12 +29,19 @@ import {
   kindNames,
   valueText,
 } from "./alert-form-rules.ts";
+import { causesHref, subjectHref } from "./alert-links.ts";
 import { HistoryTable } from "./history-table.tsx";
 import { AlertBadge } from "./list-page.tsx";
 import { MadeCard } from "./made-card.tsx";
 
 const crumbs = [{ label: "Alerts", href: "/alerts" }];
 const hourMs = 3_600_000;
+const causeNames = {
+  error_rate: "Runs that failed in the last day",
+  latency_p95: "Slow runs of the last day",
+  no_traffic: "Runs of the last day",
+  export_failed: "Exports",
+} as const;
 
 export function DetailPage({ id }: { id: string }) {
   const found = useAlert(id);
@@ -101,6 +108,12 @@ function Loaded({ alert }: { alert: Alert }) {
     alert.scope === "workspace"
       ? "everything in this workspace"
       : `${alert.scope} ${subjects.data?.[alert.scope].find(({ id }) => id === alert.scope_id)?.name ?? alert.scope_id}`;
+  const projectId =
+    alert.scope === "deployment"
+      ? subjects.data?.deployment.find(({ id }) => id === alert.scope_id)?.projectId
+      : alert.scope_id;
+  const watched = subjectHref(alert);
+  const causes = causesHref(alert, projectId);
   return (
     <Page title={alert.name}>
       <PageHeader
@@ -122,7 +135,16 @@ function Loaded({ alert }: { alert: Alert }) {
         <Facts
           items={[
             ["Fires on", `${kindNames[alert.kind]}: ${conditionText(alert)}`],
-            ["Watches", subject],
+            [
+              "Watches",
+              watched === null ? (
+                subject
+              ) : (
+                <Link key="w" href={watched}>
+                  {subject}
+                </Link>
+              ),
+            ],
             ["Measured last", valueText(alert)],
             ["Looked at", <Time key="e" at={alert.evaluated_at} />],
             ["Since", <Time key="s" at={alert.state_since} />],
@@ -133,6 +155,11 @@ function Loaded({ alert }: { alert: Alert }) {
               : ([["Muted until", <Time key="m" at={alert.muted_until} />]] as const)),
           ]}
         />
+        {causes !== null && (
+          <p>
+            <Link href={causes}>{causeNames[alert.kind]}</Link>
+          </p>
+        )}
       </Card>
       <Section title="History">
         <HistoryTable id={alert.id} />

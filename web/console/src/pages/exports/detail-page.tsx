@@ -183,7 +183,26 @@ function Written({ row }: { row: BulkExport }) {
 function factsOf(row: BulkExport, destination: Destination | undefined) {
   const fields = row.export_fields;
   return [
-    ["Destination", destination ? `${destination.display_name} (${placeText(destination)})` : "–"],
+    ...(row.session_id
+      ? [
+          [
+            "Traces",
+            <Link key="traces" href={`/traces/${row.session_id}?range=all`}>
+              of the project
+            </Link>,
+          ] as const,
+        ]
+      : []),
+    [
+      "Destination",
+      destination ? (
+        <Link key="destination" href="/exports/destinations">
+          {`${destination.display_name} (${placeText(destination)})`}
+        </Link>
+      ) : (
+        "–"
+      ),
+    ],
     ...(row.filter ? [["Filter", <code key="filter">{row.filter}</code>] as const] : []),
     ["Columns", fields === null ? "all but feedbacks" : fields.join(", ")],
     ["Compression", row.compression],

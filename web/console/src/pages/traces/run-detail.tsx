@@ -15,7 +15,7 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { Attachments } from "./attachments.tsx";
 import { FeedbackPanel } from "./feedback-panel.tsx";
 import { Payload } from "./payload.tsx";
-import { conversationHref, useStudioThread } from "./studio-thread.ts";
+import { conversationHref, useDeploymentOf, useStudioThread } from "./studio-thread.ts";
 import { Thumbs } from "./thumbs.tsx";
 import type { FullRun } from "./trace-api.ts";
 import { TypeIcon } from "./type-icon.tsx";
@@ -72,6 +72,7 @@ export function RunDetail({ run }: { run: FullRun }) {
 }
 
 function RunFacts({ run }: { run: FullRun }) {
+  const deployment = useDeploymentOf(run.session_id);
   const firstTokenMs = run.first_token_time
     ? Date.parse(run.first_token_time) - Date.parse(run.start_time)
     : null;
@@ -96,6 +97,15 @@ function RunFacts({ run }: { run: FullRun }) {
   if (run.thread_id) {
     const { session_id, thread_id } = run;
     items.push(["Thread", <ThreadLinks key="thread" projectId={session_id} threadId={thread_id!} />]);
+  }
+  if (deployment) {
+    items.push([
+      "Deployment",
+      <span key="deployment" className="row">
+        <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
+        <Link href={`/deployments/${deployment.id}?tab=logs`}>Logs</Link>
+      </span>,
+    ]);
   }
   if (run.tags && run.tags.length > 0) {
     items.push([

@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import { CopyButton, ErrorState, Page, PageHeader, Skeleton } from "../../ui/index.ts";
 import { AddRuns } from "../evaluation/add-runs.tsx";
 import { RunDetail } from "./run-detail.tsx";
+import type { FullRun, Run } from "./trace.ts";
 import { useProject, useRun, useTrace } from "./trace-api.ts";
 import { endLostSteps } from "./trace-rows.ts";
 import { TraceTree } from "./trace-tree.tsx";
@@ -70,9 +71,15 @@ export function RunPage({ id }: { id: string }) {
           )}
         </section>
         <section className="run-detail" aria-label="Chosen step" aria-busy={run.isPlaceholderData}>
-          <RunDetail run={found} />
+          <RunDetail run={endedAs(found, steps)} />
         </section>
       </div>
     </Page>
   );
+}
+
+/** A step that was lost with its attempt has the end that the tree shows. */
+function endedAs(run: FullRun, steps: readonly Run[]): FullRun {
+  const step = run.end_time ? undefined : steps.find(({ id }) => id === run.id);
+  return step?.end_time ? { ...run, status: step.status, error: step.error, end_time: step.end_time } : run;
 }

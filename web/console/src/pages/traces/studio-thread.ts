@@ -14,9 +14,22 @@ export function useStudioThread(projectId: string, threadId: string): string | u
   return data ? `/agents/${data}/threads/${encodeURIComponent(threadId)}` : undefined;
 }
 
-async function findServer(projectId: string, threadId: string, signal: AbortSignal): Promise<string | null> {
+/** The deployment whose runs are traced in a project; null where it is no deployment's. */
+export function useDeploymentOf(projectId: string) {
+  return useQuery({
+    queryKey: ["deployment-of-project", projectId],
+    queryFn: ({ signal }) => findDeployment(projectId, signal),
+    staleTime: 60_000,
+  }).data;
+}
+
+async function findDeployment(projectId: string, signal: AbortSignal) {
   const { resources } = await api.get<Deployments>("/v2/deployments?limit=100", { signal });
-  const deployment = resources.find(({ tracer_session_id }) => tracer_session_id === projectId);
+  return resources.find(({ tracer_session_id }) => tracer_session_id === projectId) ?? null;
+}
+
+async function findServer(projectId: string, threadId: string, signal: AbortSignal): Promise<string | null> {
+  const deployment = await findDeployment(projectId, signal);
   if (deployment) return deployment.id;
   try {
     await api.get(`/threads/${encodeURIComponent(threadId)}`, { signal });
