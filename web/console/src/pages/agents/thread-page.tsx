@@ -37,6 +37,7 @@ import { HistoryPanel } from "./history/history-panel.tsx";
 import { StatePanel } from "./history/state-panel.tsx";
 import { preferredAssistant } from "./preferred-assistant.ts";
 import { RunsPanel } from "./runs-panel.tsx";
+import { titleOf } from "./thread-title.ts";
 import { useLiveRun } from "./use-live-run.ts";
 import { useThreadAddress } from "./use-thread-address.ts";
 
@@ -183,12 +184,6 @@ function chosenAssistant(
   const wanted = byId(chosen) ?? byId(runs?.[0]?.assistant_id);
   // Until the runs are known, the graph would be drawn for one and then for another.
   return wanted ?? (runs && preferredAssistant(assistants));
-}
-
-/** The title that the chat, or another client, gave it. */
-function titleOf({ metadata }: Thread): string | null {
-  const { title } = metadata;
-  return typeof title === "string" && title !== "" ? title : null;
 }
 
 const titles = { history: "History", state: "State", runs: "Runs" } as const;

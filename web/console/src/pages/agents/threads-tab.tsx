@@ -12,9 +12,8 @@ import {
   Time,
 } from "../../ui/index.ts";
 import { type AgentServer, type Thread, threadHref, useThreads } from "./agent-api.ts";
-import { messagesOf } from "./live-messages.ts";
-import { textOf } from "./message-text.ts";
 import { readMetadata } from "./metadata-filter.ts";
+import { titleOf } from "./thread-title.ts";
 
 const statuses = [
   { value: "", label: "Every status" },
@@ -86,7 +85,7 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
                   grow: true,
                   cell: (row: Thread) => (
                     <Link href={threadHref(server, row.thread_id)} className="thread-title">
-                      {titleOf(row)}
+                      {titleOf(row) ?? row.thread_id}
                     </Link>
                   ),
                 },
@@ -106,12 +105,6 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
       </ListState>
     </>
   );
-}
-
-/** A thread is shown by its first message; one that holds no messages by its id. */
-function titleOf(thread: Thread): string {
-  const first = messagesOf(thread.values)?.find(({ type, role }) => type === "human" || role === "user");
-  return (first && textOf(first)) || thread.thread_id;
 }
 
 function GraphName({ thread }: { thread: Thread }) {
