@@ -12,6 +12,12 @@ const hard = [
   /\bwas said yet\b/i,
   /\bcomes? along\b/i,
   /\bholds? up words\b/i,
+  /\bgoes? on by itself\b/i,
+  /\bask again in a moment\b/i,
+  /\bsealed anew\b/i,
+  /\bwhoever runs this\b/i,
+  /\bserves? on\b[.;]/i,
+  /\bgives its place back\b/i,
 ];
 
 function filesUnder(folder: string): string[] {

@@ -24,7 +24,7 @@ export function createAgentGround(options: AgentServerOptions) {
   const feed = new ThreadFeed(database, {
     ...(options.readerBytes === undefined ? {} : { readerBytes: options.readerBytes }),
     onReaderCut: () =>
-      logger.warn("a reader of a stream was cut off: it took nothing while others needed the memory"),
+      logger.warn("a stream reader was disconnected: it read nothing while others needed the memory"),
   });
   const events = new EventLog(database, feed);
   const checkpoints = new CheckpointStore(database);

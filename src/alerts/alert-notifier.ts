@@ -54,7 +54,7 @@ export class AlertNotifier {
     }
   }
 
-  /** Sends at once and once, for whoever waits for the answer. */
+  /** Sends immediately and without retries, for a caller that waits for the result. */
   async sendNow(rule: AlertRule, event: AlertEvent, signal: AbortSignal): Promise<AlertDelivery[]> {
     const { database } = this.#options;
     const made = await this.#prepare(database.sql, rule, event);

@@ -69,7 +69,7 @@ export function composeAgent(ground: AgentGround) {
     workers: [...agentServer.workers, composeJobs({ database, clock, logger }, areas)],
     processId: agentServer.processId,
     fetch,
-    /** For the project's own code, which knows nothing of a prefix. */
+    /** For the project's own code, which does not know about a prefix. */
     inner,
     /** Without the project's application. */
     own: (request: Request) => http.fetch(request),

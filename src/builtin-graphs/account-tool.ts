@@ -20,7 +20,7 @@ export function createAccountTool(accounts: ConnectedAccounts): StructuredToolIn
     async ({ provider, scopes }, config) => {
       const user = accounts.userOf(config.configurable);
       if (!user) {
-        return `Nobody started this run in person, with a key or a session that may use their accounts, so there is no one whose ${provider} account could be used.`;
+        return `This run was not started with a key or session that may use a person's accounts, so there is no ${provider} account that it could use.`;
       }
       const agentId = config.configurable?.assistant_id;
       const request = { provider, scopes, ...(typeof agentId === "string" ? { agentId } : {}) };

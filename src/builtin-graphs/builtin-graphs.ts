@@ -35,7 +35,7 @@ export function builtinGraphs(options: BuiltinGraphsOptions = {}): BuiltinGraph[
     },
     {
       graphId: "echo",
-      description: "Answers what it was told.",
+      description: "Repeats the message it gets.",
       graph: createEchoGraph() as unknown as AnyGraph,
     },
     {

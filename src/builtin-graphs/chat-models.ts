@@ -118,14 +118,14 @@ function unknownModel(modelName: string): AppError {
 function missingKey(modelName: string, { name, keys }: Provider): AppError {
   return modelError(
     "graph.model_key_missing",
-    `The model "${modelName}" needs a key of ${name}. An admin adds it in the console under Settings, Models; or set ${keys.join(" or ")} in the server's environment. The model "offline" needs none.`,
+    `The model "${modelName}" needs a key for ${name}. An admin can add it in the console under Settings, Models; or set ${keys.join(" or ")} in the server's environment. The model "offline" needs none.`,
   );
 }
 
 function missingPackage(modelName: string, { packageName }: Provider): AppError {
   return modelError(
     "graph.model_package_missing",
-    `The model "${modelName}" needs the package ${packageName}, which is not installed. Run "npm install ${packageName}" beside the server, or use the model "offline".`,
+    `The model "${modelName}" needs the package ${packageName}, which is not installed. Run "npm install ${packageName}" next to the server, or use the model "offline".`,
   );
 }
 

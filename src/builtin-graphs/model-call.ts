@@ -71,7 +71,7 @@ export async function openModelCall(models: ChatModels, call: ModelCall): Promis
 
 function withTools(model: BaseChatModel, tools: ModelCall["tools"]): Pick<BaseChatModel, "stream"> {
   if (!tools || tools.length === 0) return model;
-  if (!model.bindTools) throw wrong("This model takes no tools. Remove them.");
+  if (!model.bindTools) throw wrong("This model does not support tools. Remove them.");
   return model.bindTools([...tools]) as unknown as Pick<BaseChatModel, "stream">;
 }
 
@@ -80,7 +80,7 @@ function toMessage(message: unknown, index: number) {
     return coerceMessageLikeToMessage(message as BaseMessageLike);
   } catch (error) {
     throw wrong(
-      `Message ${index + 1} is none a model takes: ${error instanceof Error ? error.message : error}`,
+      `Message ${index + 1} is not valid for a model: ${error instanceof Error ? error.message : error}`,
     );
   }
 }

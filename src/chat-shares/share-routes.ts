@@ -8,7 +8,7 @@ const reads = { kind: "agent", role: "viewer", scope: ["read", "runs"] } as cons
 const writes = { kind: "agent", role: "editor", scope: "runs" } as const;
 const maxBodyBytes = 8_000_000;
 
-/** A conversation is shared as it is now: what is said later is seen by nobody else until it is shared again. */
+/** A conversation is shared as it is now: later messages are not visible until it is shared again. */
 export function shareRoutes(shares: ShareService): Route[] {
   return [putRoute(shares), getRoute(shares), deleteRoute(shares), openRoute(shares)];
 }

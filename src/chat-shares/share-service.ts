@@ -7,7 +7,7 @@ import { deleteShare, findShare, findShareOf, upsertShare } from "./share-store.
 type Place = Pick<Share, "workspace_id" | "server" | "thread">;
 type Given = Place & Pick<Share, "user_id" | "title"> & { messages: Record<string, unknown>[] };
 
-/** Conversations that are open to whoever has their link. */
+/** Conversations that everyone with the link can read. */
 export class ShareService {
   readonly #sql: Sql;
 

@@ -31,7 +31,7 @@ import { uploadRoutes } from "./uploads/upload-routes.ts";
 export type ControlPlane = Area & {
   /** The gateway and pages. */
   hiddenRoutes: NonNullable<Area["hiddenRoutes"]>;
-  /** Takes the connections that are for a deployment and leaves the others to whoever had them. */
+  /** Takes the connections for a deployment and leaves the others to their previous handler. */
   onUpgrade(otherwise: OnUpgrade): OnUpgrade;
   /** Takes the requests that are for a deployment. */
   onRequest(begin: (route: string) => BeginRaw): OnRequest;

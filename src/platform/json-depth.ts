@@ -20,7 +20,7 @@ export function isJsonTooDeep(text: string): boolean {
   return false;
 }
 
-/** `JSON.parse` makes `__proto__` an ordinary own key; whoever copies it by assignment changes a prototype. */
+/** `JSON.parse` makes `__proto__` an ordinary own key; code that copies it by assignment changes a prototype. */
 export function dropPrototypeKeys(text: string, value: unknown): unknown {
   if (text.includes("__proto__") || /\\u005f/i.test(text)) drop(value);
   return value;

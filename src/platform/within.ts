@@ -1,6 +1,6 @@
 import { type MonotonicClock, monotonicClock } from "./monotonic-clock.ts";
 
-/** Resolves when the work is settled, or after that time; a failure belongs to whoever waits for the work itself. */
+/** Resolves when the work is settled, or after that time; a failure is handled by the code that awaits the work itself. */
 export async function within(
   waitMs: number,
   work: Promise<unknown>,

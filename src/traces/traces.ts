@@ -93,7 +93,7 @@ function addGauges(metrics: Metrics, writer: RunWriter, spans: SpanRecorder): vo
   metrics.gauge("trace_runs_written", "Runs written since the start.", () => writer.stats().rowsWritten);
   metrics.gauge(
     "trace_spans_dropped",
-    "Spans of this process that found no room.",
+    "Spans of this process that were dropped for lack of space.",
     () => spans.stats().dropped,
   );
 }

@@ -191,7 +191,7 @@ describe("the chat over another server", () => {
     const url = await start({ CORS_ALLOW_ORIGINS: running.url });
     const chat = await open();
     await connect(chat, url, "not-the-key-it-has");
-    await chat.page.getByText("This API key is not the one of this server.").waitFor();
+    await chat.page.getByText("This is not the API key of this server.").waitFor();
     expect(await chat.seriousViolations()).toEqual([]);
     await chat.button("Change address or key").click();
     expect(await chat.page.getByRole("textbox", { name: "Address" }).inputValue()).toBe(url);

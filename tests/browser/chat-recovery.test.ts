@@ -64,7 +64,7 @@ describe("a restart of the server in the middle of an answer", () => {
     await chat.page.locator(".subagent .tool").waitFor();
     await server.stop();
     stops.splice(0);
-    await chat.page.getByText("The server does not answer").waitFor();
+    await chat.page.getByText("The server does not respond").waitFor();
     // What was on the screen stays there.
     await chat.page.locator(".bubble", { hasText: "Research durable execution" }).waitFor();
 
@@ -94,7 +94,7 @@ describe("a connection that breaks for a moment", () => {
     await chat.say("Calculate 1 + 1");
     await chat.answered("The result is 2.");
     await chat.page.context().setOffline(true);
-    await chat.page.getByText("The server does not answer").waitFor();
+    await chat.page.getByText("The server does not respond").waitFor();
     const threadId = chat.page.url().split("/t/")[1]!;
     const body = {
       id: 1,
@@ -109,7 +109,7 @@ describe("a connection that breaks for a moment", () => {
     });
     await chat.page.context().setOffline(false);
     await chat.answered("The result is 42.");
-    await chat.page.getByText("The server does not answer").waitFor({ state: "detached" });
+    await chat.page.getByText("The server does not respond").waitFor({ state: "detached" });
   });
 });
 

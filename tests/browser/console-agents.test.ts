@@ -46,7 +46,7 @@ describe("a thread", () => {
     await page.page.getByRole("link", { name: "Built-in agents" }).click();
     await page.page.getByRole("link", { name: "What is 12 * 7?" }).waitFor();
     await page.page.getByRole("combobox", { name: "Status" }).selectOption("busy");
-    await page.text("No thread is like that").waitFor();
+    await page.text("No threads match").waitFor();
     expect(page.path).toContain("status=busy");
     expect(await page.violations()).toEqual([]);
     expect(page.errors).toEqual([]);
@@ -126,7 +126,7 @@ describe("a thread", () => {
 
     const steps = page.page.locator(".checkpoints li");
     await steps.filter({ hasText: "Done" }).nth(1).getByRole("link").click();
-    await page.text("This is how it was.").waitFor();
+    await page.text("This is an earlier state.").waitFor();
     expect(await messages(page).getByRole("article").count()).toBe(2);
     expect(await page.violations()).toEqual([]);
     await composer(page).fill("another second");
@@ -136,7 +136,7 @@ describe("a thread", () => {
 
     await steps.filter({ hasText: "Before" }).first().getByRole("link").click();
     await page.button("Replay from here").click();
-    await page.text("This is how it was.").waitFor({ state: "detached" });
+    await page.text("This is an earlier state.").waitFor({ state: "detached" });
     await expect
       .poll(async () => {
         const runs = await running.app.call<{ status: string }[]>("GET", `/threads/${threadId}/runs`);
@@ -342,7 +342,7 @@ describe("an assistant", () => {
 
 it("two threads get one input, each from its own assistant", async () => {
   const page = await running.open("/agents/built-in/compare");
-  await page.button("Begin with two new threads").click();
+  await page.button("Start two new threads").click();
   await page.field("Assistant on the left").selectOption({ label: "echo" });
   await page.field("Assistant on the right").selectOption({ label: "approval" });
   await composer(page).fill("Move the archive");
@@ -370,7 +370,7 @@ it("threads are found by what was said, and by their metadata", async () => {
   const rows = page.page.getByRole("table", { name: "Threads" }).locator("tbody tr");
   await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(1);
   await page.field("Metadata").fill("user=bob");
-  await page.text("No thread is like that").waitFor();
+  await page.text("No threads match").waitFor();
   await page.field("Metadata").fill("user");
   await page.text("Write user as key=value.").waitFor();
   expect(await page.violations()).toEqual([]);

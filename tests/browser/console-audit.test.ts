@@ -46,7 +46,7 @@ it("tells who did what to what, and is narrowed down in the address", async () =
   expect(await table.getByRole("row").count()).toBe(2);
 
   await page.field("What").selectOption("member.removed");
-  await page.text("Nothing like that was recorded").waitFor();
+  await page.text("No matching entries").waitFor();
   expect(page.errors).toEqual([]);
 });
 
@@ -104,8 +104,8 @@ it("makes an alert with a form, tests, mutes, changes and deletes it, and record
   await page.link("New alert").first().click();
   await page.heading("New alert").waitFor();
   await page.button("Create the alert").click();
-  await page.text("What should the notification call it?").waitFor();
-  await page.text("somebody must hear of it").waitFor();
+  await page.text("Give the alert a name.").waitFor();
+  await page.text("somebody must be notified").waitFor();
   expect(await page.violations()).toEqual([]);
   await page.field("Name").fill("Too many errors");
   await page.field("Watches").selectOption("project");
@@ -118,7 +118,7 @@ it("makes an alert with a form, tests, mutes, changes and deletes it, and record
   await page.text("This server sends no e-mail").waitFor();
   await page.field(/^E-mail/).fill("");
   await page.button("Create the alert").click();
-  await page.text("shown now and never again").waitFor();
+  await page.text("shown only now").waitFor();
   await page.link("Open the alert").click();
   await page.heading("Too many errors").waitFor();
   expect(await page.page.content()).not.toContain("a-secret-path");

@@ -74,7 +74,7 @@ describe("accounts", () => {
     await page.field("Scopes").fill("openid email");
     expect(await page.violations()).toEqual([]);
     const tab = await openedBy(page, () => page.button("Continue at Weaver").click());
-    await page.text("This goes on by itself").waitFor();
+    await page.text("This page continues by itself").waitFor();
     await signIn(tab);
     expect(await tab.evaluate("window.opener")).toBeNull();
     await tab.getByRole("button", { name: "Allow" }).click();
@@ -88,7 +88,7 @@ describe("accounts", () => {
     expect(await introspect(server, token!)).toMatchObject({ active: true });
     expect(await page.page.content()).not.toContain(token);
     await page.button("Revoke ada").click();
-    await page.text("is told that its access ends").waitFor();
+    await page.text("Its access is revoked at").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.text("Revoked at Weaver and deleted.").waitFor();
@@ -168,7 +168,7 @@ describe("what an agent asked for", () => {
     const page = await running.open("/connections");
     await page.text("You have not connected an account").waitFor();
     const pending = await authenticate({ agent_id: "calendar-helper" });
-    await page.text("Agent calendar-helper asks for a Weaver account of its own").waitFor();
+    await page.text("Agent calendar-helper asks for its own Weaver account").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.button("Decline Weaver").click();
     await page.page.getByRole("dialog").getByRole("button", { name: "Decline" }).click();
@@ -231,7 +231,7 @@ describe("providers", () => {
     await page.field("Name").fill("Weaver");
     await page.field("Authorization URL").fill("nonsense");
     await page.button("Add the provider").click();
-    await page.text("Write the whole address").waitFor();
+    await page.text("Write the full address").waitFor();
     expect(await page.violations()).toEqual([]);
     await page.field("Authorization URL").fill(server.authorizationEndpoint);
     await page.field("Token URL").fill(server.tokenEndpoint);
@@ -270,7 +270,7 @@ describe("providers", () => {
     await page.heading("Weaver").waitFor();
     expect(await page.button(/Delete|Edit|Connect/).count()).toBe(0);
     await page.visit("/connections/new");
-    await page.text("Your key may only look").waitFor();
+    await page.text("Your key can only read").waitFor();
   });
 });
 

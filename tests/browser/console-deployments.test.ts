@@ -55,7 +55,7 @@ describe("a deployment's life", () => {
 
     // What is typed is checked as it is typed.
     await page.button("Deploy").click();
-    await page.text("Where is the code?").waitFor();
+    await page.text("Paste the address that you would clone.").waitFor();
     await page.field("Repository").fill("https://someone:token@example.com/x");
     await page.text("Leave user name and token out of the address.").waitFor();
     await page.field("Configuration file").fill("../langgraph.json");
@@ -176,7 +176,7 @@ describe("what others do", () => {
     const row = page.page.getByRole("row", { name: /broken/ });
     await row.getByText("Build failed").waitFor();
     await row.getByRole("link", { name: "broken" }).click();
-    await page.page.getByRole("heading", { name: /Revision 1 did not make it/ }).waitFor();
+    await page.page.getByRole("heading", { name: /Revision 1 failed/ }).waitFor();
     await page.text("the left sleeve is missing").waitFor();
     // What never served has nothing to stop.
     await page.link("New revision").or(page.button("New revision")).first().waitFor();
@@ -271,7 +271,7 @@ describe("what others do", () => {
     await page.heading("busy").waitFor();
     expect(await page.button("New revision").count()).toBe(0);
     await page.visit("/deployments/new");
-    await page.text("Your key may only look").waitFor();
+    await page.text("Your key can only read").waitFor();
     expect(await page.violations()).toEqual([]);
   });
 });

@@ -125,7 +125,7 @@ describe("datasets", () => {
     await page.text("Lima, of course").waitFor();
     await page.link("Italy").click();
     await page.page.getByRole("button", { name: "Delete", exact: true }).click();
-    await page.button("Delete it for good").click();
+    await page.button("Delete it permanently").click();
     await page.link("Italy").waitFor({ state: "detached" });
 
     const saved = page.page.waitForEvent("download");

@@ -210,13 +210,13 @@ describe("an export", () => {
     await expectFine(page);
     const list = await running.open("/exports");
     await list.page.getByText("by schedule").first().waitFor();
-    await list.field("Leave out what schedules have made").check();
+    await list.field("Leave out exports of schedules").check();
     await list.page.getByText("by schedule").first().waitFor({ state: "detached" });
     expect(list.path).toBe("/exports?schedules=apart");
     await expectFine(list);
 
     await page.button("Stop the schedule").click();
-    await page.text("No further exports are made.").waitFor();
+    await page.text("No more exports are created.").waitFor();
     await page.button("Stop it").click();
     await page.text("Cancelled").waitFor();
     await expectFine(page);
@@ -257,7 +257,7 @@ it("fits a phone", async () => {
 it("a key that may only look is not offered what it may not do", async () => {
   const { key } = await call<{ key: string }>("POST", "/v2/api-keys", { name: "looks only", role: "viewer" });
   const page = await running.open("/exports/new", { apiKey: key });
-  await page.text("Your key may only look").waitFor();
+  await page.text("Your key can only read").waitFor();
   await page.visit("/exports");
   await page.heading("Exports").waitFor();
   await page.settled();

@@ -31,7 +31,7 @@ describe("API keys", () => {
     await dialog.getByLabel("Role", { exact: true }).selectOption("editor");
     await dialog.getByLabel("Expires").selectOption("30");
     await page.page.keyboard.press("Enter");
-    await page.text("it is shown this once.").waitFor();
+    await page.text("it is shown only once.").waitFor();
     await dialog.getByRole("button", { name: "Copy the key" }).click();
     const key = (await page.page.evaluate("navigator.clipboard.readText()")) as string;
     expect(await works(key)).toBe(200);
@@ -67,7 +67,7 @@ describe("API keys", () => {
     await dialog.getByLabel("Expires").selectOption("90");
     expect(await page.violations()).toEqual([]);
     await dialog.getByRole("button", { name: "Create" }).click();
-    await page.text("it is shown this once.").waitFor();
+    await page.text("it is shown only once.").waitFor();
     await dialog.getByRole("button", { name: "Copy the key" }).click();
     const key = (await page.page.evaluate("navigator.clipboard.readText()")) as string;
     await dialog.getByRole("button", { name: "Done" }).click();
@@ -118,11 +118,11 @@ describe("API keys", () => {
     await page.button("New key").click();
     const dialog = page.page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("tracer");
-    await dialog.getByLabel("Limit it to some scopes").check();
+    await dialog.getByLabel("Restrict it to some scopes").check();
     await dialog.getByLabel("traces:write").check();
     await dialog.getByLabel("Tracing project").fill("weaver");
     await dialog.getByRole("button", { name: "Create" }).click();
-    await page.text("it is shown this once.").waitFor();
+    await page.text("it is shown only once.").waitFor();
     await dialog.getByRole("button", { name: "Done" }).click();
     const row = page.page.getByRole("row", { name: /^tracer/ });
     await row.getByText("Only traces:write of the project weaver").waitFor();

@@ -118,7 +118,7 @@ describe("from the list of projects to one step", () => {
     const run = sample(1_000);
     await send("judged", [run]);
     const page = await running.open(`/traces/${await projectId("judged")}/r/${run.id}?show=feedback`);
-    await page.text("Nobody has judged this run yet.").waitFor();
+    await page.text("This run has no feedback yet.").waitFor();
     await page.field(/^Score/).fill("0.5");
     await page.field(/^Comment/).fill("half right");
     expect(await page.violations()).toEqual([]);
@@ -126,7 +126,7 @@ describe("from the list of projects to one step", () => {
     await page.text("half right").waitFor();
     await page.button("Delete feedback correctness").click();
     await page.button("Delete it").click();
-    await page.text("Nobody has judged this run yet.").waitFor();
+    await page.text("This run has no feedback yet.").waitFor();
     expect(page.errors).toEqual([]);
   });
 });

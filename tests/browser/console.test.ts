@@ -99,7 +99,7 @@ describe("signing in", () => {
     await page.page.evaluate(`localStorage.setItem("treadle.console.api-key", "${running.app.apiKey}")`);
     await page.page.evaluate(`sessionStorage.setItem("treadle.console.api-key", "${running.app.apiKey}")`);
     await page.visit(`/deployments#key=${running.app.apiKey}`);
-    await page.text("This link does not sign in any more").waitFor();
+    await page.text("This link no longer works").waitFor();
     expect(page.path).toBe("/deployments");
     expect(await page.page.evaluate("JSON.stringify([localStorage, sessionStorage])")).toBe("[{},{}]");
     expect(await page.page.context().cookies()).toEqual([]);
@@ -352,7 +352,7 @@ describe("the overview", () => {
     await page.settled();
     await page.page.context().setOffline(true);
     await page.link("Deployments").first().click();
-    await page.text("The server does not answer.").waitFor();
+    await page.text("The server does not respond.").waitFor();
     await page.page.context().setOffline(false);
     await page.page.locator(".offline").waitFor({ state: "detached" });
     await page.settled();

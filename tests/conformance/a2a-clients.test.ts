@@ -101,7 +101,7 @@ describe("1.0", () => {
     const done = await send(client, message(data(true), ids));
     expect([done.id, stateOf(done)]).toEqual([asked.id, TaskState.TASK_STATE_COMPLETED]);
     expect(JSON.stringify(textsOf(done))).toContain("answer: true");
-    await expect(send(client, message(text("more"), ids))).rejects.toThrow(/takes no message/);
+    await expect(send(client, message(text("more"), ids))).rejects.toThrow(/accepts no message/);
   });
 
   test("a task that runs is followed and canceled", async () => {

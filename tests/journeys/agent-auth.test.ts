@@ -55,7 +55,7 @@ describe("who may come in", () => {
   test.each([
     ["nobody", undefined, 401, /who are you/],
     ["a stranger", "token-of-eve", 401, /who are you/],
-    ["one whose token the project's code chokes on", "garbled", 401, /did not accept this request/],
+    ["one whose token the project's code chokes on", "garbled", 401, /refused this request/],
     ["ada", "token-of-ada", 200, /\[/],
   ])("%s", async (_name, token, status, text) => {
     const answer = await call("POST", "/threads/search", { body: {}, ...(token ? { token } : {}) });

@@ -144,7 +144,7 @@ describe("400, nothing stored, and the message tells what to change", () => {
     proxy.blackHole();
     const silent = await create({ config: { endpoint_url: proxy.urlFor(rgw.endpoint) } });
     expect(silent.status).toBe(400);
-    expect(detail(silent)).toContain("did not answer in time");
+    expect(detail(silent)).toContain("did not respond in time");
     await proxy.stop();
     expect(await count()).toBe(before);
   });

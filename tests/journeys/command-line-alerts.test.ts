@@ -115,7 +115,7 @@ describe("treadle alerts", { timeout: 120_000 }, () => {
     });
     expect(await client.run(["alerts", "set", "Bots fail"])).toMatchObject({ code: 1 });
     const nobody = await client.run(["alerts", "set", "Bots fail", "--no-webhook"]);
-    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Nobody would hear of it") });
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Nobody would be notified") });
     const mail = await client.run(["alerts", "set", "Bots fail", "--email", "a@example.com"]);
     expect(mail).toMatchObject({ code: 1, stderr: expect.stringContaining("TREADLE_SMTP_URL") });
   });

@@ -42,7 +42,7 @@ test("shows who did what to what, newest first, and narrows it down", { timeout:
   const two = await client.json<AuditEvent[]>(["audit", "--limit", "2", "--since", "1h"]);
   expect(two.map(({ target }) => target?.name)).toEqual(["third", "second"]);
   const none = await client.run(["audit", "--action", "member.removed"]);
-  expect(none).toMatchObject({ code: 0, stdout: "Nothing like that was recorded.\n" });
+  expect(none).toMatchObject({ code: 0, stdout: "No matching entries.\n" });
 });
 
 test("more than a page is read page by page, each event once", { timeout: 90_000 }, async () => {

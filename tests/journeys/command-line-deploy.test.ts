@@ -164,7 +164,7 @@ symlinkSync(${JSON.stringify(join(treadleBin, "../../node_modules"))}, "node_mod
   test("--timeout ends the wait with 16, --no-wait does not wait", async () => {
     const cwd = await project("slow", "x", { "install.js": "setInterval(() => {}, 1000);" });
     const exit = await client.run(["deploy", ...install, "--timeout", "1s"], { cwd });
-    expect(exit).toMatchObject({ code: 16, stderr: expect.stringContaining("goes on") });
+    expect(exit).toMatchObject({ code: 16, stderr: expect.stringContaining("continues") });
     const started = await client.json<Result>(["deploy", ...install, "--no-wait"], { cwd });
     expect(started.revision.number).toBe(2);
     expect((await client.run(["deployments", "delete", "slow", "--yes"])).code).toBe(0);

@@ -226,7 +226,7 @@ describe("a server and its data folder", () => {
     test("a second one on the same folder exits with 5 and names the first", async () => {
       const another = await runTreadle(["up", "--port", "0", "--data-dir", dataDir]);
       expect(another.code).toBe(5);
-      expect(another.stderr).toContain(`process ${first.pid} holds it`);
+      expect(another.stderr).toContain(`process ${first.pid} has locked it`);
       expect(another.stderr).toContain("--data-dir");
       expect((await fetch(`${first.ready.url}/ok`)).status).toBe(200);
     });

@@ -63,7 +63,7 @@ describe("what one workspace has built", () => {
     const { revision } = await deployFrom(stranger, "private", repository.url, {}, commit);
     expect([revision.status, revision.status_message]).toEqual([
       "BUILD_FAILED",
-      expect.stringContaining("asks for a credential"),
+      expect.stringContaining("needs a credential"),
     ]);
   });
 });

@@ -203,7 +203,7 @@ describe("submodules and large files", () => {
       () => `http://127.0.0.1:${portOf(elsewhere)}/lib.git`,
       "The submodule lib could not be read",
     ],
-    ["this machine's disk", () => "/etc", "lies on the server's own disk"],
+    ["this machine's disk", () => "/etc", "is on the server's own disk"],
     ["a program", () => "ext::sh -c id", "The submodule lib cannot be read"],
     ["an option", () => "--upload-pack=id", "The submodule lib cannot be read"],
     ["above its host", () => "../../../../../x", "leads above the host"],
@@ -226,7 +226,7 @@ describe("submodules and large files", () => {
     const repository = await git.createRepository("lfs", { ...printing("graph.js"), ...files });
     const { revision } = await deploy(plane, withToken("lfs", repository.url));
     const messages = revision.events.map(({ message }) => message).join("\n");
-    expect(messages).toContain("Git LFS keeps the content of 1 file, which is not fetched: model.bin");
+    expect(messages).toContain("Git LFS keeps the content of 1 file, which is not downloaded: model.bin");
   });
 });
 
@@ -254,7 +254,7 @@ describe("a change of secrets", () => {
     expect(changed.body.source_revision_config).toMatchObject({ repo_commit_sha: first });
     const kept = await revisionDone(plane, deployment.id, changed.body.latest_revision_id!);
     expect(kept.source_revision_config.repo_commit_sha).toBe(first);
-    expect(kept.events[0]!.message).toContain(`Ships commit ${first} again`);
+    expect(kept.events[0]!.message).toContain(`Deploys commit ${first} again`);
     const newest = await plane.call<DeploymentBody>("PATCH", path, {
       source_revision_config: { repo_ref: "main" },
     });

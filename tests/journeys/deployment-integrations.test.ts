@@ -141,7 +141,7 @@ describe("a git integration", () => {
   }, async () => {
     const closed = await deploy(plane, gitDeployment("closed", repository.url));
     expect(closed.revision.status).toBe("BUILD_FAILED");
-    expect(closed.revision.status_message).toContain("asks for a credential");
+    expect(closed.revision.status_message).toContain("needs a credential");
     const opened = await deploy(plane, {
       ...gitDeployment("tracked", repository.url),
       source_config: {

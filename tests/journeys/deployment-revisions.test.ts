@@ -159,7 +159,7 @@ describe("the life of a deployment", () => {
     const done = await revisionDone(plane, deployment.id, body.latest_revision_id!);
     expect(done.status).toBe("DEPLOYED");
     expect(done.source_revision_config.repo_commit_sha).toBe(first.source_revision_config.repo_commit_sha);
-    expect(done.events.some(({ message }) => message.includes("nothing to build"))).toBe(true);
+    expect(done.events.some(({ message }) => message.includes("nothing to do"))).toBe(true);
     expect(await version()).toEqual({ answer: "one", suffix: "-first-secret" });
   });
 

@@ -76,7 +76,7 @@ console.log("key " + existsSync(process.env.HOME + "/ssh_key") + existsSync(proc
     const nobody = await deployWith("nobody", repository.url, null);
     expect([nobody.revision.status, nobody.revision.status_message]).toEqual([
       "BUILD_FAILED",
-      expect.stringContaining("asks for a credential"),
+      expect.stringContaining("needs a credential"),
     ]);
   });
 });

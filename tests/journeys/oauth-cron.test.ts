@@ -25,7 +25,7 @@ type Values = {
 const question = { messages: [{ role: "user", content: "What is my account at Test Service?" }] };
 const fast = { configurable: { token_delay_ms: 0 } };
 const connected = "Your Test Service account is **Ada (ada@example.com)**.";
-const nobody = "Nobody started this run in person";
+const nobody = "This run was not started with a key or session";
 
 async function addEditor(name: string) {
   const member = await app.call<{ user_id: string }>("POST", "/v2/members", {
@@ -89,7 +89,7 @@ describe("the runs of a cron", () => {
     expect(await fire(cron_id)).toContain(nobody);
     const asked = await app.call<unknown[]>("GET", "/v2/auth/authorizations");
     expect(asked.body).toEqual([]);
-    expect(logs.text()).toContain("its run acts for nobody");
+    expect(logs.text()).toContain("the run acts for nobody");
   });
 
   it("use none while that person may not start runs, whatever is still connected", async () => {

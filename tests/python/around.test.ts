@@ -79,7 +79,7 @@ describe("a project's own application in Python", () => {
       socket.on("open", () => reject(new Error("It was opened.")));
     });
     expect(refused.statusCode).toBe(404);
-    expect(await text(refused)).toContain("a project's own application is served over HTTP alone");
+    expect(await text(refused)).toContain("a project's own application is served only over HTTP");
   });
 
   it("that fails says so and goes on", async () => {

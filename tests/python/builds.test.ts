@@ -253,7 +253,7 @@ describe("a Python project is not built", () => {
       { builder: open({ environment }) },
     );
     expect(messageOf(built)).toMatch(
-      /^python_version asks for Python 3\.9, and none of this machine's fits\. The oldest that is served is 3\.10\.\nFound:\n {2}3\.\d+\.\d+ at \//,
+      /^python_version requires Python 3\.9, and no Python on this machine fits\. The oldest that is served is 3\.10\.\nFound:\n {2}3\.\d+\.\d+ at \//,
     );
   });
 
@@ -332,7 +332,7 @@ describe("a Python project is not built", () => {
       "four.py": graph,
     });
     const text = messageOf(built);
-    expect(text).toContain("What langgraph.json names cannot be imported:");
+    expect(text).toContain("langgraph.json names things that cannot be imported:");
     expect(text).toContain(
       "graph one (one.py, line 2): ModuleNotFoundError: No module named 'no_such_module'",
     );

@@ -102,7 +102,7 @@ it("is deployed from git, answers, streams, and goes back to what it was", { tim
   const back = await plane.call<DeploymentBody>("POST", path);
   const third = await revisionDone(plane, deployment.id, back.body.latest_revision_id!);
   expect(third).toMatchObject(deployed);
-  expect(third.events.map(({ message }) => message)).toContain("Built before; nothing to build.");
+  expect(third.events.map(({ message }) => message)).toContain("Already built; nothing to do.");
   expect(await ask(client, "agent", "hi")).toBe("Ahoy there! You said: hi");
 });
 

@@ -45,6 +45,6 @@ export function chooseDialect(
   throw new AppError({
     code: "a2a.version_not_supported",
     kind: "invalid",
-    message: `${versionHeader} ${version.slice(0, 20)} is not spoken here; this agent speaks ${known}.`,
+    message: `${versionHeader} ${version.slice(0, 20)} is not supported; this agent supports ${known}.`,
   });
 }

@@ -73,7 +73,7 @@ export function toRunInput(message: A2aMessage, takesMessages: boolean): Record<
   if (content === undefined) return data;
   if (!takesMessages) {
     throw invalidParams(
-      "This assistant's input has no `messages`, so it takes no text and no files. Send its fields as one data part.",
+      "This assistant's input has no `messages`, so it accepts no text and no files. Send its fields as one data part.",
     );
   }
   const before = Array.isArray(data.messages) ? data.messages : [];
@@ -97,8 +97,7 @@ function textOf(parts: readonly A2aPart[]): string {
 
 function dataOf(parts: readonly A2aPart[]): Record<string, unknown> {
   const given = parts.flatMap((each) => (each.kind === "data" ? [each.data] : []));
-  if (!given.every(isObject))
-    throw invalidParams("Invalid params: a data part holds fields: it must be an object.");
+  if (!given.every(isObject)) throw invalidParams("Invalid params: a data part must be an object.");
   return Object.assign({}, ...given);
 }
 

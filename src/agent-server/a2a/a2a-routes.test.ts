@@ -58,7 +58,7 @@ describe("the agent card", () => {
     expect(body).toMatchObject({
       protocolVersion: "0.3.0",
       name: "echo",
-      description: "Answers what it was told.",
+      description: "Repeats the message it gets.",
       preferredTransport: "JSONRPC",
       capabilities: { streaming: true, pushNotifications: false },
       defaultInputModes: ["text/plain", "application/json"],

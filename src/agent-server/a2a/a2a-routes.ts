@@ -66,14 +66,14 @@ export function a2aRoutes(options: A2aRoutesOptions): AgentRoute[] {
         path: "/a2a/{assistant_id}",
         operationId: "postA2a",
         summary: "Agent2Agent: one JSON-RPC request to an assistant",
-        description: `Versions 0.3 and 1.0, as ${versionHeader} says; 0.3 without it. ${methods.join(", ")}. The streaming ones answer with server-sent events of JSON-RPC answers.`,
+        description: `Versions 0.3 and 1.0, as ${versionHeader} says; 0.3 without it. ${methods.join(", ")}. The streaming ones respond with server-sent events of JSON-RPC responses.`,
         tag,
         access: { kind: "agent", role: "editor", scope: "runs" },
         guard: asksNothing,
         params: z.object({ assistant_id: z.string().min(1) }),
         rawBody: true,
         responses: {
-          200: { description: "The answer, or a stream of answers." },
+          200: { description: "The response, or a stream of responses." },
           400: { description: "Not a request, or not acceptable.", schema: rpcResponse },
         },
         errors: [404],
@@ -85,7 +85,8 @@ export function a2aRoutes(options: A2aRoutesOptions): AgentRoute[] {
         if ("refusal" in body) return body.refusal;
         const message = readMessage(body.value);
         if (message.kind === "invalid") return refuse(message.message, rpcCodes.invalidRequest, message.id);
-        if (message.kind !== "request") return refuse("Every request needs an `id`: it is answered.");
+        if (message.kind !== "request")
+          return refuse("Every request needs an `id`, because it gets a response.");
         const { request } = message;
         const from: A2aCaller = { caller, assistant, origin: options.callerOf(caller, headers) };
         const asked = readVersion(sent, request, options.logger);
@@ -94,12 +95,12 @@ export function a2aRoutes(options: A2aRoutesOptions): AgentRoute[] {
         const operation = dialect.methods[request.method];
         if (operation === "stream" || operation === "subscribe") {
           if (!accepts(headers, "text/event-stream")) {
-            return refuse(`${request.method} answers with a stream: Accept must name text/event-stream.`);
+            return refuse(`${request.method} responds with a stream: Accept must include text/event-stream.`);
           }
           return streamTask(options, from, { dialect, operation, request }, connection);
         }
         if (!allows(headers, "application/json")) {
-          return refuse(`${request.method} answers with JSON: Accept must allow application/json.`);
+          return refuse(`${request.method} responds with JSON: Accept must allow application/json.`);
         }
         return json(200, await answer(options, from, { dialect, operation, request }, signal));
       },
@@ -181,7 +182,7 @@ function pushNotSupported(): AppError {
   return new AppError({
     code: "a2a.push_not_supported",
     kind: "invalid",
-    message: "This agent sends no push notifications. Stream the task, or ask for it again.",
+    message: "This agent sends no push notifications. Stream the task, or poll it.",
   });
 }
 

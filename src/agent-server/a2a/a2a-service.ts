@@ -87,7 +87,7 @@ export class A2aService {
   }
 
   async #resume(from: A2aCaller, id: string, message: A2aMessage, modes: StreamMode[]): Promise<StartedTask> {
-    // A question is answered once: whoever comes second finds the task working.
+    // An interrupt is answered once: the second answer finds the task working.
     return this.#answers.run(id.toLowerCase(), async () => {
       const { taskId, run } = await this.#waiting(from, id, message.contextId);
       const created = await this.#create(from, run.thread_id, {
@@ -179,7 +179,7 @@ export class A2aService {
     throw new AppError({
       code: "a2a.task_takes_no_message",
       kind: "invalid",
-      message: `Task ${found.taskId} is ${state} and takes no message. Leave out taskId to begin another task in its context.`,
+      message: `Task ${found.taskId} is ${state} and accepts no message. Leave out taskId to start another task in its context.`,
     });
   }
 
@@ -202,6 +202,6 @@ function taskNotFound(id: string): AppError {
   return new AppError({
     code: "a2a.task_not_found",
     kind: "not_found",
-    message: `Task not found: ${id} is no task of this assistant in this context.`,
+    message: `Task not found: ${id} is not a task of this assistant in this context.`,
   });
 }

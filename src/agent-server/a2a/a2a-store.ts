@@ -98,7 +98,7 @@ function readPageToken(text: string): { at: string; runId: string } {
   } catch {
     // Not one of ours, like any other text.
   }
-  throw invalidParams("Invalid params: pageToken: is none this agent gave out.");
+  throw invalidParams("Invalid params: pageToken: is not one that this agent returned.");
 }
 
 function isTime(text: string): boolean {

@@ -99,7 +99,7 @@ const list = z
     const { status } = given;
     const state = status && status !== "TASK_STATE_UNSPECIFIED" ? states.get(status) : null;
     if (state === undefined) {
-      context.addIssue({ code: "custom", path: ["status"], message: "is no state of a task here" });
+      context.addIssue({ code: "custom", path: ["status"], message: "is not a task state" });
       return z.NEVER;
     }
     return {

@@ -85,7 +85,7 @@ export function assistantChangeRoutes(assistants: AssistantService): AgentRoute[
         guard: asks("assistants", "delete", assistantInPath),
         params: assistantParams,
         query: z.object({ delete_threads: flag.default(false) }),
-        responses: { 200: { description: "The id of what was deleted.", schema: z.array(z.guid()) } },
+        responses: { 200: { description: "The id of the deleted assistant.", schema: z.array(z.guid()) } },
         errors: [404, 409],
       },
       async ({ caller, params, query }) => {

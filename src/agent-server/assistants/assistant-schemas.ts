@@ -27,16 +27,16 @@ export const assistantPatchBody = z
     graph_id: z.string().min(1).nullish(),
     config: runConfig.nullish(),
     context: jsonObject.nullish(),
-    metadata: jsonObject.nullish().describe("Merged into what is there, key by key."),
+    metadata: jsonObject.nullish().describe("Merged into the existing metadata, key by key."),
     name: name.nullish(),
     description: description.nullish(),
   })
   .meta({ id: "AssistantPatch" });
 
 const filter = {
-  metadata: jsonObject.nullish().describe("Found when the assistant's metadata contains all of it."),
+  metadata: jsonObject.nullish().describe("Matches assistants whose metadata contains all of it."),
   graph_id: z.string().nullish(),
-  name: z.string().nullish().describe("Part of the name, in any case."),
+  name: z.string().nullish().describe("Part of the name; case does not matter."),
 };
 
 export const assistantSearchBody = z
@@ -105,7 +105,7 @@ export const graphSchemas = z
   .object({
     graph_id: z.string(),
     ...schemaShape,
-    problem: z.string().optional().describe("Why the types of the source are not in the schemas."),
+    problem: z.string().optional().describe("Why the schemas lack the types of the source."),
   })
   .meta({ id: "GraphSchemas" });
 

@@ -227,7 +227,7 @@ export class AssistantService {
     throw new AppError({
       code: "assistant.is_default",
       kind: "conflict",
-      message: `Assistant ${assistantId} is the default assistant of graph "${graphId}" and stays as long as the graph does.`,
+      message: `Assistant ${assistantId} is the default assistant of graph "${graphId}" and cannot be deleted.`,
     });
   }
 }

@@ -45,7 +45,7 @@ export function assistantVersionRoutes(assistants: AssistantService): AgentRoute
         method: "post",
         path: "/assistants/{assistant_id}/latest",
         operationId: "setLatestAssistantVersion",
-        summary: "Make an earlier version the one in use",
+        summary: "Use an earlier version again",
         tag,
         access: editor,
         guard: asks("assistants", "update", assistantInPath),

@@ -29,7 +29,7 @@ export function resolveRunAssistantId(graphs: NamedGraphs, id: string): string {
   throw new AppError({
     code: "assistant.unnamed",
     kind: "invalid",
-    message: `No assistant is named, and this server has no graph "agent" to run instead. Name one in assistant_id: ${allIds.join(", ") || "there is none"}.`,
+    message: `The request has no assistant_id, and this server has no default graph "agent". Send one of these as assistant_id: ${allIds.join(", ") || "there is none"}.`,
   });
 }
 
@@ -94,6 +94,6 @@ export function assistantNotFound(id: string): AppError {
   return new AppError({
     code: "assistant.not_found",
     kind: "not_found",
-    message: `Assistant not found. No assistant found for "${id}": it is the id of no assistant and of no graph of this server.`,
+    message: `Assistant not found. No assistant found for "${id}": this server has no assistant and no graph with this id.`,
   });
 }

@@ -60,7 +60,7 @@ export class AgentGuard {
       throw new AppError({
         code: "auth.answer_unusable",
         kind: "internal",
-        message: `The project's authorization of ${event} answered with ${typeof answer}; it must be a filter, true, false or nothing.`,
+        message: `The project's authorization of ${event} returned ${typeof answer}; it must return a filter, true, false or nothing.`,
       });
     }
     // Checked now rather than at the query, where the error would not name its cause.

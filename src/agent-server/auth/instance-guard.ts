@@ -6,7 +6,7 @@ import type { OnRequest, OnUpgrade } from "../../platform/http/server/server.ts"
 const header = "x-treadle-instance-secret";
 const callerHeader = "x-treadle-caller";
 const refusal = JSON.stringify({
-  detail: "This server belongs to a deployment and is reached at the deployment's address, not at its port.",
+  detail: "This server belongs to a deployment. Call it at the deployment's address, not at its port.",
 });
 
 /** Set by the gateway for a caller who holds a credential of the deployment's workspace. */

@@ -97,7 +97,7 @@ function refused(cause?: unknown): AppError {
   return new AppError({
     code: "auth.unauthenticated",
     kind: "unauthenticated",
-    message: "The project's authentication did not accept this request. Send the credential it asks for.",
+    message: "The project's authentication refused this request. Send the credential it needs.",
     cause,
   });
 }

@@ -94,7 +94,7 @@ async function requireWritten(
   throw new AppError({
     code: "auth.forbidden",
     kind: "forbidden",
-    message: "You are not permitted to write this item: it is not among those you may see (store:put).",
+    message: "You are not permitted to write this item, because you may not read it (store:put).",
   });
 }
 

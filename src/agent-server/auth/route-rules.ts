@@ -75,7 +75,7 @@ export const changesBody = {
   changed: withBody,
 };
 
-/** Shown is the body; what a handler makes of it counts for nothing. */
+/** Only the body counts, not how a handler interprets it. */
 export const showsBody = { value: (request: GuardedRequest) => ({ ...bodyOf(request) }) };
 
 /** The request with another body; ids of the path stay where they are. */

@@ -30,7 +30,7 @@ export class SingleWorkspace implements Authenticator {
       throw new AppError({
         code: "auth.key_unknown",
         kind: "unauthenticated",
-        message: "This API key is not the one of this server. Check TREADLE_API_KEY.",
+        message: "This is not the API key of this server. Check TREADLE_API_KEY.",
       });
     }
     const tenant = headers.get("x-tenant-id");

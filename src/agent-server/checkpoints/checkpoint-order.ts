@@ -33,6 +33,6 @@ function clockBehind(checkpointId: string, waitMs: number): AppError {
   return new AppError({
     code: "checkpoint.clock_behind",
     kind: "unavailable",
-    message: `The clock of this server is ${seconds} s behind checkpoint ${checkpointId}, so what goes on from it would not become the thread's state. Set the clock right, then run again.`,
+    message: `The clock of this server is ${seconds} s behind checkpoint ${checkpointId}, so a run that continues from it would not become the thread's state. Correct the clock, then run again.`,
   });
 }

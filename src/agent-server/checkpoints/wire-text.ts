@@ -12,7 +12,7 @@ export class WireText {
     this.pieces = pieces;
   }
 
-  /** For whoever does want to look inside. */
+  /** For code that needs the content. */
   toJSON(): Wire {
     return toMarkedWire(JSON.parse(Buffer.concat(this.pieces).toString()));
   }

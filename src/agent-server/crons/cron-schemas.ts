@@ -29,7 +29,7 @@ const settings = {
   on_run_completed: z
     .enum(["delete", "keep"])
     .nullish()
-    .describe("What becomes of the thread a firing made. A cron of a thread leaves it alone."),
+    .describe("What happens to the thread that a firing created. It has no effect on a cron of a thread."),
   enabled: z.boolean().nullish(),
   stream_mode: run.stream_mode,
   stream_subgraphs: run.stream_subgraphs,

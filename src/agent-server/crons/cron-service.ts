@@ -168,7 +168,7 @@ export class CronService {
     if (!isFault(schedule)) return schedule;
     this.#options.logger.error(
       { cronId: cron.cron_id, reason: schedule.message },
-      "a cron ends, its schedule is not understood",
+      "a cron ends: its schedule is invalid",
     );
     return { next: () => null };
   }
@@ -225,7 +225,7 @@ function requireSchedule(text: string, timezone: string | null, now: Date): Sche
     );
   }
   if (schedule.next(now) === null) {
-    throw invalidField(["body", "schedule"], `The schedule "${text}" never comes due`, text);
+    throw invalidField(["body", "schedule"], `The schedule "${text}" never fires`, text);
   }
   return schedule;
 }

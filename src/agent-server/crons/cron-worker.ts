@@ -48,7 +48,7 @@ export class CronWorker {
       look: () => this.#look(),
       rules,
       onFailure: (error) =>
-        logger.warn({ reason: errorMessage(error) }, "crons could not be looked at, trying again"),
+        logger.warn({ reason: errorMessage(error) }, "crons could not be checked, trying again"),
     });
     this.#leases = new LeaseKeeper({
       leaseMs: service.leaseMs,
@@ -154,7 +154,7 @@ export class CronWorker {
     if (!mayAct || (await mayAct(caller))) return caller;
     logger.warn(
       { ...namesOf(firing), userId: caller.userId },
-      "whoever made a cron may not start runs in its workspace any more: its run acts for nobody and has no accounts",
+      "the creator of a cron may no longer start runs in its workspace: the run acts for nobody and has no accounts",
     );
     return null;
   }
@@ -168,10 +168,7 @@ export class CronWorker {
   async #postpone(firing: Firing, error: unknown): Promise<void> {
     const { database, clock, logger } = this.#options;
     const waitMs = 1_000 * 2 ** firing.attempts;
-    logger.warn(
-      { ...namesOf(firing), reason: errorMessage(error), waitMs },
-      "the run of a cron is tried again",
-    );
+    logger.warn({ ...namesOf(firing), reason: errorMessage(error), waitMs }, "the run of a cron is retried");
     await postponeFiring(database.sql, firing, new Date(clock.now().getTime() + waitMs));
     this.#loop.wake();
   }

@@ -3,7 +3,7 @@ import { findRunsOf, handBackRuns } from "../runs/run-store.ts";
 import { handBackRules, isExcused, judgeBlocked } from "./run-hand-back.ts";
 
 /**
- * Gives back the runs of a process whose event loop stands still, before it ends: the one that blocked it, where that
+ * Gives back the runs of a process whose event loop is blocked, before it ends: the one that blocked it, where that
  * is known, and its neighbours, whose attempts do not count.
  */
 export async function handBackBlocked(database: Database, processId: string, culprit: string): Promise<void> {

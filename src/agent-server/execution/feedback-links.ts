@@ -23,7 +23,7 @@ export function feedbackLinks(environment: Environment) {
       throw new AppError({
         code: "run.feedback_links_refused",
         kind: "bad_gateway",
-        message: `The tracing service answered ${response.status} when it was asked for links for feedback.`,
+        message: `The tracing service responded ${response.status} to the request for feedback links.`,
         detail: { answer: text.slice(0, 500) },
       });
     }

@@ -220,7 +220,7 @@ export class RunExecutor {
     }
     const described =
       reason === "timeout"
-        ? { error: "TimeoutError", message: "The run took longer than the time limit and was stopped." }
+        ? { error: "TimeoutError", message: "The run reached its timeout and was stopped." }
         : describeRunError(reason === "refused" ? failure : error);
     this.#options.logger.warn({ runId: run.run_id, graphId: run.graph_id, err: error }, "run failed");
     writer.write("run", "error", "", JSON.stringify(described));

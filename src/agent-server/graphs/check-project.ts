@@ -44,7 +44,7 @@ export function checkProject(text: string, path: string): ProjectCheck {
     const components = [...config.ui.values()].map((file) => `./${file}`);
     return {
       problems: refusedKeys(config).map(
-        ({ key, instead }) => `${key} is not supported: ${instead}. Remove it to deploy all the same`,
+        ({ key, instead }) => `${key} is not supported: ${instead}. Remove it to deploy anyway`,
       ),
       files: [...parts.map(({ file }) => file), ...components].filter((file) => namesFile.test(file)),
       usesOwnAuth: config.auth !== undefined,

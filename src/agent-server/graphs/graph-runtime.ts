@@ -22,7 +22,7 @@ export type GraphSource = {
 
 /** A graph that was loaded, before it knows where a server keeps things. */
 export type ServedGraph = GraphSource & {
-  /** It is made anew each time, from the config it is asked with. */
+  /** It is created for each use, from the config of the request. */
   isFactory: boolean;
   /** Its schemas as the graph itself has them, without the types of its source. */
   schemas(): Promise<GraphSchemas>;

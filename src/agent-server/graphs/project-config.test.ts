@@ -83,13 +83,13 @@ describe("a project file that cannot be used", () => {
       "ui.b must be a file of the project, not /etc/ui.tsx",
     ]);
     expect(problemsOf(() => parse({ graphs, ui: ["./ui.tsx"] }))).toEqual([
-      "ui must be an object of graph names and files",
+      "ui must be an object that maps graph names to files",
     ]);
   });
 
   test("without graphs says so", () => {
-    expect(problemsOf(() => parse({}))).toEqual(["graphs must be an object of graph names and files"]);
-    expect(problemsOf(() => parse({ graphs: {} }))).toEqual(["graphs must name one graph or more"]);
+    expect(problemsOf(() => parse({}))).toEqual(["graphs must be an object that maps graph names to files"]);
+    expect(problemsOf(() => parse({ graphs: {} }))).toEqual(["graphs must name at least one graph"]);
   });
 
   test("that is not JSON names the file and where it broke", () => {

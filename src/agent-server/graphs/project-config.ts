@@ -97,15 +97,15 @@ const webhooks = z.looseObject({
 
 export const projectConfigSchema = z.looseObject({
   graphs: z
-    .record(text, graphEntry, { error: "must be an object of graph names and files" })
-    .refine((graphs) => Object.keys(graphs).length > 0, "must name one graph or more"),
+    .record(text, graphEntry, { error: "must be an object that maps graph names to files" })
+    .refine((graphs) => Object.keys(graphs).length > 0, "must name at least one graph"),
   env: environment.nullish(),
   http: http.nullish(),
   auth: auth.nullish(),
   store: store.nullish(),
   checkpointer: checkpointer.nullish(),
   webhooks: webhooks.nullish(),
-  ui: z.record(text, text, { error: "must be an object of graph names and files" }).nullish(),
+  ui: z.record(text, text, { error: "must be an object that maps graph names to files" }).nullish(),
   ui_config: z.looseObject({ shared: z.array(text).optional() }).nullish(),
   node_version: z.union([z.string(), z.number()], { error: 'must be a version such as "24"' }).nullish(),
   dependencies: z.array(text).nullish(),

@@ -31,7 +31,7 @@ async function readConfigFile(path: string): Promise<string> {
     throw new AppError({
       code: "graph.config_missing",
       kind: "invalid",
-      message: `The project file ${path} ${problem}. Give the path of a langgraph.json.`,
+      message: `The project file ${path} ${problem}. Set the path of a langgraph.json.`,
       cause: error,
     });
   }

@@ -21,5 +21,5 @@ export function attemptName(number: number): string {
 }
 
 export function lostAttemptError(number: number): string {
-  return `Attempt ${number} ended before the run was done: its process ended or gave the run back. Attempt ${number + 1} went on from the last checkpoint.`;
+  return `Attempt ${number} ended before the run was done: its process ended or handed the run back. Attempt ${number + 1} continued from the last checkpoint.`;
 }

@@ -13,7 +13,7 @@ type DescribedGraph = Pick<ServedGraph, keyof GraphSource | "schemas">;
 export type CatalogSchemas = GraphSchemas & { problem?: string };
 
 export type SchemaCatalog = {
-  /** The schemas of a graph, with its types; worked out by whoever asks first. */
+  /** The schemas of a graph, with its types; computed on the first request. */
   get(graphId: string): Promise<CatalogSchemas | undefined>;
   /** The schemas of the running graph itself: at hand at once, with names rather than types where it has annotations. */
   atRunTime(graphId: string): Promise<GraphSchemas | undefined>;

@@ -41,7 +41,7 @@ export function withProjectApp<Env>(options: ProjectAppOptions<Env>): Fetch<Env>
     const app = isHono(custom) ? guardHonoRoutes(custom, ask) : undefined;
     if (app) return withCustomApp({ custom: app, own, logger });
     logger.warn(
-      "http.app is no Hono application, or of a version unknown to the server, so its middleware cannot be distinguished from its routes: with http.enable_custom_route_auth a credential is asked for before both, whatever http.middleware_order says",
+      "http.app is not a Hono application, or of a version unknown to the server, so its middleware cannot be distinguished from its routes: with http.enable_custom_route_auth both need a credential, whatever http.middleware_order is",
     );
   }
   const mixed = withCustomApp({ custom, own, logger });

@@ -257,7 +257,7 @@ describe("middleware before authentication, routes behind it", () => {
     };
     expect(await statusOf(front(custom, { logger }), "/mine")).toBe(401);
     expect(reached).toEqual([]);
-    expect(text()).toContain("http.app is no Hono application");
+    expect(text()).toContain("http.app is not a Hono application");
   });
 });
 

@@ -58,7 +58,7 @@ export function describeFailure(error: unknown, logger: Logger, method: string):
   const known = publicRpcError(error);
   if (known && known.code !== rpcCodes.internalError) return known;
   logger[known ? "warn" : "error"]({ err: error, rpc_method: method }, "a JSON-RPC request failed");
-  return known ?? { code: rpcCodes.internalError, message: "Internal error. The server's log says more." };
+  return known ?? { code: rpcCodes.internalError, message: "Internal error. See the server's log." };
 }
 
 /** Whether `Accept` names the type itself. */

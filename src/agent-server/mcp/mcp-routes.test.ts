@@ -75,7 +75,7 @@ describe("200", () => {
       type: "object",
       properties: { messages: { type: "array" }, action: { type: "string" } },
     });
-    expect(tools.find((tool) => tool.name === "echo")?.description).toBe("Answers what it was told.");
+    expect(tools.find((tool) => tool.name === "echo")?.description).toBe("Repeats the message it gets.");
   });
 
   test("tools/call runs the assistant, answers its values and leaves no thread behind", async () => {

@@ -30,8 +30,8 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): AgentRou
         guard: asksNothing,
         rawBody: true,
         responses: {
-          200: { description: "The answer, or one per request of a batch.", schema: answer },
-          202: { description: "Nothing to answer: notifications only." },
+          200: { description: "The response, or one per request of a batch.", schema: answer },
+          202: { description: "No response: the request had notifications only." },
           400: { description: "Not a message, or not acceptable.", schema: rpcResponse },
         },
       },
@@ -63,7 +63,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): AgentRou
         throw new AppError({
           code: "mcp.no_session",
           kind: "not_found",
-          message: "This server keeps no MCP sessions, so there is none to end.",
+          message: "This server has no MCP sessions, so there is none to end.",
         });
       },
     ),
@@ -72,7 +72,7 @@ export function mcpRoutes({ mcp, logger, callerOf }: McpRoutesOptions): AgentRou
 
 function checkHeaders(headers: Headers): Response | undefined {
   if (!accepts(headers, "application/json") || !accepts(headers, "text/event-stream")) {
-    return refuse("Accept must name both application/json and text/event-stream.");
+    return refuse("Accept must include both application/json and text/event-stream.");
   }
   const version = headers.get("mcp-protocol-version");
   if (version !== null && !protocolVersions.some((known) => known === version)) {
@@ -100,7 +100,7 @@ async function answerBatch(
   from: McpCaller,
 ): Promise<Response> {
   if (values.length === 0 || values.length > maxBatch) {
-    return refuse(`A batch holds 1 to ${maxBatch} messages.`);
+    return refuse(`A batch must have 1 to ${maxBatch} messages.`);
   }
   const answers = await Promise.all(
     values.map(readMessage).map(async (message): Promise<RpcResponse | undefined> => {

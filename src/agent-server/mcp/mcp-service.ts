@@ -125,7 +125,7 @@ export class McpService {
   async #call(from: McpCaller, name: string, input: Record<string, unknown>): Promise<ToolResult> {
     const { workspaceId } = from.caller;
     const assistant = (await this.#tools(from.caller)).get(name);
-    if (!assistant) throw invalidParams(`Unknown tool: "${name}". tools/list names the tools there are.`);
+    if (!assistant) throw invalidParams(`Unknown tool: "${name}". tools/list returns the tools.`);
     const { assistant_id } = assistant;
     const request = toRunRequest(runCreateBody.parse({ assistant_id, input }), "given");
     const created = await this.#options.runs.create(workspaceId, null, { ...request, ...from.origin });
@@ -166,13 +166,13 @@ function clientGone(): AppError {
   return new AppError({
     code: "mcp.client_gone",
     kind: "conflict",
-    message: "The client left before the tool was done, so its run was stopped.",
+    message: "The client disconnected before the tool was done, so its run was stopped.",
   });
 }
 
 function readCursor(cursor: string): number {
   if (!/^\d{1,9}$/.test(cursor)) {
-    throw invalidParams("Invalid params: cursor: not one that tools/list gave out");
+    throw invalidParams("Invalid params: cursor: not one that tools/list returned");
   }
   return Number(cursor);
 }

@@ -63,7 +63,7 @@ export function toToolResult(toolName: string, resultJson: string): ToolResult {
   if (isRecord(error)) return failed(`${error.error}: ${error.message}`);
   if (interrupts !== undefined) {
     return failed(
-      `${toolName} stopped to ask: ${JSON.stringify(interrupts)}. A tool call cannot answer; run the assistant on a thread instead.`,
+      `${toolName} was interrupted: ${JSON.stringify(interrupts)}. A tool call cannot answer an interrupt; run the assistant on a thread instead.`,
     );
   }
   return {

@@ -59,7 +59,7 @@ export type CommandParams<M extends keyof Params> = z.output<Params[M]>;
 export const eventStreamBody = z
   .looseObject({
     ...filterFields,
-    since: sinceField.describe("Only events with a higher number; absent means all there are."),
+    since: sinceField.describe("Only events with a higher number; without it, all events."),
   })
   .meta({ id: "EventStreamRequest" });
 

@@ -28,7 +28,7 @@ export function gapEnvelope(since: number, prunedSeq: number): ErrorResponse {
     null,
     new ProtocolError(
       "invalid_argument",
-      `Events ${since + 1} to ${prunedSeq} of this thread are not kept any more. What follows begins after them; read the thread's state to catch up.`,
+      `Events ${since + 1} to ${prunedSeq} of this thread are no longer kept. The stream starts after them; read the thread's state to catch up.`,
     ),
   );
 }

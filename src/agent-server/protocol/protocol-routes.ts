@@ -53,7 +53,7 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): AgentRoute 
       operationId: "sendThreadCommand",
       summary: "Send a command of the streaming protocol",
       description:
-        "The body is `{id, method, params}`. Answers 200 for success and for protocol errors alike. The thread is made by the first run.start.",
+        "The body is `{id, method, params}`. Responds 200 for success and for protocol errors alike. The first run.start creates the thread.",
       tag,
       access: viewer,
       guard: asks("threads", "read", threadInPath),
@@ -61,7 +61,7 @@ function commandRoute({ service, callerOf }: ProtocolRoutesOptions): AgentRoute 
       // A body that is no JSON is a malformed envelope like any other: 400, not 422.
       rawBody: true,
       responses: {
-        200: { description: "The answer to the command.", schema: commandAnswer },
+        200: { description: "The response to the command.", schema: commandAnswer },
         400: { description: "The envelope is malformed.", schema: errorAnswer },
       },
     },
@@ -87,7 +87,7 @@ function eventRoute(
       operationId,
       summary: "Subscribe to events of the streaming protocol",
       description:
-        "Replays what the thread's log holds, then goes on live until the client leaves. May be opened before anything ran. When `since` names events that are not kept any more, the first frame is an error that says so.",
+        "Replays the events in the thread's log, then continues live until the client disconnects. Can be opened before anything ran. If `since` refers to events that are no longer kept, the first frame is an error that says so.",
       tag,
       access: viewer,
       guard: asks("threads", "read", threadInPath),
@@ -120,7 +120,7 @@ function joinRoute({ database, feed }: ProtocolRoutesOptions): AgentRoute {
       operationId: "joinThreadStream",
       summary: "Stream everything that runs on a thread",
       description:
-        "Goes on after `Last-Event-ID`, from the beginning for `-`, and otherwise with what comes from now on.",
+        "Continues after `Last-Event-ID`, or from the beginning for `-`; without the header, only new events.",
       tag,
       access: viewer,
       guard: asks("threads", "read", threadInPath),

@@ -60,7 +60,7 @@ async function admit(
       code: "request.unknown_path",
       kind: "not_found",
       message:
-        "There is no WebSocket at this path. They lead to threads (/threads/{id}/stream); a project's own application is served over HTTP alone.",
+        "There is no WebSocket at this path. WebSockets are at /threads/{id}/stream; a project's own application is served only over HTTP.",
     });
   }
   const headers = new Headers();

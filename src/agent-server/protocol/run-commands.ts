@@ -69,7 +69,7 @@ export class RunCommands {
     if (pending.length === 0) {
       throw new ProtocolError(
         "no_such_interrupt",
-        `Nothing on thread ${context.threadId} waits for an answer: its status is ${thread.status}. Somebody may have answered already.`,
+        `Thread ${context.threadId} has no open interrupt: its status is ${thread.status}. It may have been answered already.`,
       );
     }
     const responses = "responses" in params ? (params.responses as Answer[]) : [params as unknown as Answer];
@@ -176,7 +176,7 @@ function answerWithInput(request: RunRequest, pending: readonly PendingInterrupt
     const ids = pending.map(({ id }) => id).join(", ");
     throw new ProtocolError(
       "invalid_argument",
-      `${pending.length} interrupts are pending (${ids}), so one input cannot answer them. Use input.respond.`,
+      `${pending.length} interrupts are pending (${ids}), so one input cannot answer all of them. Use input.respond.`,
     );
   }
   return { ...request, command: { resume: input }, input: undefined };

@@ -86,7 +86,7 @@ export class SocketLine {
     this.#inbox = this.#inbox
       .then(() => this.#options.receive(toText(data)))
       .catch((error: unknown) => {
-        this.#options.logger.error({ err: error }, "a message of a WebSocket could not be dealt with");
+        this.#options.logger.error({ err: error }, "a message of a WebSocket could not be processed");
         webSocket.close(1011, "Internal error.");
       })
       .finally(() => {

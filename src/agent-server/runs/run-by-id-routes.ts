@@ -39,7 +39,7 @@ export function runByIdRoutes(answers: RunAnswers): AgentRoute[] {
       async ({ caller, body, query }) => {
         const byId = Boolean(body.thread_id || body.run_ids);
         if (byId === Boolean(body.status)) {
-          throw invalidField(["body"], "Give either `status`, or `thread_id` and `run_ids`.");
+          throw invalidField(["body"], "Send either `status`, or `thread_id` and `run_ids`.");
         }
         await service.cancelMany(
           caller.workspaceId,

@@ -20,7 +20,7 @@ export function requireTracing(
   if (keys?.length && !givesFeedback) {
     throw invalidField(
       ["body", "feedback_keys"],
-      "there is no tracing service here that takes feedback: set LANGSMITH_ENDPOINT and LANGSMITH_API_KEY, or leave feedback_keys out",
+      "there is no tracing service here that accepts feedback: set LANGSMITH_ENDPOINT and LANGSMITH_API_KEY, or leave feedback_keys out",
     );
   }
   if ((project || example) && !tracing) {

@@ -37,7 +37,7 @@ const runFields = {
     .array(z.string().min(1).max(180))
     .max(50)
     .nullish()
-    .describe("The stream ends with an event `feedback`: for each key a link with which feedback is given."),
+    .describe("The stream ends with an event `feedback`, which has a feedback link for each key."),
   durability: z.enum(["sync", "async", "exit"]).nullish(),
   checkpoint_during: z.boolean().nullish(),
   langsmith_tracer: z

@@ -37,7 +37,7 @@ export const findTargets: Statement = {
  * A thread's second run in the same batch finds it busy; two processes racing for one thread meet at
  * the index `runs_one_running`, and the loser tries again. So does one whose commit was not confirmed: it then finds the
  * rows it wrote. Whoever may take those that wait is notified by the same commit: there is no moment in which this
- * process could die and leave a run that nobody was told of.
+ * process could die and leave a run without a notification.
  */
 export const insertRuns: Statement = {
   name: "runs_insert_9",

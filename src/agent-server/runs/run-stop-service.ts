@@ -121,7 +121,7 @@ export class RunStopService {
     throw new AppError({
       code: "run.wait_ended",
       kind: "unavailable",
-      message: `Waiting for run ${runId} was cut short.`,
+      message: `The wait for run ${runId} was interrupted.`,
     });
   }
 

@@ -69,7 +69,7 @@ export class ItemEmbedder {
     }
     const length = Math.hypot(...vector);
     if (!Number.isFinite(length)) {
-      throw unusable("The embedding function of the store returned something that is not a finite number.");
+      throw unusable("The embedding function of the store returned a value that is not a finite number.");
     }
     return length === 0 ? vector : vector.map((number) => number / length);
   }

@@ -42,10 +42,10 @@ function operandFault(name: string, operand: unknown): string | null {
     case "$lt":
     case "$lte":
       if (typeof operand === "string") return null;
-      return typeof operand === "number" ? null : `${name} compares with a number or a text`;
+      return typeof operand === "number" ? null : `${name} needs a number or a string`;
     case "$in":
     case "$nin":
-      return Array.isArray(operand) ? null : `${name} takes a list of values`;
+      return Array.isArray(operand) ? null : `${name} needs a list of values`;
     default:
       return `${name} is not known; use one of ${comparisons.join(", ")}`;
   }

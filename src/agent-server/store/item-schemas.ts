@@ -12,7 +12,7 @@ function labels(check: Check) {
 }
 
 const itemNamespace = labels(namespaceFault).describe(
-  "Path of the item, from the root. Labels are not empty and hold no period.",
+  "Path of the item, from the root. Labels must not be empty or contain a period.",
 );
 const namespacePart = labels(labelFault);
 

@@ -20,7 +20,7 @@ export function itemSearchRoutes(items: ItemService): AgentRoute[] {
         summary: "Find items under a namespace",
         description:
           "`filter` compares top-level fields of the value: equal to, or $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin. " +
-          "With a configured index `query` ranks by meaning and gives scores. Without one, items that hold more of " +
+          "With a configured index, `query` ranks by meaning and returns scores. Without one, items with more of " +
           "the query's words come first, and none is left out.",
         tag,
         access: viewer,

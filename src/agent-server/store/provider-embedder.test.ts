@@ -116,7 +116,7 @@ describe("a provider by name", () => {
     expect(refused).toMatch(/answered 401: .*no such key/);
     expect(refused).not.toContain("very-secret");
     answer = () => ({ body: { data: [{ index: 0, embedding: ["x"] }] } });
-    await expect(embedder.embedQuery("a")).rejects.toThrow(/something else than vectors/);
+    await expect(embedder.embedQuery("a")).rejects.toThrow(/has no vectors/);
     answer = () => ({ body: { data: [{ index: 0, embedding: [1, 2, 3] }] } });
     await expect(embedder.embedQuery("a")).rejects.toThrow(/3 numbers, but store.index.dims is 2/);
   });

@@ -34,7 +34,7 @@ export function providerEmbedder(name: string, dims: number, environment: Enviro
       throw new Error(`${baseUrl}${path} answered ${response.status}: ${reason}`);
     }
     const vectors = provider.vectors(await response.json());
-    if (!isVectors(vectors)) throw new Error(`${baseUrl}${path} answered with something else than vectors`);
+    if (!isVectors(vectors)) throw new Error(`the response of ${baseUrl}${path} has no vectors`);
     return vectors;
   };
 

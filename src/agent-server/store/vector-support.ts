@@ -27,7 +27,7 @@ export async function detectVectorMath(database: Database, logger: Logger): Prom
   } catch (error) {
     logger.info(
       { reason: errorMessage(error) },
-      "store search uses plain SQL, because pgvector does not answer",
+      "store search uses plain SQL, because pgvector does not respond",
     );
     return "sql";
   }

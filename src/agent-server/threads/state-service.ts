@@ -242,7 +242,7 @@ function threadBusy(threadId: string): AppError {
   return new AppError({
     code: "thread.busy",
     kind: "conflict",
-    message: `Thread ${threadId} is busy with a run; change its state when the run is over.`,
+    message: `Thread ${threadId} is busy with a run; change its state when the run has ended.`,
   });
 }
 

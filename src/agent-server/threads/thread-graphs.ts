@@ -40,7 +40,7 @@ export class ThreadGraphs {
     const graphId = graphIdOf(checkpoint);
     const loaded = graphId === undefined || graphId === lastGraphId ? undefined : graphs.find(graphId);
     if (loaded === undefined) return this.last();
-    // An older graph that cannot be made now fails whoever runs it, and must not hide the thread's states.
+    // An older graph that cannot be made now fails its runs, but must not hide the thread's states.
     return this.#once(loaded.graphId, () => this.#make(loaded).catch(() => this.last()));
   }
 

@@ -33,7 +33,7 @@ export const threadPatchBody = z
 const wordsQuery = z
   .string()
   .max(400)
-  .describe("Words that all occur in the thread's values, whatever the case of their letters.");
+  .describe("Words that must all occur in the thread's values; case does not matter.");
 
 export const threadSearchBody = z
   .looseObject({

@@ -28,7 +28,7 @@ export function threadStorageRoutes({
         method: "get",
         path: "/threads/{thread_id}/storage",
         operationId: "getThreadStorage",
-        summary: "How much a thread's checkpoints take",
+        summary: "The storage that a thread's checkpoints use",
         tag,
         access: viewer,
         guard: asks("threads", "read", threadInPath),

@@ -67,7 +67,7 @@ export function uiRoutes(options: UiRoutesOptions): AgentRoute[] {
         params: params.extend({ file: z.string().min(1) }),
         responses: {
           200: { description: "The file.", contentType: "text/javascript" },
-          304: { description: "It is what the caller has." },
+          304: { description: "Not modified." },
         },
         errors: [404, 409],
       },

@@ -162,7 +162,7 @@ function isOwnRoute(url: string): boolean {
 
 const ownHost = "http://localhost";
 const noOwnRoutes =
-  "a webhook without a host calls a route of the project's own application (http.app), and this server has none; give a whole URL";
+  "a webhook without a host calls a route of the project's own application (http.app), and this server has none; send a full URL";
 
 function refused(message: string): AppError {
   return new AppError({ code: "webhook.refused", kind: "bad_gateway", message, retryable: false });
@@ -196,7 +196,7 @@ function notOver(runId: string): AppError {
   return new AppError({
     code: "webhook.run_not_over",
     kind: "unavailable",
-    message: `Run ${runId} is not over yet; its webhook waits.`,
+    message: `Run ${runId} has not ended yet; its webhook waits.`,
   });
 }
 
@@ -204,7 +204,7 @@ function refusedBy({ url, run_id }: WebhookJob, status: number): AppError {
   return new AppError({
     code: "webhook.refused",
     kind: "bad_gateway",
-    message: `The webhook of run ${run_id} was answered with ${status} by ${isOwnRoute(url) ? url : new URL(url).host}.`,
+    message: `${isOwnRoute(url) ? url : new URL(url).host} responded to the webhook of run ${run_id} with status ${status}.`,
     retryable: mayPass(status),
   });
 }

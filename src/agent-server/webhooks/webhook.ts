@@ -53,7 +53,7 @@ export function parseWebhookUrl(text: string, policy: WebhookPolicy): URL {
     throw refuse(`webhook must be ${policy.requireHttps ? "an https" : "an http or https"} URL`);
   }
   if (text.length > policy.maxLength)
-    throw refuse(`webhook must have ${policy.maxLength} characters at most`);
+    throw refuse(`webhook must have at most ${policy.maxLength} characters`);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (policy.allowedPorts.length > 0 && !policy.allowedPorts.includes(port)) {
     throw refuse(`webhook may use the ports ${policy.allowedPorts.join(", ")} only`);

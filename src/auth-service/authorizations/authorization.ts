@@ -42,7 +42,7 @@ export function isDenied(failure: string | null): boolean {
   return failure === declined || failure === "access_denied";
 }
 
-/** `state` names the request and proves, by its random part, that it comes from whoever got the consent URL. */
+/** `state` names the request and proves, by its random part, that it comes from the person who got the consent URL. */
 export function formatState(authId: string, secret: string): string {
   return `${authId}.${secret}`;
 }

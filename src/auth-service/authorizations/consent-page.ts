@@ -7,7 +7,7 @@ export function consentPageUrl(publicUrl: string, authId: string): string {
   return `${publicUrl}${consentPagePath}/${authId}`;
 }
 
-/** The same bytes for everybody; the script asks for the provider's address as whoever is signed in. */
+/** The same bytes for everybody; the script requests the provider's URL as the person who is signed in. */
 export const consentPage = `<!doctype html>
 <html lang="en">
 <head>

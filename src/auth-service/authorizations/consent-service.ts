@@ -132,7 +132,7 @@ export class ConsentService {
     });
   }
 
-  /** Declines it: whoever waits for it gets `denied`. */
+  /** Declines it: a request that waits for it gets `denied`. */
   async decline(caller: TokenUser, authId: string): Promise<void> {
     const { database, clock } = this.#options;
     const { id } = await this.#findFor(caller, authId);

@@ -87,7 +87,7 @@ describe("POST /v2/auth/providers/mcp-discover", () => {
   });
 
   const broken: [string, string, (origin: string) => Files][] = [
-    ["a resource that is no text", "text", () => ({ [metadataPath]: { resource: { url: "x" } } })],
+    ["a resource that is no text", "a string", () => ({ [metadataPath]: { resource: { url: "x" } } })],
     [
       "another host's resource",
       "another resource",
@@ -95,7 +95,7 @@ describe("POST /v2/auth/providers/mcp-discover", () => {
     ],
     [
       "an authorization server that is no URL",
-      "no URL",
+      "not a URL",
       (origin) => ({ [metadataPath]: { resource: origin, authorization_servers: ["nowhere"] } }),
     ],
     [

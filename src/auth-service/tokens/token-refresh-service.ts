@@ -30,7 +30,7 @@ type TokenRefreshOptions = {
   leases: TokenLeases;
 };
 
-/** Keeps tokens fresh: one exchange with the provider at a time, whoever asks. */
+/** Keeps tokens fresh: one exchange with the provider at a time, however many callers there are. */
 export class TokenRefresh {
   readonly #options: TokenRefreshOptions;
   /** Callers in this process share one refresh, and one wait. */

@@ -18,7 +18,7 @@ type TokenRefreshWorkerOptions = {
   refresh: TokenRefresh;
 };
 
-/** Refreshes every token that is due, so that whoever reads one finds it fresh. */
+/** Refreshes every token that is due, so that readers find it fresh. */
 export class TokenRefreshWorker {
   readonly #options: TokenRefreshWorkerOptions;
 

@@ -91,7 +91,7 @@ export class DestinationService {
     });
   }
 
-  /** With the credentials opened, for whoever writes. */
+  /** With decrypted credentials, for the writer. */
   settingsOf(destination: Destination): BucketSettings {
     const sealed = destination.credentials_sealed;
     const credentials =

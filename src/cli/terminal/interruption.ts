@@ -22,7 +22,7 @@ export async function waitUnlessInterrupted<T>(
         message: `Not done after ${options.timeoutMs / 1000} s. ${options.goesOn}`,
       }),
     );
-  // A timer holds 32 bits; whoever waits longer than 24 days waits for ever.
+  // A timer has 32 bits; a wait longer than 24 days has no timeout.
   const timer = options.timeoutMs < 2 ** 31 ? setTimeout(onTimeout, options.timeoutMs) : undefined;
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   const stopped = new Promise<never>((_resolve, reject) => {

@@ -41,6 +41,6 @@ function tooSlow(timeoutMs: number): AppError {
   return new AppError({
     code: "build.timeout",
     kind: "invalid",
-    message: `The build did not end within ${Math.round(timeoutMs / 1000)} s, the longest one may take. Make it faster, or raise TREADLE_BUILD_TIMEOUT_SECONDS.`,
+    message: `The build did not finish within the timeout of ${Math.round(timeoutMs / 1000)} s. Make it faster, or raise TREADLE_BUILD_TIMEOUT_SECONDS.`,
   });
 }

@@ -133,6 +133,6 @@ function tooSlow({ command, timeoutMs }: StepOptions): AppError {
   return new AppError({
     code: "build.timeout",
     kind: "invalid",
-    message: `${command} did not end within ${Math.round(timeoutMs / 1000)} s, the longest a build may take. Make it faster, or raise TREADLE_BUILD_TIMEOUT_SECONDS.`,
+    message: `${command} did not finish within the build timeout of ${Math.round(timeoutMs / 1000)} s. Make it faster, or raise TREADLE_BUILD_TIMEOUT_SECONDS.`,
   });
 }

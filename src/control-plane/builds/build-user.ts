@@ -95,14 +95,14 @@ export class BuildUsers {
   /** Null where commands can run as somebody else. */
   async #whyNobodyElse(workFolder: string): Promise<string | null> {
     if (process.getuid?.() !== 0) return "the platform does not run as root";
-    if (!(await isMapped(firstUid + uids))) return "this container has no users to spare";
+    if (!(await isMapped(firstUid + uids))) return "this container has no free user ids";
     const isolation = await this.#isolation();
     // Into a sandbox its folders are brought; otherwise the user has to get there by itself.
     if (isolation === "sandbox") return null;
-    if (isolation === "none") return "nothing keeps deployed code apart on this machine";
+    if (isolation === "none") return "this machine does not isolate deployed code";
     for (const path of [workFolder, this.#cacheFolder, process.execPath]) {
       const closed = await findClosedFolder(path);
-      if (closed !== null) return `other users cannot pass ${closed}`;
+      if (closed !== null) return `other users cannot access ${closed}`;
     }
     return null;
   }

@@ -90,6 +90,6 @@ function unkillable(): AppError {
     code: "build.processes_left",
     kind: "invalid",
     message:
-      "Processes that this build started could not be ended, so its result is not used. Look for programs that start themselves again in its install and build commands.",
+      "Processes that this build started could not be ended, so its result is not used. Check its install and build commands for programs that restart themselves.",
   });
 }

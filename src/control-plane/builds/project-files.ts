@@ -26,14 +26,12 @@ export async function readProject(
 ): Promise<ProjectCheck> {
   const text = await readFile(join(tree, configPath), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR" && error.code !== "EISDIR") throw error;
-    throw buildRefused(
-      `There is no file ${configPath} in the source. Add it, or name another in graph_config_path.`,
-    );
+    throw buildRefused(`There is no file ${configPath} in the source. Add it, or set graph_config_path.`);
   });
   const project = check(text, configPath);
   const folder = join(tree, dirname(configPath));
   const outside = project.files.filter((file) => !isInside(tree, join(folder, file)));
-  const problems = [...project.problems, ...outside.map((file) => `${file} lies outside the source`)];
+  const problems = [...project.problems, ...outside.map((file) => `${file} is outside the source`)];
   if (problems.length > 0) throw buildRefused(`${configPath} cannot be used:\n  ${problems.join("\n  ")}`);
   return project;
 }
@@ -53,7 +51,7 @@ export async function requireSize(tree: string, maxBytes: number): Promise<numbe
   const bytes = await sizeOf(tree, maxBytes);
   if (bytes <= maxBytes) return bytes;
   throw buildRefused(
-    `The built project is larger than ${Math.round(maxBytes / 1024 / 1024)} MB, the most a build may be. Leave out what is not needed, or raise TREADLE_BUILD_MAX_MB.`,
+    `The built project is larger than the limit of ${Math.round(maxBytes / 1024 / 1024)} MB. Remove files that are not needed, or raise TREADLE_BUILD_MAX_MB.`,
   );
 }
 

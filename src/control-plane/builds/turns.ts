@@ -1,4 +1,4 @@
-/** So many at once, in the order asked; whoever stops waiting leaves the queue. */
+/** Limits how many run at once, in order of arrival; a caller that stops waiting leaves the queue. */
 export class Turns {
   readonly #most: number;
   #taken = 0;

@@ -32,12 +32,12 @@ const sleep = () => ({
 
 it("a step that has less time than the build tells so, and the build goes on", async () => {
   const outcome = await runWalled(walls, { ...sleep(), timeoutMs: 100 }, await placeFor(30_000));
-  expect(outcome).toMatchObject({ failed: true, ending: "it did not end within 0.1 s" });
+  expect(outcome).toMatchObject({ failed: true, ending: "it did not finish within 0.1 s" });
 });
 
 it("a step that takes all the time of the build ends it", async () => {
   await expect(runWalled(walls, { ...sleep(), timeoutMs: 60_000 }, await placeFor(100))).rejects.toThrow(
-    "did not end within",
+    "did not finish within",
   );
 });
 

@@ -73,7 +73,7 @@ export async function runWalled(walls: Enclosing, step: WalledStep, at: StepPlac
   } catch (error) {
     // The time of a step alone is up, not that of the build.
     if (timeoutMs < place.timeoutMs && error instanceof AppError && error.code === "build.timeout") {
-      const ending = `it did not end within ${timeoutMs / 1000} s`;
+      const ending = `it did not finish within ${timeoutMs / 1000} s`;
       return { failed: true, ending, lines: [], tail: () => "" };
     }
     if (!(error instanceof StepFailed)) throw error;

@@ -79,7 +79,7 @@ describe("what has no effect is refused", () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
     expect(detail(answers[0]!)).toContain("TREADLE_RUNTIME=docker");
-    expect(detail(answers[2]!)).toContain("internal_template is not served");
+    expect(detail(answers[2]!)).toContain("internal_template is not supported");
   });
 
   it("refuses another name or source in a change, and takes the ones it has", async () => {

@@ -19,20 +19,20 @@ const powers: readonly Power[] = [
     action: "deployment.stopped",
     summary: "Stop a deployment",
     description:
-      "Its server finishes what it has begun and ends. Requests are answered with 503 until the deployment is started. It stays stopped when the platform is restarted; its data, its address and its revisions stay.",
+      "Its server finishes its current work and ends. Requests get 503 until the deployment is started. It stays stopped when the platform restarts. Its data, address and revisions are kept.",
   },
   {
     name: "start",
     action: "deployment.started",
     summary: "Start a stopped deployment",
-    description: "The revision that served last serves again. One that was made meanwhile is deployed.",
+    description: "The last revision serves again. A revision that was created meanwhile is deployed.",
   },
   {
     name: "restart",
     action: "deployment.restarted",
     summary: "Restart a deployment",
     description:
-      "A new server of the same revision takes over when it is ready; the old one finishes what it has begun. No request is lost.",
+      "A new server of the same revision takes over when it is ready; the old one finishes its current work. No request is lost.",
   },
 ];
 

@@ -36,7 +36,7 @@ export class DeploymentPower {
       if (desired_state === "stopped")
         throw notRunning(`The deployment ${name} is stopped. Start it instead.`);
       if (active_revision_id === null)
-        throw notRunning(`The deployment ${name} serves nothing yet, so there is nothing to restart.`);
+        throw notRunning(`The deployment ${name} has no running server yet, so there is nothing to restart.`);
       return { state: "running", restart: true };
     });
   }

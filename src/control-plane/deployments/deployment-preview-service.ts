@@ -25,7 +25,7 @@ export class DeploymentPreviews {
       const current = await lockDeployment(tx, caller.workspaceId, id);
       if (!current) throw deploymentNotFound(id);
       const { repo_url, integration_id } = current.source_config;
-      if (current.preview_of !== null) throw refused("A preview has no previews of its own.");
+      if (current.preview_of !== null) throw refused("A preview cannot have previews.");
       if (settings.enabled && (repo_url === null || integration_id === null))
         throw refused(
           "Previews need a git integration: its webhook or its token finds pull requests. Create one with POST /v1/integrations/github and deploy with its integration_id.",

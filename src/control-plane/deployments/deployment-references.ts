@@ -30,7 +30,7 @@ export async function checkReferences(
   const { source_tarball_path: path } = revision;
   if (path && !(await findUpload(sql, deploymentId, path))) {
     throw refused(
-      "source_tarball_path must be an object_path this deployment got from POST …/upload-url, uploaded already.",
+      "source_tarball_path must be an object_path that POST …/upload-url returned for this deployment, with the archive already uploaded.",
     );
   }
 }

@@ -87,7 +87,10 @@ export function checkNewSource(
   revision: SourceRevisionConfig,
 ): void {
   const missing = (part: "source_config" | "source_revision_config", name: string, how: string) =>
-    invalidField(["body", part, name], `${name} is required for a revision of the source ${source}: ${how}`);
+    invalidField(
+      ["body", part, name],
+      `${name} is required for a revision from the source ${source}: ${how}`,
+    );
   if (source === "github") {
     if (!config.repo_url) throw missing("source_config", "repo_url", "the repository to build from");
   } else if (source === "internal_source" || source === "internal_template") {
@@ -107,14 +110,14 @@ export function checkStartable(
 ): void {
   if (source === "internal_template") {
     throw refused(
-      "The source internal_template is not served here. Templates are projects to upload: GET /v2/templates has their files, for the source internal_source.",
+      "The source internal_template is not supported here. Upload a template instead: GET /v2/templates returns the files, for the source internal_source.",
     );
   }
   const isImage =
     source === "external_docker" || (source === "internal_docker" && Boolean(revision.image_uri));
   if (!isImage || settings.runsImages || config.listener_id) return;
   throw refused(
-    `The source ${source} starts a ready image, and this server runs none. Set TREADLE_RUNTIME=docker, or deploy from source.`,
+    `The source ${source} starts an image, and this server cannot run images. Set TREADLE_RUNTIME=docker, or deploy from source.`,
   );
 }
 

@@ -66,7 +66,7 @@ export const sourceConfigRequest = z.object({
   build_on_push: z.boolean().nullish(),
   custom_url: customUrl
     .nullish()
-    .describe("Where a proxy of your own serves it. It is shown; this server answers at `url`."),
+    .describe("Where your own proxy serves it. It is only shown; this server serves `url`."),
   resource_spec: resourceSpec.nullish(),
   listener_id: id.nullish(),
   listener_config: z.looseObject({}).nullish(),
@@ -102,17 +102,19 @@ export const createRequest = z.object({
 });
 
 export const patchRequest = z.object({
-  name: deploymentName.nullish().describe("Cannot be changed: only the name it has. See display_name."),
+  name: deploymentName
+    .nullish()
+    .describe("Cannot be changed; only the current name is accepted. See display_name."),
   source: z
     .enum(sources)
     .nullish()
-    .describe("Cannot be changed: only the source it has. See revision_source."),
+    .describe("Cannot be changed; only the current source is accepted. See revision_source."),
   display_name: z.string().trim().min(1).max(128).nullish(),
   revision_source: z
     .enum(["github", "internal_docker", "internal_source"])
     .nullish()
     .describe(
-      "Where this revision comes from, and those after it until another is named. The first from git names its source_config.repo_url.",
+      "The source of this revision and of later ones, until another is set. The first one from git needs source_config.repo_url.",
     ),
   source_config: sourceConfigRequest.nullish(),
   source_revision_config: sourceRevisionConfigRequest.nullish(),
@@ -147,7 +149,7 @@ export const previewSettings = z.object({
   enabled: z.boolean(),
   share_secrets: z
     .boolean()
-    .describe("Previews get the deployment's secrets: whoever may push a branch then reads them."),
+    .describe("Previews get the deployment's secrets: everyone who can push a branch can read them."),
 });
 
 export const deployment = z
@@ -176,9 +178,7 @@ export const deployment = z
     shareable: z.boolean(),
     route_through_gateway: z.boolean(),
     status: z.enum(deploymentStatuses),
-    desired_state: z
-      .enum(desiredStates)
-      .describe("Whether it is meant to run. POST …/stop and …/start set it."),
+    desired_state: z.enum(desiredStates).describe("Whether it should run. POST …/stop and …/start set it."),
     latest_revision_id: id.nullable(),
     active_revision_id: id.nullable(),
     url: z.string().describe("Where it is served."),
@@ -191,17 +191,20 @@ export const deployment = z
     health: z.object({
       state: z.enum(healthStates),
       message: z.string().nullable().describe("Why it is not serving, with the last lines of its log."),
-      attempt: z.number().int().describe("Which start this is; counts up while it keeps dying."),
+      attempt: z
+        .number()
+        .int()
+        .describe("The number of this start; it increases while the server keeps exiting."),
       since: time.nullable(),
       ...exitFields,
     }),
     slug: z.string(),
     tracked_repo_ref: nullableText,
     tracer_session_id: nullableText,
-    is_preview: z.boolean().describe("Made for a pull request, and removed with it."),
-    preview_of: id.nullable().describe("Of a preview: the deployment it is made of."),
-    preview_number: z.number().int().nullable().describe("Of a preview: the number of the pull request."),
-    previews: previewSettings.describe("Whether its pull requests get deployments of their own."),
+    is_preview: z.boolean().describe("Created for a pull request, and removed with it."),
+    preview_of: id.nullable().describe("For a preview: the deployment it belongs to."),
+    preview_number: z.number().int().nullable().describe("For a preview: the number of the pull request."),
+    previews: previewSettings.describe("Whether pull requests get their own deployments."),
     image_version: nullableText,
     deployment_tier: nullableText,
     compute_tier: nullableText,

@@ -29,6 +29,6 @@ export class DeploymentSecrets {
     checkSecrets(given, this.#rules);
     const merged = keepMasked(given, before);
     if (Array.isArray(merged)) return merged;
-    throw refused(`The secret ${merged.unknown} has no value to keep. Send its value instead of the mask.`);
+    throw refused(`The secret ${merged.unknown} has no stored value. Send its value instead of the mask.`);
   }
 }

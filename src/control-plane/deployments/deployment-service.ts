@@ -253,5 +253,5 @@ async function sourceOf(sql: Sql, { source, latest_revision_id }: Deployment): P
 }
 
 function keptText(commitSha: string): string {
-  return `Ships commit ${commitSha} again. For the newest, name repo_ref or POST …/revisions.`;
+  return `Deploys commit ${commitSha} again. For the newest commit, send repo_ref or POST …/revisions.`;
 }

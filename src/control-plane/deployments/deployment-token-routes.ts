@@ -22,9 +22,9 @@ export function deploymentTokenRoutes(service: DeploymentService, tokens: TokenI
         method: "post",
         path: "/v2/deployments/{deployment_id}/tokens",
         operationId: "create_deployment_token",
-        summary: "Make a token for a deployment",
+        summary: "Create a token for a deployment",
         description:
-          "Good for ten minutes at most and for this deployment alone, with the caller's role; it ends with the key or session that made it. For pages that talk to a deployment: no other credential has to leave for it.",
+          "Valid for at most ten minutes and only for this deployment, with the caller's role. It ends with the key or session that created it. Pages that call a deployment use it instead of another credential.",
         tag: "Deployments (v2)",
         access: { kind: "workspace", role: "viewer", scope: ["read", "runs"] },
         audit: {

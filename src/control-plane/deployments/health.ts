@@ -62,8 +62,8 @@ function conditionOf(row: HealthRow | undefined, exits: Exits): Omit<Health, "ex
 function stopped({ instance_state: state, stopped_at: since }: HealthRow): Omit<Health, "exits"> {
   const goesOn = state !== null && state !== "exited";
   const message = goesOn
-    ? "Stopping: its server finishes what it has begun. No new request is taken."
-    : "Stopped. Requests are answered with 503 until it is started.";
+    ? "Stopping: its server finishes its current work and accepts no new requests."
+    : "Stopped. Requests get 503 until it is started.";
   return { state: "stopped", message, attempt: 0, since };
 }
 

@@ -62,7 +62,7 @@ export async function findDeployment(
   return rows[0];
 }
 
-/** Waits for whoever is changing the deployment. */
+/** Waits for a change of the deployment in progress. */
 export async function lockDeployment(
   tx: Sql,
   workspaceId: string,

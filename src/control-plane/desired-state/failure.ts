@@ -1,4 +1,4 @@
-/** Why a revision failed, in the words of the project's own tools: what whoever wrote the project looks for first. */
+/** Why a revision failed, in the words of the project's own tools: what the project's author looks for first. */
 export type Failure = {
   /** In the project's folder; null where none of its files is to blame. */
   file: string | null;
@@ -103,7 +103,7 @@ function findPlace(lines: readonly string[]): Pick<Failure, "file" | "line" | "c
   return null;
 }
 
-/** Without what is said about the place beside it. */
+/** Without the text about the place next to it. */
 function reasonIn(line: string): string {
   const found = reasons.map((pattern) => pattern.exec(line)?.[0]).find((match) => match !== undefined);
   return (found ?? line)

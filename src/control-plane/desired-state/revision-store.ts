@@ -10,7 +10,7 @@ import {
   statusesBefore,
 } from "./revision.ts";
 
-/** Wakes whoever reconciles or watches; the payload is the deployment's id. */
+/** Wakes the reconciler and watchers; the payload is the deployment's id. */
 export const deploymentChannel = "treadle_deployments";
 
 export async function announceDeployment(sql: Sql, deploymentId: string): Promise<void> {

@@ -18,7 +18,7 @@ const reservedInCloud = new Set(
   `LANGSMITH_API_KEY LANGSMITH_ENDPOINT POSTGRES_URI_CUSTOM REDIS_URI_CUSTOM MOUNT_PREFIX LSD_ENV LSD_DD_API_KEY
   LSD_DD_ENDPOINT LSD_DEPLOYMENT_TYPE`.split(/\s+/),
 );
-/** Would move or break the server behind the gateway, whoever asks. */
+/** These would move or break the server behind the gateway. */
 const structural = new Set(["PATH", "PORT"]);
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
@@ -33,7 +33,7 @@ export function secretProblems(
   const problems: { index: number; message: string }[] = [];
   const seen = new Set<string>();
   if (secrets.length > maxSecrets) {
-    problems.push({ index: maxSecrets, message: `A deployment holds at most ${maxSecrets} secrets.` });
+    problems.push({ index: maxSecrets, message: `A deployment can have at most ${maxSecrets} secrets.` });
   }
   secrets.forEach(({ name, value }, index) => {
     const refuse = (message: string) => problems.push({ index, message });
@@ -46,7 +46,7 @@ export function secretProblems(
     }
     if (seen.has(name)) refuse(`The secret ${name} is given twice.`);
     seen.add(name);
-    if (value.includes("\0")) refuse(`The value of ${name} holds a NUL character.`);
+    if (value.includes("\0")) refuse(`The value of ${name} contains a NUL character.`);
     if (Buffer.byteLength(value) > maxValueBytes) {
       refuse(`The value of ${name} is larger than ${maxValueBytes} bytes.`);
     }

@@ -178,6 +178,6 @@ export function pathRefused(): AppError {
     code: "gateway.path_refused",
     kind: "invalid",
     message:
-      "This path cannot be passed on as it is: leave out dot segments, backslashes and fragments, and send it over HTTP.",
+      "This path cannot be forwarded: leave out dot segments, backslashes and fragments, and send it over HTTP.",
   });
 }

@@ -158,7 +158,7 @@ function refuseServiceWorker({ headers }: IncomingMessage): void {
     code: "gateway.service_worker_refused",
     kind: "forbidden",
     message:
-      "A service worker cannot be registered under /d: it would sit at the platform's own origin. Use the page_url of the deployment.",
+      "A service worker cannot be registered under /d, because that is the platform's own origin. Use the page_url of the deployment.",
   });
 }
 
@@ -167,7 +167,7 @@ function methodRefused(method: string): AppError {
   return new AppError({
     code: "request.method_not_allowed",
     kind: "method_not_allowed",
-    message: `A deployment does not take ${method.slice(0, 20)}. It takes ${allowed}.`,
+    message: `A deployment does not accept ${method.slice(0, 20)}. It accepts ${allowed}.`,
     headers: { allow: allowed },
   });
 }

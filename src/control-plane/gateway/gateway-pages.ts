@@ -86,6 +86,7 @@ function onlyForBrowsers(): AppError {
   return new AppError({
     code: "page.entry_refused",
     kind: "invalid",
-    message: "A browser is sent here to enter a page. Open the page itself, or send a key as X-Api-Key.",
+    message:
+      "This address only redirects browsers to a page. Open the page itself, or send a key as X-Api-Key.",
   });
 }

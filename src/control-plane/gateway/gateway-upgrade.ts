@@ -136,7 +136,7 @@ function refuseOtherProtocols({ method, headers }: IncomingMessage): void {
   throw new AppError({
     code: "gateway.upgrade_refused",
     kind: "invalid",
-    message: "The only protocol a connection can change to is websocket, by a GET without a body.",
+    message: "A connection can only be upgraded to websocket, by a GET without a body.",
   });
 }
 

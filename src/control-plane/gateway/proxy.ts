@@ -215,7 +215,7 @@ function failureOf(error: Error, answering: boolean, connected: boolean): Error 
     return new AppError({
       code: "gateway.request_refused",
       kind: "invalid",
-      message: `The request cannot be passed on: ${error.message}.`,
+      message: `The request cannot be forwarded: ${error.message}.`,
       cause: error,
     });
   }
@@ -232,7 +232,7 @@ export function badAnswer(cause: Error): AppError {
   return new AppError({
     code: "gateway.bad_answer",
     kind: "bad_gateway",
-    message: "The deployed server answered with something that is not HTTP. Its log may say more.",
+    message: "The deployed server's response is not HTTP. See its log.",
     detail: { reason: cause.message },
     cause,
   });
@@ -242,7 +242,7 @@ export function unreachable(cause: Error): AppError {
   return new AppError({
     code: "gateway.unreachable",
     kind: "unavailable",
-    message: "The deployed server does not answer: it ended, or is being replaced. Ask again in a moment.",
+    message: "The deployed server does not respond: it ended, or is being replaced. Try again in a moment.",
     headers: { "retry-after": "1" },
     cause,
   });

@@ -14,18 +14,18 @@ export function framingOf({
   httpVersionMajor,
   httpVersionMinor,
 }: Pick<IncomingMessage, "headers" | "httpVersionMajor" | "httpVersionMinor">): Framing {
-  if (httpVersionMajor !== 1) throw badFraming("This server speaks HTTP/1.1 here.");
+  if (httpVersionMajor !== 1) throw badFraming("This server supports only HTTP/1.1 here.");
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined) {
     if (encoding.trim().toLowerCase() !== "chunked" || httpVersionMinor === 0) {
       throw badFraming(
-        "The only Transfer-Encoding this server takes is chunked, in HTTP/1.1. Send the body with a Content-Length.",
+        "The only Transfer-Encoding this server accepts is chunked, in HTTP/1.1. Send the body with a Content-Length.",
       );
     }
     return { kind: "chunked" };
   }
   const bytes = Number(headers["content-length"] ?? 0);
-  if (!Number.isSafeInteger(bytes)) throw badFraming("The Content-Length is no number of bytes.");
+  if (!Number.isSafeInteger(bytes)) throw badFraming("The Content-Length is not a number of bytes.");
   return bytes === 0 ? { kind: "none" } : { kind: "sized", bytes };
 }
 
@@ -91,7 +91,7 @@ function gather(incoming: IncomingMessage): Promise<Buffer> {
 /** The client is gone: there is no one to answer. */
 export class ClientLeft extends Error {
   constructor() {
-    super("The client left in the middle of its request.");
+    super("The client closed the connection in the middle of its request.");
   }
 }
 
@@ -99,7 +99,7 @@ export function tooLarge(maxBytes: number): AppError {
   return new AppError({
     code: "request.too_large",
     kind: "too_large",
-    message: `The request body is larger than ${maxBytes} bytes, the most a deployment takes. Send less at a time.`,
+    message: `The request body is larger than the limit of ${maxBytes} bytes. Send less at a time.`,
     headers: { connection: "close" },
   });
 }

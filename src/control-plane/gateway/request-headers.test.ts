@@ -132,6 +132,6 @@ describe("the Connection header", () => {
     "content-type",
     "origin",
   ])("may not name %s", (connection) => {
-    expect(() => sent({ connection })).toThrow(/may not name/);
+    expect(() => sent({ connection })).toThrow(/must not name/);
   });
 });

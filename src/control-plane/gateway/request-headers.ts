@@ -85,7 +85,7 @@ function refuseConnection(connection: string | undefined): string[] {
   throw new AppError({
     code: "gateway.connection_refused",
     kind: "invalid",
-    message: `The Connection header may not name ${wrong.slice(0, 40)}: that header belongs to the request. Leave it out.`,
+    message: `The Connection header must not name ${wrong.slice(0, 40)}, which belongs to the request. Leave it out.`,
     headers: { connection: "close" },
   });
 }

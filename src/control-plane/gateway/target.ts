@@ -9,7 +9,7 @@ export type Target = {
   /** Null with the reason when nothing serves. */
   instance: { id: string; port: number; secret: string | null } | null;
   reason: string;
-  /** Somebody stopped it: to ask again soon is of no use. */
+  /** Somebody stopped it: a retry soon would not help. */
   stopped: boolean;
 };
 
@@ -40,14 +40,14 @@ function reasonOf(row: TargetRow): string {
     return `${who} is stopped. Start it on its page in the console, with \`treadle deployments start\`, or with POST /v2/deployments/${row.deployment_id}/start.`;
   if (row.latest_number === null) return `${who} has no revision yet. Give it a source with PATCH.`;
   if (row.active_number === null) {
-    return `${who} serves nothing yet: its revision ${row.latest_number} is ${row.latest_status}.`;
+    return `${who} does not serve yet: its revision ${row.latest_number} is ${row.latest_status}.`;
   }
   const exit = exitOf(row);
   if (isCrashLoop(row)) {
     const how = exit ? ` (${exitText(exit)})` : "";
-    return `The server of ${row.name} (revision ${row.active_number}) keeps ending${how}: it is in a crash loop and is started again at growing intervals. Its log says why; deploy a revision that works, or an earlier one.`;
+    return `The server of ${row.name} (revision ${row.active_number}) keeps ending${how}: it is in a crash loop and is restarted at growing intervals. See its log for the reason; deploy a revision that works, or an earlier one.`;
   }
-  if (row.instance_state === "starting") return `${who} is starting. Ask again in a moment.`;
+  if (row.instance_state === "starting") return `${who} is starting. Try again in a moment.`;
   const why = exit && !isInnocent(exit.kind) ? ` It ended: ${exitText(exit)}.` : "";
   return `The server of ${row.name} (revision ${row.active_number}) is not running; it is being started again.${why}`;
 }

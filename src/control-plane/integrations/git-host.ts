@@ -4,7 +4,7 @@ import { type PullRequest, readHead } from "./pull-request.ts";
 export type Place = Pick<Integration, "host" | "api_url">;
 export type HostKind = "github" | "gitlab";
 
-/** GitLab's API is told by its path; hosts that speak like GitHub are the rule. */
+/** GitLab's API is recognised by its path; most hosts have GitHub's API. */
 export function hostKindOf(place: Place): HostKind {
   return /\/api\/v4$/.test(apiUrlOf(place)) ? "gitlab" : "github";
 }

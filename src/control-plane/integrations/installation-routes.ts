@@ -33,7 +33,7 @@ export function installationRoutes(): Route[] {
             code: "integration.no_app",
             kind: "invalid",
             message:
-              "This server has no GitHub App that could be installed. Create an integration with POST /v1/integrations/github: with a token, an SSH key, or the id, key and installation of an app of your own.",
+              "This server has no GitHub App that could be installed. Create an integration with POST /v1/integrations/github: with a token, an SSH key, or the id, key and installation of your own app.",
           });
         },
       ),

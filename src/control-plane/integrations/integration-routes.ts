@@ -38,7 +38,7 @@ const repository = z
 const created = z.object({
   ...installationFields,
   webhook_url: z.string(),
-  webhook_secret: z.string().describe("In this answer only; set it at the git host."),
+  webhook_secret: z.string().describe("Only in this response; set it at the git host."),
 });
 
 const createRequest = z.object({
@@ -248,7 +248,7 @@ function credentialsOf(body: z.output<typeof createRequest>): IntegrationCredent
   const { app_id: appId, app_private_key: appKey, app_installation_id: installationId } = body;
   const kinds = [body.token, body.ssh_private_key, appKey].filter((value) => value);
   if (kinds.length !== 1) {
-    throw invalidField(["body"], "Give exactly one of token, ssh_private_key and app_private_key");
+    throw invalidField(["body"], "Send exactly one of token, ssh_private_key and app_private_key");
   }
   if (body.token) return { kind: "token", token: body.token };
   if (body.ssh_private_key) return { kind: "ssh", privateKey: body.ssh_private_key };

@@ -8,7 +8,7 @@ export type PullRequest = {
   commitSha: string;
   /** Of the repository it is to be merged into. */
   repositoryUrls: string[];
-  /** Its code comes from another repository: whoever opened it may be a stranger. */
+  /** Its code comes from another repository: its author may be a stranger. */
   isFork: boolean;
 };
 

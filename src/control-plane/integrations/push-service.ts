@@ -55,7 +55,7 @@ export class PushService {
         signal.throwIfAborted();
         this.#options.logger.warn(
           { deployment: deployment.id, reason: errorMessage(error) },
-          "a tracked branch could not be looked at",
+          "a tracked branch could not be checked",
         );
       }
     }

@@ -15,14 +15,20 @@ const batch = 500;
 const query = z.object({
   type: z.enum(["build", "deploy"]).default("deploy"),
   revision_id: id.optional(),
-  query: z.string().max(1_000).optional().describe("Only lines that hold this text."),
+  query: z.string().max(1_000).optional().describe("Only lines with this text."),
   level: z
     .string()
     .transform((text) => text.toUpperCase())
     .pipe(z.enum(logLevels))
     .optional(),
   run_id: z.string().max(200).optional(),
-  tail: z.coerce.number().int().min(0).max(1_000).default(100).describe("Earlier lines to begin with."),
+  tail: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(100)
+    .describe("The number of earlier lines to start with."),
 });
 
 /** Lines as they are written, until the reader leaves. */
@@ -35,7 +41,7 @@ export function logFeedRoutes(service: LogService): Route[] {
         operationId: "stream_deployment_logs",
         summary: "Follow the logs of a deployment",
         description:
-          "Server-sent events `log`, one per line: the last ones, then each as it is written. A reader that comes back with `Last-Event-ID` misses none.",
+          "Server-sent events `log`, one per line: the last ones, then each new one. A client that reconnects with `Last-Event-ID` misses none.",
         tag: "Logs",
         access: { kind: "workspace", role: "viewer", scope: ["read", "deploy"] },
         params: z.object({ deployment_id: id }),

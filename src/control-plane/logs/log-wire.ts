@@ -22,7 +22,10 @@ export const time = z
   })
   .nullish();
 export const offset = z
-  .union([z.number().int().min(0), z.string().regex(/^\d{1,15}$/, "must be a next_offset given before")])
+  .union([
+    z.number().int().min(0),
+    z.string().regex(/^\d{1,15}$/, "must be a next_offset from an earlier page"),
+  ])
   .transform(Number)
   .nullish();
 

@@ -49,7 +49,7 @@ export class Meter {
     this.#running = this.#measureOnce().catch((error: unknown) =>
       this.#options.logger.warn(
         { reason: errorMessage(error) },
-        "what deployments use could not be written down",
+        "the metrics of deployments could not be stored",
       ),
     );
     return this.#running;

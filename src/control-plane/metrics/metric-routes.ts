@@ -19,27 +19,27 @@ const point = z
     cpu: amount.describe("Processors in use."),
     memory_bytes: amount,
     requests: z.number().int(),
-    errors: z.number().int().describe("Answers of 500 and above."),
-    mean_ms: amount.describe("Mean time of the answers."),
+    errors: z.number().int().describe("Responses with status 500 and above."),
+    mean_ms: amount.describe("Mean response time."),
   })
   .meta({ id: "DeploymentMetricPoint" });
 
 const answer = z
   .object({
     step_seconds: z.number(),
-    restarts: z.number().int().describe("Starts that followed a death, in this time."),
+    restarts: z.number().int().describe("Restarts after an exit, in this time."),
     instances: z.array(
       z.object({
         id,
         revision_id: id,
         state: z.enum(instanceStates),
         attempt: z.number().int(),
-        in_flight: z.number().int().describe("Requests under way through this process."),
+        in_flight: z.number().int().describe("Requests in progress through this process."),
         started_at: time,
         ready_at: time.nullable(),
       }),
     ),
-    points: z.array(point).describe("Oldest first; steps in which nothing was seen are left out."),
+    points: z.array(point).describe("Oldest first; steps without data are left out."),
   })
   .meta({ id: "DeploymentMetrics" });
 
@@ -58,7 +58,7 @@ export function metricRoutes({ database, clock, deployments, ...options }: Metri
         method: "get",
         path: "/v2/deployments/{deployment_id}/metrics",
         operationId: "get_deployment_metrics",
-        summary: "What a deployment uses and answers",
+        summary: "Metrics of a deployment",
         description:
           "Kept for a day, in steps of ten seconds; by default the last hour in steps of a minute.",
         tag: "Deployments (v2)",

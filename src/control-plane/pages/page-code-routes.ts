@@ -15,7 +15,9 @@ export type FindPages = (
 const demand = { role: "viewer", scope: ["read", "runs"] } as const;
 
 const entry = z.object({
-  location: z.string().describe("Where the browser goes on, with the code. Good once and for a minute."),
+  location: z
+    .string()
+    .describe("Where the browser is redirected, with the code. Works once, within a minute."),
   deployment_id: id,
   expires_at: time,
 });
@@ -35,9 +37,9 @@ export function pageCodeRoutes(options: {
         method: "post",
         path: "/v2/deployment-pages/{slug}/codes",
         operationId: "create_page_code",
-        summary: "Let a browser into the pages of a deployment",
+        summary: "Let a browser open the pages of a deployment",
         description:
-          "For the console's own page: a browser that opens `page_url` without a credential is sent there, and on to `location` when its person is a member of the deployment's workspace.",
+          "For the console's own page: a browser that opens `page_url` without a credential is redirected there, and then to `location` if the person is a member of the deployment's workspace.",
         tag: "Deployments (v2)",
         access: { kind: "workspace", ...demand },
         audit: {
@@ -46,7 +48,7 @@ export function pageCodeRoutes(options: {
         },
         params: z.object({ slug: z.string().max(128) }),
         body: z.object({
-          state: z.string().max(4_000).describe("As it was given to the browser at the deployment's origin."),
+          state: z.string().max(4_000).describe("The value that the deployment's origin gave the browser."),
         }),
         maxBodyBytes: 10_000,
         responses: { 201: { description: "Where to go on", schema: entry } },
@@ -81,7 +83,7 @@ function needsSession(): AppError {
     code: "page.session_needed",
     kind: "forbidden",
     message:
-      "This is for somebody who is signed in to the console. With a key, call the deployment itself and send X-Api-Key.",
+      "This works only for people who are signed in to the console. With a key, call the deployment itself and send X-Api-Key.",
   });
 }
 

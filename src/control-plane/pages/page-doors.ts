@@ -77,7 +77,7 @@ export class PageDoors {
         "page.not_begun_here",
         pageNotice(403, {
           title: "This page was not opened",
-          text: "This browser did not ask for it in the last ten minutes, or does not keep cookies.",
+          text: "This browser did not request it in the last ten minutes, or does not keep cookies.",
           path: "/",
         }),
       );
@@ -90,7 +90,7 @@ export class PageDoors {
         "page.bad_code",
         pageNotice(403, {
           title: "This page was not opened",
-          text: "The code that lets you in was used already, is older than a minute, or is for another page. Or you have signed out meanwhile.",
+          text: "The code was already used, is older than a minute, or is for another page. Or you have signed out meanwhile.",
           path: state.path,
         }),
       );
@@ -103,11 +103,11 @@ function refused(code: string, answer: PageAnswer) {
   return { answer, refused: code };
 }
 
-/** To begin anew would change nothing: the browser would come back with both, again and again. */
+/** Starting again would change nothing: the browser would send both cookies again. */
 function twoCookies(origin: string): PageAnswer {
   return pageNotice(403, {
-    title: "Your browser sends two cookies of one name",
-    text: `Another site under this domain has set a cookie named like ${cookieName("page", origin)}, so it is not known who you are. Delete the cookies of this domain in your browser first.`,
+    title: "Your browser sends two cookies with the same name",
+    text: `Another site under this domain has set a cookie named like ${cookieName("page", origin)}, so this server cannot tell who you are. Delete the cookies of this domain in your browser first.`,
     path: "/",
   });
 }

@@ -47,7 +47,7 @@ export class BuildTask {
       await this.#log.flush();
       await this.#recordBuilt(built);
     } catch (error) {
-      // Cancelled, or the platform stops: whoever did that has recorded the revision's status.
+      // Cancelled, or the platform stops: that code has recorded the revision's status.
       if (this.#signal.aborted) await this.#log.flush();
       else await this.#fail(error);
     }
@@ -92,7 +92,7 @@ export class BuildTask {
     const { id } = this.#revision;
     await fence.write(async (tx) => {
       await saveBuilt(tx, id, built);
-      const message = built.cached ? "Built before; nothing to build." : "Built.";
+      const message = built.cached ? "Already built; nothing to do." : "Built.";
       await moveRevision(tx, id, { status: "AWAITING_DEPLOY", message }, clock.now());
     });
   }

@@ -25,7 +25,7 @@ export async function closeDatabases({ database, logger, ownsServer }: CloseData
   if (missing.roles.length > 0)
     logger.warn(
       { roles: missing.roles },
-      "roles of deployments stay without limits: another role made them, and only it or a superuser may alter them",
+      "roles of deployments have no limits: another role created them, and only it or a superuser may alter them",
     );
   if (missing.others.length > 0)
     logger.info(

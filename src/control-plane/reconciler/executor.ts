@@ -52,7 +52,7 @@ const routineLines = 200;
 const isRoutine = (line: string) =>
   /\bmigrations? applied\b|^the database was brought up to date\b/.test(line);
 const renewalText: Record<RenewalReason, string> = {
-  restart_asked: "A restart was asked for. A new server is being started and takes over when it is ready.",
+  restart_asked: "Restart requested. A new server is being started and takes over when it is ready.",
   tracing_key:
     "The key this server sends its traces with has been replaced: it was revoked, or it would soon expire. A server with a new key is being started and takes over when it is ready. Traces sent with a revoked key until then are lost.",
 };
@@ -211,8 +211,7 @@ export class Executor {
   async #handOver(deployment: Deployment, revisionId: string, instanceId: string): Promise<void> {
     const move = { from: ["ready" as const], to: "draining" as const };
     if (!(await this.#moveInstance(instanceId, move))) return;
-    const message =
-      "A newer server of this revision has taken over; the older one answers what it has begun.";
+    const message = "A newer server of this revision has taken over; the older one finishes its requests.";
     await this.#recordEvent(deployment.id, revisionId, { kind: "handed_over", message });
     this.#options.forgetRoute(deployment.id);
   }
@@ -269,10 +268,14 @@ export class Executor {
         now,
       );
       if (!restored) return;
-      const message = `${reason} The revision before it serves again. Its last lines:\n${lines.join("\n")}`;
+      const message = `${reason} The previous revision serves again. Its last lines:\n${lines.join("\n")}`;
       const failure = explainFailure(lines, reason);
       await moveRevision(tx, revisionId, { status: "DEPLOY_FAILED", message, failure }, now);
-      const event = { kind: "rollback", status: null, message: "Serves again: the revision after it died." };
+      const event = {
+        kind: "rollback",
+        status: null,
+        message: "Serves again, because the server of the next revision exited.",
+      };
       await insertEvent(tx, toRevisionId, event, now);
     });
     this.#options.forgetRoute(deployment.id);

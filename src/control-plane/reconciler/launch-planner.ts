@@ -108,8 +108,7 @@ export class LaunchPlanner {
     throw new AppError({
       code: "runtime.artifact_missing",
       kind: "conflict",
-      message:
-        "What was built for this revision is not kept any more. Redeploy it: it is built again from the same commit.",
+      message: "The build of this revision was removed. Redeploy it: it is built again from the same commit.",
     });
   }
 

@@ -146,7 +146,7 @@ describe("what serves", () => {
     expect(look({ revisions, deployment, instances: [instance("r2", "ready")] }).operations).toEqual([]);
   });
 
-  it("gives its place back when it dies right after the switch", () => {
+  it("is replaced by the previous revision when it exits right after the switch", () => {
     const { operations } = look({ revisions, deployment, instances: [died()] });
     expect(operations).toMatchObject([{ kind: "roll_back", revisionId: "r2", toRevisionId: "r1" }]);
   });

@@ -10,7 +10,7 @@ export type Limits = {
   drainMs: number;
   /** How long a replaced server stays at hand after the switch, in case the new one dies. */
   bakeMs: number;
-  /** A server that dies this soon after the switch gives its place back. */
+  /** If a server exits this soon after the switch, the previous revision takes over again. */
   rollbackMs: number;
   /** How long a server that was asked to stop may take. */
   stopMs: number;
@@ -288,7 +288,7 @@ function planActive({ deployment, revisions, instances, now, limits }: Observed,
   const sinceSwitchMs = last.exited_at!.getTime() - (deployment.switched_at?.getTime() ?? 0);
   const previous = revisions.find(({ id }) => id === deployment.previous_revision_id);
   if (previous && sinceSwitchMs < limits.rollbackMs) {
-    const reason = `The server died ${(sinceSwitchMs / 1000).toFixed(1)} s after it took over (${howEnded(last)}).`;
+    const reason = `The server exited ${(sinceSwitchMs / 1000).toFixed(1)} s after it took over (${howEnded(last)}).`;
     steps.add({ kind: "roll_back", revisionId: active.id, toRevisionId: previous.id, reason });
     return;
   }

@@ -114,7 +114,7 @@ function oneRevisionRoutes(service: RevisionService): Route[] {
         operationId: "redeploy_revision",
         summary: "Deploy an earlier revision again",
         description:
-          "A new revision with the old one's source, commit, commands and secrets; nothing is built twice.",
+          "Creates a new revision with the old one's source, commit, commands and secrets; nothing is built twice.",
         tag,
         access: write,
         audit: {
@@ -139,7 +139,7 @@ function interruption(service: RevisionService, path: "interruption" | "interrup
       method: "post",
       path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${path}`,
       operationId: `${path}_revision`,
-      summary: "Interrupt a revision that is on its way",
+      summary: "Interrupt a revision in progress",
       tag,
       access: write,
       audit: {

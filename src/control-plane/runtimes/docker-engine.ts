@@ -70,7 +70,7 @@ function unreachable(socketPath: string, cause: NodeJS.ErrnoException): AppError
   return new AppError({
     code: "runtime.docker_unreachable",
     kind: "unavailable",
-    message: `The Docker Engine does not answer at ${socketPath} (${cause.code ?? cause.message}). Start it, or set TREADLE_DOCKER_SOCKET.`,
+    message: `The Docker Engine does not respond at ${socketPath} (${cause.code ?? cause.message}). Start it, or set TREADLE_DOCKER_SOCKET.`,
     cause,
   });
 }

@@ -54,6 +54,6 @@ function pinnedImageGone(reference: string, digest: string): AppError {
   return new AppError({
     code: "runtime.image_missing",
     kind: "invalid",
-    message: `The image this revision was started with, ${reference} (${digest}), is not on this machine any more. Make a new revision: it takes the image that ${reference} names now.`,
+    message: `The image this revision was started with, ${reference} (${digest}), is no longer on this machine. Create a new revision: it takes the image that ${reference} names now.`,
   });
 }

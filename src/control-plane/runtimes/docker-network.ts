@@ -55,7 +55,7 @@ export async function ensureNetwork(
     code: "runtime.no_subnet",
     kind: "unavailable",
     retryable: false,
-    message: `No free network was found in ${range} for the deployment's container. Remove networks that are not used (docker network prune), or name another range in TREADLE_DOCKER_SUBNETS.`,
+    message: `No free network was found in ${range} for the deployment's container. Remove networks that are not used (docker network prune), or set another range in TREADLE_DOCKER_SUBNETS.`,
   });
 }
 

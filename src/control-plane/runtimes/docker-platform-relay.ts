@@ -10,8 +10,7 @@ import { pipeline } from "node:stream";
 
 /** The areas that always ask for a credential. What is open to everybody on loopback is not open to deployed code. */
 const served = ["/api/v1/", "/v1/", "/v2/", "/api-host/"];
-const notServed =
-  "Deployed code reaches the platform's API here: /api/v1, /v1 and /v2. Other paths are not served.";
+const notServed = "Deployed code can only call /api/v1, /v1 and /v2 of the platform here.";
 const perConnection = new Set([
   ..."connection keep-alive proxy-connection proxy-authorization te trailer transfer-encoding upgrade".split(
     " ",
@@ -40,7 +39,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, platform: URL
   });
   onward.once("error", () => {
     if (outgoing.headersSent) outgoing.destroy();
-    else refuse(outgoing, 502, "The platform does not answer. Try again in a moment.");
+    else refuse(outgoing, 502, "The platform does not respond. Try again in a moment.");
   });
   onward.once("response", (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, kept(answer.headers));

@@ -12,7 +12,7 @@ export type RelayKeeperOptions = {
 };
 
 const retryMs = 1_000;
-/** For whoever had the addresses before to let go of them. */
+/** Time for the previous owner to release the addresses. */
 const patienceMs = 10_000;
 
 /** One relay per network while a server in it is watched here; another process of the platform may take over. */
@@ -26,7 +26,7 @@ export class RelayKeeper {
     this.#options = options;
   }
 
-  /** Waits a while for whoever had the addresses before. */
+  /** Waits a while for the previous owner of the addresses. */
   async open(network: DeploymentNetwork): Promise<void> {
     const untilMs = performance.now() + patienceMs;
     for (;;) {

@@ -1,5 +1,5 @@
 /**
- * How servers end. `lost`: it was gone when the platform came back. `unknown`: another process of the platform had
+ * How servers end. `lost`: it was not running when the platform restarted. `unknown`: another process of the platform had
  * started it, and only that one would have got its exit code.
  */
 export const exitKinds = [
@@ -74,14 +74,14 @@ export function exitText({ kind, detail }: Exit): string {
       return `signal ${detail}`;
     case "out_of_memory": {
       const limit = detail === null ? "the machine had no more" : `its limit is ${detail} MB`;
-      return `out of memory: ${limit}. Give the deployment more with resource_spec.memory_limit_mb, or let it hold less`;
+      return `out of memory: ${limit}. Give the deployment more with resource_spec.memory_limit_mb, or make it use less`;
     }
     case "removed":
       return "its container was removed";
     case "lost":
-      return "it was gone when the platform came back";
+      return "it was not running when the platform restarted";
     case "unknown":
-      return "how is not known: it was started before the platform was restarted";
+      return "for an unknown reason: it was started before the platform restarted";
     case "not_started":
       return `it could not be started: ${detail}`;
   }

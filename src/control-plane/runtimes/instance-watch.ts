@@ -56,7 +56,7 @@ export class InstanceWatch {
     this.#tail = new LogTail({ database, clock, logger, instance, secrets });
     if (!this.#announced) this.#waitForReadyFile().catch(this.#failed("could not be marked ready"));
     if (instance.state === "starting") {
-      this.#waitForHealth().catch(this.#failed("could not be asked whether it is well"));
+      this.#waitForHealth().catch(this.#failed("its health could not be checked"));
     }
     this.ended = runtime
       .ended(handle, this.#stop.signal)

@@ -151,7 +151,7 @@ export class LogTail {
     if (!(await saveLogOffset(sql, id, { from: this.#storedOffset, to: offset }))) throw leaseOver();
   }
 
-  /** Counted, so that whoever reads the log knows what is not there. */
+  /** Counted, so that readers of the log know what is missing. */
   async #leaveOut(file: LogFile, until: number): Promise<"more"> {
     let lines = 0;
     const first = this.#offset;

@@ -61,7 +61,7 @@ function mountArguments({ from, to, writable, optional }: Mount): string[] {
   return [kind, from, to ?? from];
 }
 
-/** Made by `bwrap` itself they would be closed to whoever the code runs as. */
+/** If `bwrap` created them, the user that runs the code could not access them. */
 function foldersAbove(paths: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of paths) {

@@ -21,12 +21,12 @@ describe("what stands around deployed code", () => {
   it("is a user of its own where root has no sandbox", () => {
     const decided = decideIsolation(machine({ isRoot: true, sandbox: refuses }));
     expect(decided).toMatchObject({ kind: "users", refusal: null, problem: "bubblewrap is not installed" });
-    expect(describeIsolation(decided)).toContain("a user of its own, without a sandbox");
+    expect(describeIsolation(decided)).toContain("its own user, without a sandbox");
   });
 
   it("is never root because a user cannot get there: nothing is deployed", () => {
     const decided = decideIsolation(machine({ isRoot: true, sandbox: refuses, closedFolder: "/root" }));
-    expect(decided.refusal).toContain("a user without rights cannot pass /root");
+    expect(decided.refusal).toContain("a user without privileges cannot access /root");
     expect(decided.refusal).toContain("Install it.");
   });
 

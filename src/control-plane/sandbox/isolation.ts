@@ -45,12 +45,12 @@ export function decideIsolation({ setting, isRoot, sandbox, closedFolder }: Mach
   if (!isRoot) return { setting, kind: "none", problem, fix, refusal: null };
   if (closedFolder === null) return { setting, kind: "users", problem, fix, refusal: null };
   const refusal =
-    `Nothing is deployed here: Treadle runs as root, ${problem}, and a user without rights cannot pass ${closedFolder}. ` +
-    `${fix} Or start Treadle from a folder that others can pass, or as an ordinary user.`;
+    `Nothing is deployed here: Treadle runs as root, ${problem}, and a user without privileges cannot access ${closedFolder}. ` +
+    `${fix} Or start Treadle in a folder that other users can access, or as an ordinary user.`;
   return { setting, kind: "users", problem, fix, refusal };
 }
 
-/** For whoever wants to deploy all the same. */
+/** For people who want to deploy anyway. */
 export function isolationMissing(refusal: string): AppError {
   return new AppError({ code: "runtime.isolation_missing", kind: "conflict", message: refusal });
 }
@@ -60,11 +60,11 @@ export function describeIsolation(isolation: Isolation): string {
   if (isolation.refusal !== null) return isolation.refusal;
   switch (isolation.kind) {
     case "sandbox":
-      return "Deployed code runs in a sandbox of its own.";
+      return "Deployed code runs in its own sandbox.";
     case "containers":
       return "Deployed code runs in containers.";
     case "users":
-      return `Each deployment runs as a user of its own, without a sandbox: ${isolation.problem}. ${isolation.fix}`;
+      return `Each deployment runs as its own user, without a sandbox: ${isolation.problem}. ${isolation.fix}`;
     case "none":
       return `Deployed code of all workspaces runs as the platform's own user and can read its files and keys: ${isolation.problem}. ${isolation.fix}`;
   }

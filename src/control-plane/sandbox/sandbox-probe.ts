@@ -9,7 +9,7 @@ export type ProbeResult = { works: true } | { works: false; reason: string; fix:
 const timeoutMs = 10_000;
 const install = "Install it: apt install bubblewrap (or the package of your system).";
 const permit =
-  "Let this user make user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, " +
+  "Allow this user to create user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, " +
   "kernel.apparmor_restrict_unprivileged_userns=0), or in a container run it with a seccomp profile that permits them; docs/security.md.";
 
 /** Sees whom and what it can see. A sandbox that starts but shows this machine's processes is none. */

@@ -34,7 +34,7 @@ const tmpBytes = 512 * 1024 * 1024;
 const argsFd = 3;
 const seccompFd = 4;
 
-/** What whoever runs foreign code needs of the walls. */
+/** What code that runs foreign code needs from the sandbox. */
 export type Enclosing = Pick<Walls, "isolation" | "enclose">;
 
 /**

@@ -12,7 +12,7 @@ const template = z
   })
   .meta({ id: "ProjectTemplate" });
 
-/** What `treadle new` makes, for whoever has no command line: it is uploaded as any other folder is. */
+/** What `treadle new` creates, for people without the command line: it is uploaded like any other folder. */
 export function templateRoutes(): Route[] {
   return [
     route(
@@ -20,9 +20,9 @@ export function templateRoutes(): Route[] {
         method: "get",
         path: "/v2/templates",
         operationId: "list_project_templates",
-        summary: "List the projects one can begin with, with their files",
+        summary: "List the starter projects with their files",
         description:
-          "Deploy one as any other folder: pack its files, upload them, and name the archive as `source_tarball_path`.",
+          "Deploy one like any other folder: pack its files, upload them, and send the archive as `source_tarball_path`.",
         tag: "Deployments (v2)",
         access: { kind: "workspace", role: "viewer", scope: ["read", "deploy"] },
         query: z.object({

@@ -58,7 +58,7 @@ export type DeploymentTracingOptions = {
 };
 
 const dayMs = 24 * 60 * 60_000;
-/** A key that an agent has given away is of no use after that. */
+/** A leaked key does not work after that. */
 const keyLifeMs = 30 * dayMs;
 /** Servers are replaced while the key they were started with still works. */
 const renewAfterMs = 20 * dayMs;
@@ -99,7 +99,7 @@ class KeyedTracing implements DeploymentTracing {
     } catch (error) {
       logger.warn(
         { deployment: deployment.id, reason: errorMessage(error) },
-        "a deployment starts untraced: its tracing key could not be read or made",
+        "a deployment starts untraced: its tracing key could not be read or created",
       );
       return null;
     }
@@ -111,7 +111,7 @@ class KeyedTracing implements DeploymentTracing {
     } catch (error) {
       this.#options.logger.warn(
         { deployment: deployment.id, reason: errorMessage(error) },
-        "whether the tracing key of a deployment is still good could not be seen, trying again",
+        "the tracing key of a deployment could not be checked, trying again",
       );
       return null;
     }
@@ -136,7 +136,7 @@ class KeyedTracing implements DeploymentTracing {
     } catch (error) {
       this.#options.logger.warn(
         { workspace: workspaceId, project: name, reason: errorMessage(error) },
-        "the tracing project of a deployment could not be made yet; its first trace makes it",
+        "the tracing project of a deployment could not be created yet; its first trace creates it",
       );
       return null;
     }

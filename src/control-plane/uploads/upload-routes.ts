@@ -12,9 +12,9 @@ export function uploadRoutes(service: UploadService): Route[] {
         method: "post",
         path: "/v2/deployments/{deployment_id}/upload-url",
         operationId: "create_upload_url",
-        summary: "Get an address to upload a source archive to",
+        summary: "Get a URL to upload a source archive to",
         description:
-          "PUT the .tar.gz there within the hour, then name `object_path` as `source_tarball_path`.",
+          "PUT the .tar.gz there within an hour, then send `object_path` as `source_tarball_path`.",
         tag,
         access: { kind: "workspace", role: "editor", scope: "deploy" },
         audit: {

@@ -101,8 +101,7 @@ function unknownUpload(): AppError {
   return new AppError({
     code: "upload.unknown",
     kind: "forbidden",
-    message:
-      "This upload address is unknown, out of date or used already. Get a new one from POST …/upload-url.",
+    message: "This upload URL is unknown, expired or already used. Get a new one from POST …/upload-url.",
   });
 }
 

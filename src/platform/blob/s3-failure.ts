@@ -99,11 +99,11 @@ function words(code: BlobFailureCode, fault: S3Fault, { bucket, host }: FailureP
     case "blob.no_permission":
       return `The credentials have no permission to write to the bucket ${bucket} ${at}. They need s3:PutObject under the prefix.`;
     case "blob.full":
-      return `The storage ${at} has no room left for the bucket ${bucket}, or its quota is used up. Make room or raise the quota, then create the export again.`;
+      return `The storage ${at} has no room left for the bucket ${bucket}, or its quota is used up. Free some space or raise the quota, then create the export again.`;
     case "blob.unreachable":
       return `The storage ${at} cannot be reached. Check endpoint_url, and that it can be reached from here.`;
     case "blob.busy":
-      return `The storage ${at} could not serve the request now.`;
+      return `The storage ${at} could not serve the request at the moment.`;
     case "blob.refused":
       return `The storage ${at} refused the request for the bucket ${bucket}.`;
   }

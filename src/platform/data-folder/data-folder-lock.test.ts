@@ -43,7 +43,7 @@ test("a second lock names the process that holds the folder", async () => {
   try {
     await expect(lockDataFolder(folder)).rejects.toMatchObject({
       code: "data_folder.locked",
-      message: expect.stringContaining(`process ${holder.pid} holds it`),
+      message: expect.stringContaining(`process ${holder.pid} has locked it`),
     });
     expect(await findLockHolder(folder)).toEqual({ pid: holder.pid });
   } finally {

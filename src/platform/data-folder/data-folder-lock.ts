@@ -23,7 +23,7 @@ const busy = 5;
 export async function lockDataFolder(dataDir: string): Promise<DataFolderLock> {
   const file = new DatabaseSync(lockPath(dataDir), { timeout: patienceMs });
   try {
-    // By name: whoever may open it could hold it.
+    // By name: everyone who can open it could lock it.
     chmodSync(lockPath(dataDir), 0o600);
     // Nothing is ever written, so there is nothing a journal on disk could bring back.
     file.exec("pragma journal_mode = memory; begin exclusive");
@@ -79,7 +79,7 @@ async function locked(dataDir: string): Promise<AppError> {
     code: "data_folder.locked",
     kind: "conflict",
     message:
-      `Treadle already runs on the data folder ${dataDir}: ${who} holds it. ` +
+      `Treadle already runs on the data folder ${dataDir}: ${who} has locked it. ` +
       `${stop}, or start this one on another folder with --data-dir or TREADLE_DATA_DIR.`,
     detail: { pid },
   });

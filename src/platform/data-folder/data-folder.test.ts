@@ -31,7 +31,7 @@ describe("prepare", () => {
     for (const path of [file, join(file, "data")]) {
       await expect(prepareDataFolder(path)).rejects.toMatchObject({
         code: "data_folder.unusable",
-        message: expect.stringContaining(`${path} cannot be made: it, or a folder above it, is a file`),
+        message: expect.stringContaining(`${path} cannot be created: it, or a folder above it, is a file`),
       });
     }
   });

@@ -50,7 +50,7 @@ async function explainUnusable(path: string, error: unknown): Promise<AppError> 
     case "ENOTDIR":
     case "EEXIST":
       return unusable(
-        `The data folder ${path} cannot be made: it, or a folder above it, is a file. Move that file, ${elsewhere}.`,
+        `The data folder ${path} cannot be created: it, or a folder above it, is a file. Move that file, ${elsewhere}.`,
       );
     case "EACCES":
     case "EPERM":
@@ -70,11 +70,11 @@ async function describeOwner(path: string): Promise<string> {
       const { uid } = await stat(folder);
       const owner = uid === me.uid ? "" : ` it belongs to user ${uid},`;
       const which =
-        folder === path ? `The data folder ${path}` : `The data folder ${path} cannot be made: ${folder}`;
+        folder === path ? `The data folder ${path}` : `The data folder ${path} cannot be created: ${folder}`;
       return `${which} is not writable:${owner} and Treadle runs as ${me.username} (user ${me.uid}).`;
     } catch (error) {
       if (folder === dirname(folder)) {
-        return `The data folder ${path} is not reachable for ${me.username} (user ${me.uid}): ${errorMessage(error)}.`;
+        return `${me.username} (user ${me.uid}) cannot access the data folder ${path}: ${errorMessage(error)}.`;
       }
     }
   }

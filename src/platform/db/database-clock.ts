@@ -53,7 +53,7 @@ export class DatabaseClock implements Clock {
     } catch (error) {
       this.#logger.debug(
         { reason: errorMessage(error) },
-        "the database's time could not be read; the last one is carried on",
+        "the database's time could not be read; the last one is used",
       );
     }
   }

@@ -59,7 +59,7 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && driverMessages.some((text) => error.message.includes(text));
 }
 
-/** Two transactions were in each other's way; the same work may well pass when tried again. */
+/** Two transactions conflicted; a retry of the same work may succeed. */
 export function isContentionError(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "database.contention";
   const code = errorCode(error);
@@ -103,7 +103,7 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
     return new AppError({
       code: "request.invalid",
       kind: "unprocessable",
-      message: `The request holds ${unstorable}, which cannot be stored. Remove it.`,
+      message: `The request contains ${unstorable}, which cannot be stored. Remove it.`,
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
     return new AppError({
       code: "database.contention",
       kind: "unavailable",
-      message: "Two changes were in each other's way. The same request will pass when it is sent again.",
+      message: "Two changes conflicted. Send the same request again.",
       cause: error,
     });
   }
@@ -129,7 +129,7 @@ export function mapDatabaseError(error: unknown, where: string, connecting = fal
     return new AppError({
       code: "database.strained",
       kind: "unavailable",
-      message: `The database at ${where} could not do it now (${reason(error)}). Nothing was changed; ask again in a moment.`,
+      message: `The database at ${where} could not do it at the moment (${reason(error)}). Nothing was changed; try again in a moment.`,
       cause: error,
     });
   }
@@ -151,7 +151,7 @@ function unstorableText(error: unknown, code: string | undefined): string | unde
   if (code === "22021" || code === "22P05") return "a NUL character (\\u0000)";
   // The state also covers malformed numbers and ids, which are our own mistakes; only its detail distinguishes them.
   if (code === "22P02" && / surrogate /.test(String((error as { detail?: unknown }).detail))) {
-    return "half of a surrogate pair (\\ud800 to \\udfff)";
+    return "a lone surrogate (\\ud800 to \\udfff)";
   }
   return undefined;
 }
@@ -160,7 +160,7 @@ function databaseFull(where: string, cause: unknown): AppError {
   return new AppError({
     code: "database.full",
     kind: "insufficient_storage",
-    message: `The disk of the database at ${where} is full (${reason(cause)}). Nothing was stored. Free some space there; Treadle goes on by itself.`,
+    message: `The disk of the database at ${where} is full (${reason(cause)}). Nothing was stored. Free some space there; Treadle then continues by itself.`,
     headers: { "retry-after": "30" },
     cause,
   });
@@ -171,9 +171,9 @@ function explain(error: unknown, code: string | undefined): string {
     return "has no connection left. Raise its max_connections or lower TREADLE_DATABASE_POOL.";
   }
   if (error instanceof Error && error.message.includes("timeout exceeded when trying to connect")) {
-    return "gave no free connection in time. Check that it answers, or raise TREADLE_DATABASE_POOL.";
+    return "had no free connection in time. Check that it responds, or raise TREADLE_DATABASE_POOL.";
   }
-  return `cannot be reached (${reason(error)}). Check that it runs, that DATABASE_URL is right and that the network lets it through; Treadle reconnects by itself.`;
+  return `cannot be reached (${reason(error)}). Check that it runs, that DATABASE_URL is correct and that the network allows the connection; Treadle reconnects by itself.`;
 }
 
 function reason(error: unknown): string {

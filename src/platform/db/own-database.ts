@@ -62,7 +62,7 @@ export function ownDatabaseUrl(url: string, { name, password }: OwnDatabase): st
 }
 
 function identifier(name: string): string {
-  if (!namePattern.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a database`);
+  if (!namePattern.test(name)) throw new Error(`${JSON.stringify(name)} is not a valid database name`);
   return `"${name}"`;
 }
 
@@ -72,7 +72,7 @@ function notPermitted(cause: unknown): AppError {
     kind: "unavailable",
     retryable: false,
     message:
-      "The database user of the platform may not make databases for deployments. Give it the rights CREATEDB and CREATEROLE.",
+      "The platform's database user may not create databases for deployments. Give it CREATEDB and CREATEROLE.",
     cause,
   });
 }

@@ -66,8 +66,8 @@ async function generateKeys(tx: Sql, settings: EncryptionSettings): Promise<Secr
       code: "secret.wrong_key",
       kind: "internal",
       message:
-        `The encryption key is missing: this database was sealed with key ${known[0]!.key_id}, but TREADLE_SECRET_KEY ` +
-        `is not set and there is no file ${path}. Nothing was changed. Give the key used before, or restore that file.`,
+        `The encryption key is missing: this database was encrypted with key ${known[0]!.key_id}, but TREADLE_SECRET_KEY ` +
+        `is not set and there is no file ${path}. Nothing was changed. Set the previous key, or restore that file.`,
     });
   }
   const file = await createKeyFile(path);

@@ -93,8 +93,8 @@ export function wrongKey(needed: string, held: string): AppError {
     code: "secret.wrong_key",
     kind: "internal",
     message:
-      `The encryption key does not fit this database: it was sealed with key ${needed}, and the key in use is ${held}. ` +
-      "Nothing was changed. Start with the key used before (TREADLE_SECRET_KEY, or the file secret.key in the data folder).",
+      `This is not the encryption key of this database: it was encrypted with key ${needed}, and the key in use is ${held}. ` +
+      "Nothing was changed. Start with the previous key (TREADLE_SECRET_KEY, or the file secret.key in the data folder).",
   });
 }
 
@@ -103,7 +103,7 @@ function damaged(cause?: unknown): AppError {
     code: "secret.damaged",
     kind: "internal",
     message:
-      "A stored secret cannot be opened: its text was changed, cut short or moved from another place. Enter the secret again.",
+      "A stored secret cannot be decrypted: its text was changed, truncated or moved from another place. Enter the secret again.",
     cause,
   });
 }

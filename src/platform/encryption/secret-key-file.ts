@@ -21,7 +21,7 @@ export async function readKeyFile(path: string): Promise<KeyFile | null> {
     throw new AppError({
       code: "secret.key_file",
       kind: "internal",
-      message: `The encryption key file ${path} cannot be read. Make it readable for the user Treadle runs as.`,
+      message: `The encryption key file ${path} cannot be read. Let the user that runs Treadle read it.`,
       cause: error,
     });
   }
@@ -31,7 +31,7 @@ export async function readKeyFile(path: string): Promise<KeyFile | null> {
     throw new AppError({
       code: "secret.key_file",
       kind: "internal",
-      message: `The encryption key file ${path} is empty or cut short. Restore it from a backup; nothing was changed.`,
+      message: `The encryption key file ${path} is empty or truncated. Restore it from a backup; nothing was changed.`,
     });
   }
   return { current, previous };

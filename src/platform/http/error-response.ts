@@ -88,7 +88,7 @@ function rejectedByStorage(thrown: unknown): AppError | undefined {
   return new AppError({
     code: "request.invalid",
     kind: "unprocessable",
-    message: "The request holds a NUL character (\\u0000), which cannot be stored. Remove it.",
+    message: "The request contains a NUL character (\\u0000), which cannot be stored. Remove it.",
     cause: thrown,
   });
 }

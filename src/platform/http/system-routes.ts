@@ -49,7 +49,7 @@ export function systemRoutes({
         method: "get",
         path: "/ok",
         operationId: "getHealth",
-        summary: "Whether the server and its database answer",
+        summary: "Whether the server and its database respond",
         tag,
         access,
         query: z.object({ check_db: z.enum(["0", "1"]).optional() }),
@@ -66,7 +66,7 @@ export function systemRoutes({
         method: "get",
         path: "/info",
         operationId: "getInfo",
-        summary: "Version and abilities of the server",
+        summary: "Version and features of the server",
         tag,
         access,
         responses: { 200: { description: "Facts.", schema: info } },
@@ -105,7 +105,7 @@ function rootRoute(): Route {
       method: "get",
       path: "/",
       operationId: "getRoot",
-      summary: "The way in: the reference of everything that is served here",
+      summary: "Redirect to the API reference",
       tag,
       access,
       hidden: true,
@@ -136,7 +136,7 @@ function unreachable(): AppError {
   return new AppError({
     code: "database.unavailable",
     kind: "unavailable",
-    message: "The database does not answer. The service goes on by itself when it is back.",
+    message: "The database does not respond. The service continues by itself when it is back.",
   });
 }
 

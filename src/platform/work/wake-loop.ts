@@ -10,7 +10,7 @@ import {
 export type WakeLoopOptions = {
   /**
    * Takes what is due and begins it, and answers in how many milliseconds the next is due, by the database's clock, or
-   * null. It returns when it has taken; what it has begun goes on by itself. `woken`: by `wake`, neither by its
+   * null. It returns when it has taken work; that work continues in the background. `woken`: by `wake`, neither by its
    * timer nor by its heartbeat.
    */
   look(woken: boolean): Promise<number | null>;

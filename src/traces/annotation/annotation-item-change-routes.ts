@@ -21,7 +21,10 @@ const newItem = z.looseObject({
   source_proposed_example_id: id.nullish(),
 });
 const statusBody = z.looseObject({
-  status: z.enum(["viewed", "completed"]).nullish().describe("Null: shown again as if it had never been."),
+  status: z
+    .enum(["viewed", "completed"])
+    .nullish()
+    .describe("Null: shown again as if it had never been reviewed."),
   override_added_at: time.nullish().describe("Puts it off for this reviewer."),
 });
 const statusView = z.object({
@@ -39,7 +42,7 @@ export function annotationItemChangeRoutes(service: AnnotationService): Route[] 
         method: "post",
         path: "/api/v1/platform/annotation-queues/{queue_id}/items",
         operationId: "add_annotation_items",
-        summary: "Put runs and threads into a queue: all of them, or none",
+        summary: "Add runs and threads to a queue: all of them, or none",
         tag,
         access: writes,
         params,
@@ -77,7 +80,7 @@ export function annotationItemChangeRoutes(service: AnnotationService): Route[] 
         method: "post",
         path: "/api/v1/platform/annotation-queues/{queue_id}/items/delete",
         operationId: "delete_annotation_items",
-        summary: "Take items out of a queue",
+        summary: "Remove items from a queue",
         tag,
         access: writes,
         params,
@@ -88,7 +91,7 @@ export function annotationItemChangeRoutes(service: AnnotationService): Route[] 
       async ({ caller, params, body }) => {
         const ids = body.item_ids;
         const gone = await service.removeItems(caller.workspaceId, params.queue_id, { ids });
-        return json(200, { message: `${gone} items taken out of the queue` });
+        return json(200, { message: `${gone} items removed from the queue` });
       },
     ),
     statusRoute(
@@ -124,7 +127,7 @@ function statusRoute(service: AnnotationService, path: `/${string}`, operationId
       method: "post",
       path,
       operationId,
-      summary: "Say what the caller did with an item",
+      summary: "Record what the caller did with an item",
       tag,
       access: writes,
       params: z.object({ item_id: id }),
@@ -136,7 +139,7 @@ function statusRoute(service: AnnotationService, path: `/${string}`, operationId
       if (!body.status && body.override_added_at)
         throw invalidField(
           ["body", "override_added_at"],
-          "It goes with a status: send viewed with it, or leave it out",
+          "It needs a status: send viewed with it, or leave it out",
         );
       const change = { status: body.status ?? null, overrideAddedAt: body.override_added_at ?? null };
       const is_archived = await service.setStatus(caller, params.item_id, change);

@@ -16,7 +16,7 @@ const done = (description: string) => ({ 200: { description, schema: z.object({ 
 const newQueue = z.looseObject({
   ...queueFields,
   id: id.nullish(),
-  session_ids: z.array(id).max(100).nullish().describe("Projects whose traces are put into it."),
+  session_ids: z.array(id).max(100).nullish().describe("Projects whose traces are added to it."),
 });
 
 const queueQuery = z.object({

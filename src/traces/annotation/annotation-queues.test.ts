@@ -149,10 +149,10 @@ test("fields that could have no effect are refused with what to do instead", asy
     [
       await call("POST", `${runs}/delete`, { run_ids: runIds, exclude_run_ids: runIds }),
       422,
-      /goes with delete_all/,
+      /needs delete_all/,
     ],
     [await say(items[0]!, { override_added_at: "2030-01-01T00:00:00Z" }), 422, /send viewed with it/],
-    [await call("POST", `${runs}/by-key`, [{ run_id: runIds[0], session_id: unknown }]), 404, /Name its own/],
+    [await call("POST", `${runs}/by-key`, [{ run_id: runIds[0], session_id: unknown }]), 404, /Send its own/],
     [
       await call("POST", `/platform/annotation-queues/${queue}/items`, {
         items: [{ run_id: runIds[0], thread_id: "t", project_id: unknown }],

@@ -38,7 +38,7 @@ export function annotationRunChangeRoutes(service: AnnotationService): Route[] {
         method: "post",
         path: "/api/v1/annotation-queues/populate",
         operationId: "populate_annotation_queue",
-        summary: "Put the traces of experiments into a queue",
+        summary: "Add the traces of experiments to a queue",
         tag,
         access: writes,
         body: z.looseObject({
@@ -80,7 +80,7 @@ export function annotationRunChangeRoutes(service: AnnotationService): Route[] {
         method: "delete",
         path: "/api/v1/annotation-queues/{queue_id}/runs/{queue_run_id}",
         operationId: "delete_run_of_annotation_queue",
-        summary: "Take a run out of a queue, by its id or by that of its item",
+        summary: "Remove a run from a queue, by its id or by its item's id",
         tag,
         access: writes,
         params: params.extend({ queue_run_id: id }),
@@ -91,7 +91,7 @@ export function annotationRunChangeRoutes(service: AnnotationService): Route[] {
         const ids = [params.queue_run_id];
         if ((await service.removeItems(caller.workspaceId, params.queue_id, { ids })) === 0)
           throw itemNotFound(params.queue_run_id);
-        return json(200, { message: "Run taken out of the queue" });
+        return json(200, { message: "Run removed from the queue" });
       },
     ),
     route(
@@ -99,7 +99,7 @@ export function annotationRunChangeRoutes(service: AnnotationService): Route[] {
         method: "post",
         path: "/api/v1/annotation-queues/{queue_id}/runs/delete",
         operationId: "delete_runs_of_annotation_queue",
-        summary: "Take runs out of a queue, or all but some",
+        summary: "Remove runs from a queue, or all but some",
         tag,
         access: writes,
         params,
@@ -113,16 +113,13 @@ export function annotationRunChangeRoutes(service: AnnotationService): Route[] {
         if (body.delete_all && body.run_ids?.length)
           throw invalidField(
             ["body", "run_ids"],
-            "Send run_ids or delete_all, not both; exclude_run_ids names what stays",
+            "Send run_ids or delete_all, not both; exclude_run_ids names the runs that stay",
           );
         if (!body.delete_all && body.exclude_run_ids?.length)
-          throw invalidField(
-            ["body", "exclude_run_ids"],
-            "It goes with delete_all: leave it out, or send both",
-          );
+          throw invalidField(["body", "exclude_run_ids"], "It needs delete_all: leave it out, or send both");
         const which = body.delete_all ? { allBut: body.exclude_run_ids ?? [] } : { ids: body.run_ids! };
         const gone = await service.removeItems(caller.workspaceId, params.queue_id, which);
-        return json(200, { message: `${gone} runs taken out of the queue` });
+        return json(200, { message: `${gone} runs removed from the queue` });
       },
     ),
   ];
@@ -139,13 +136,13 @@ function addRunsRoute(service: AnnotationService, path: "runs" | "runs/by-key", 
       method: "post",
       path: `/api/v1/annotation-queues/{queue_id}/${path}`,
       operationId,
-      summary: "Put runs into a queue: all of them, or none",
+      summary: "Add runs to a queue: all of them, or none",
       tag,
       access: writes,
       params,
       query: extendRetentionQuery,
       body: z.array(z.union([id, byKey])).max(1_000),
-      responses: { 200: { description: "Where they stand in it", schema: z.array(added) } },
+      responses: { 200: { description: "Their places in the queue", schema: z.array(added) } },
       errors: [404],
     },
     async ({ caller, params, body }) => {

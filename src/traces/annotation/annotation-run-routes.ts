@@ -59,7 +59,7 @@ export function annotationRunRoutes(service: AnnotationService): Route[] {
         method: "get",
         path: "/api/v1/annotation-queues/{queue_id}/run/{index}",
         operationId: "get_run_of_annotation_queue",
-        summary: "The run at a place among those the caller has to review",
+        summary: "The run at a position in the list that the caller has to review",
         tag,
         access: reads,
         params: params.extend({ index: z.coerce.number().int().min(0).max(1_000_000) }),

@@ -128,7 +128,7 @@ export class AnnotationService {
     throw new AppError({
       code: "traces.annotation_queue_exists",
       kind: "conflict",
-      message: "An annotation queue with this id exists already. Send another id, or none.",
+      message: "An annotation queue with this id already exists. Send another id, or none.",
     });
   }
 

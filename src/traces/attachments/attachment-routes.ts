@@ -26,7 +26,7 @@ export function attachmentRoutes(options: {
         operationId: "get_attachment_by_link",
         summary: "Download an attachment by its link",
         description:
-          "Asks for no key: the link itself proves that its reader was given it. It is part of a run or example as it is read, names one attachment and holds for a day.",
+          "Needs no key: the link itself is the credential. Runs and examples contain it when they are read. It is for one attachment and valid for a day.",
         tag,
         access: { kind: "open" },
         params: z.object({ token: z.string().max(4_096) }),

@@ -32,9 +32,9 @@ export function datasetFileRoutes(service: DatasetService): Route[] {
         method: "post",
         path: "/api/v1/datasets/upload",
         operationId: "upload_dataset",
-        summary: "Make a dataset of a CSV file",
+        summary: "Create a dataset from a CSV file",
         description:
-          "Parts: `file`, `input_keys` and `output_keys` (columns, each as often as needed), `name`, `description`, `data_type`. The first row names the columns; columns that no key names are left out.",
+          "Parts: `file`, `input_keys` and `output_keys` (columns, each as often as needed), `name`, `description`, `data_type`. The first row names the columns; columns that are in no key are left out.",
         tag,
         access: writes,
         rawBody: true,
@@ -66,7 +66,7 @@ export function datasetFileRoutes(service: DatasetService): Route[] {
         method: "get",
         path: "/api/v1/datasets/{dataset_id}/openai_ft",
         operationId: "export_dataset_for_fine_tuning",
-        summary: "A dataset as conversations for fine-tuning, a line each",
+        summary: "A dataset as conversations for fine-tuning, one per line",
         tag,
         access: reads,
         params: z.object({ dataset_id: z.guid() }),
@@ -85,7 +85,7 @@ export function datasetFileRoutes(service: DatasetService): Route[] {
             if (!conversation)
               throw invalidField(
                 ["path", "dataset_id"],
-                `Example ${example.id} holds no conversation: neither messages nor one text on either side`,
+                `Example ${example.id} is not a conversation: it has neither messages nor one text on each side`,
               );
             lines.push(JSON.stringify(conversation));
           }
@@ -107,7 +107,7 @@ function readForm(parts: readonly Part[]) {
   if (!read.success)
     throw invalidField(["body", ...(read.error.issues[0]!.path as string[])], read.error.issues[0]!.message);
   const file = parts.find((part) => part.name === "file");
-  if (!file) throw invalidField(["body", "file"], "A part named file is needed: the CSV file");
+  if (!file) throw invalidField(["body", "file"], "The part file is missing: the CSV file");
   const name = read.data.name ?? file.filename?.split(/[\\/]/).at(-1) ?? "";
   if (name === "") throw invalidField(["body", "name"], "A name is needed");
   return { ...read.data, name, examples: readRows(file, texts("input_keys"), texts("output_keys")) };
@@ -115,7 +115,7 @@ function readForm(parts: readonly Part[]) {
 
 function readRows(file: Part, inputKeys: string[], outputKeys: string[]) {
   const [header, ...rows] = parseCsv(file.bytes.toString("utf8")) ?? [];
-  if (!header) throw invalidField(["body", "file"], "This is no CSV file with a row that names its columns");
+  if (!header) throw invalidField(["body", "file"], "This is not a CSV file with a header row");
   if (inputKeys.length === 0) throw invalidField(["body", "input_keys"], "At least one column is needed");
   const missing = [...inputKeys, ...outputKeys].find((key) => !header.includes(key));
   if (missing !== undefined)

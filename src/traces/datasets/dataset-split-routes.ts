@@ -33,7 +33,7 @@ export function datasetSplitRoutes(versions: DatasetVersionService, datasets: Da
         method: "put",
         path: "/api/v1/datasets/{dataset_id}/splits",
         operationId: "update_dataset_split",
-        summary: "Put examples into a split, or take them out",
+        summary: "Add examples to a split, or remove them",
         tag,
         access: writes,
         params,

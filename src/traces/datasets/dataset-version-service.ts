@@ -41,7 +41,7 @@ export class DatasetVersionService {
     if (asOf.kind === "latest") return undefined;
     if (asOf.kind === "time") return asOf.time;
     if (datasetId === undefined)
-      throw invalidField(["query", "as_of"], "must be a time, or a tag of the dataset that is named too");
+      throw invalidField(["query", "as_of"], "must be a time, or a tag of the dataset in the request");
     return (await this.#find(workspaceId, datasetId, asOf)).as_of;
   }
 

@@ -166,7 +166,7 @@ describe("files", () => {
     const again = { csvFile, fileName: "b.csv", name: randomUUID(), ...columns };
     await expect(client.uploadCsv({ ...again, outputKeys: ["none"] })).rejects.toThrow(/no column/);
     await expect(client.uploadCsv({ ...again, name })).rejects.toThrow(/already exists/);
-    await expect(client.uploadCsv({ ...again, csvFile: new Blob(['a\n"b']) })).rejects.toThrow(/no CSV/);
+    await expect(client.uploadCsv({ ...again, csvFile: new Blob(['a\n"b']) })).rejects.toThrow(/not a CSV/);
   });
 
   test("what a spreadsheet would run is quoted in an export, and the same again after an import", async () => {
@@ -217,7 +217,7 @@ describe("files", () => {
       },
     ]);
     await client.createExample({ dataset_id: datasetId, inputs: { a: 1, b: 2 } });
-    await expect(client.readDatasetOpenaiFinetuning({ datasetId })).rejects.toThrow(/no conversation/);
+    await expect(client.readDatasetOpenaiFinetuning({ datasetId })).rejects.toThrow(/not a conversation/);
   });
 
   test("many examples at once, and several changed at once or none", async () => {

@@ -18,7 +18,7 @@ const newExample = z.looseObject({
   outputs: any,
   metadata: z.record(z.string(), any).nullish(),
   source_run_id: id.nullish(),
-  use_source_run_io: z.boolean().nullish().describe("Take inputs and outputs over from the source run."),
+  use_source_run_io: z.boolean().nullish().describe("Copy inputs and outputs from the source run."),
   use_source_run_attachments: z.array(z.string()).nullish(),
 });
 const one = { description: "The example", schema: example };

@@ -73,6 +73,6 @@ function missing(field: string): never {
 function notOfExamples(field: string) {
   return invalidField(
     loc,
-    `Examples have no field ${field} to filter by; there are id, metadata, inputs and outputs. Dataset, splits and ids have parameters of their own.`,
+    `Examples have no field ${field} to filter by; there are id, metadata, inputs and outputs. Dataset, splits and ids have their own parameters.`,
   );
 }

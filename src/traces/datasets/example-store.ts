@@ -67,7 +67,7 @@ export async function findExample(
   return rows[0];
 }
 
-/** In order: whoever changes examples of several datasets holds them in the same order as others do. */
+/** In order: every change of several datasets locks them in the same order. */
 export async function listDatasetsOf(
   sql: Sql,
   workspaceId: string,

@@ -19,7 +19,7 @@ export const example = z.object({
   attachment_urls: z
     .record(z.string(), z.object({ presigned_url: z.string(), mime_type: z.string() }))
     .nullable()
-    .describe("By `attachment.<name>`; whoever has the address may read it for a day, without a key."),
+    .describe("By `attachment.<name>`; everyone with the URL can read it for a day, without a key."),
 });
 
 /** What the examples of an answer are written with: those of them that have attachments bring links to them. */

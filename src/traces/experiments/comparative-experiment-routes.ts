@@ -46,7 +46,7 @@ export function comparativeExperimentRoutes(options: {
         method: "post",
         path: "/api/v1/datasets/comparative",
         operationId: "create_comparative_experiment",
-        summary: "Set experiments on a dataset side by side",
+        summary: "Create a comparison of experiments on a dataset",
         tag,
         access: writes,
         body: z.looseObject({
@@ -54,7 +54,7 @@ export function comparativeExperimentRoutes(options: {
           name: z.string().min(1).max(500),
           description: z.string().max(10_000).nullish(),
           experiment_ids: z.array(id).min(1).max(100),
-          reference_dataset_id: id.nullish().describe("That of the first experiment when left out."),
+          reference_dataset_id: id.nullish().describe("Default: that of the first experiment."),
           created_at: time.nullish(),
           extra: z.record(z.string(), z.unknown()).nullish(),
         }),
@@ -70,7 +70,7 @@ export function comparativeExperimentRoutes(options: {
           if (of === null || of !== datasetId)
             throw invalidField(
               ["body", "experiment_ids", index],
-              "This project is no experiment on that dataset",
+              "This project is not an experiment on that dataset",
             );
         }
         await datasets.get(workspaceId, datasetId!);

@@ -12,7 +12,9 @@ const params = z.object({ dataset_id: id });
 const previewSelect = [...lightFields, "feedback_stats", "app_path", "latency"];
 const compared = id
   .nullish()
-  .describe("A comparison of these experiments: `feedback_stats` leave out what was given in others.");
+  .describe(
+    "A comparison of these experiments: `feedback_stats` leaves out feedback from other comparisons.",
+  );
 const withRuns = z.looseObject({ id: z.guid(), runs: z.array(z.looseObject({ id: z.guid() })) });
 const filters = z.record(z.string(), z.array(z.string())).nullish().describe("By experiment: expressions.");
 
@@ -92,7 +94,7 @@ export function experimentRunRoutes(runs: ExperimentRuns): Route[] {
           preview: z
             .boolean()
             .nullish()
-            .describe("The beginnings of inputs, outputs and errors instead of the whole of them."),
+            .describe("Return only the beginnings of inputs, outputs and errors."),
         }),
         responses: { 200: { description: "A page of examples", schema: z.array(withRuns) } },
         errors: [404, 413],
@@ -123,7 +125,7 @@ function readOffset(cursor: string): number {
   if (!found)
     throw invalidField(
       ["body", "cursor"],
-      "The cursor is not one this server gave. Begin again without a cursor.",
+      "This server did not return this cursor. Start again without a cursor.",
     );
   return Number(found[1]);
 }

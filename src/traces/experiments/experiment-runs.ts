@@ -90,7 +90,7 @@ export class ExperimentRuns {
     if (stranger === undefined) return;
     throw invalidField(
       ["body", "comparative_experiment_id"],
-      `Experiment ${stranger} is not part of this comparison: ask for the experiments it compares`,
+      `Experiment ${stranger} is not part of this comparison: send the experiments it compares`,
     );
   }
 
@@ -107,7 +107,7 @@ function tooManyRuns(projectId: string): AppError {
   return new AppError({
     code: "traces.experiment_runs_too_large",
     kind: "too_large",
-    message: `The runs of experiment ${projectId} on these examples do not fit into one answer. Ask for fewer examples at once, fewer fields or previews, or a narrower filter.`,
+    message: `The runs of experiment ${projectId} on these examples do not fit into one response. Request fewer examples at once, fewer fields or previews, or use a narrower filter.`,
   });
 }
 

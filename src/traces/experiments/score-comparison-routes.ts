@@ -43,9 +43,9 @@ const comparison = z
       }),
     ),
     worse: examples.describe(
-      `Some score is worse than the baseline's, or a run failed that did not before. Ids of ${maxExamples} at most.`,
+      `A score is worse than the baseline's, or a run failed that did not fail before. At most ${maxExamples} ids.`,
     ),
-    better: examples.describe("Some score is better, and none is worse."),
+    better: examples.describe("A score is better, and none is worse."),
   })
   .meta({ id: "ScoreComparison" });
 

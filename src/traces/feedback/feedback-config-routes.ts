@@ -37,7 +37,7 @@ export function feedbackConfigRoutes({ sql }: Database): Route[] {
         method: "post",
         path,
         operationId: "create_feedback_config",
-        summary: "Say how the scores of a feedback key are to be read",
+        summary: "Define how to read the scores of a feedback key",
         tag,
         access: writes,
         body: z.looseObject({

@@ -110,6 +110,6 @@ test("what clients call by another name, or say beside the score, is kept; an ag
   const refused = await call("POST", path, { run_id, key: "k", agent_id: "helper" });
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([
     422,
-    expect.stringContaining("name the project with session_id"),
+    expect.stringContaining("send the project as session_id"),
   ]);
 });

@@ -21,7 +21,7 @@ export function feedbackRoutes(service: FeedbackService): Route[] {
         operationId: "create_feedback",
         summary: "Give feedback on a run or a project",
         description:
-          "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it. It never changes how long a trace is kept, whatever `extend_trace_retention` says: that is `retention_days` of the project.",
+          "Feedback for a run that has not arrived yet is kept. The same id sent again replaces it. It never changes how long a trace is kept, whatever `extend_trace_retention` is: `retention_days` of the project decides that.",
         tag,
         access: sends,
         body: z.looseObject({

@@ -97,7 +97,7 @@ export class FeedbackTokenService {
     return listFeedbackTokens(this.#sql, workspaceId, { ...page, now: this.#clock.now() });
   }
 
-  /** Whoever has the link gives the feedback; given again, it replaces what was given with the link before. */
+  /** Everyone with the link can give the feedback; new feedback replaces earlier feedback with the same link. */
   async give(id: string, given: Record<string, unknown>): Promise<Feedback> {
     const token = await findFeedbackToken(this.#sql, id, this.#clock.now());
     if (!token) throw tokenNotFound();

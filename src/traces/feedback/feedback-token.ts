@@ -22,14 +22,14 @@ const part = z.number().min(0).max(1_000_000).nullish();
 
 export const newFeedbackToken = z
   .looseObject({
-    id: z.guid().nullish().describe("The id the feedback is to have."),
+    id: z.guid().nullish().describe("The id of the feedback."),
     run_id: z.guid(),
     feedback_key: feedbackKey,
     feedback_config: feedbackConfig.nullish(),
     expires_in: z
       .looseObject({ days: part, hours: part, minutes: part })
       .nullish()
-      .describe("3 hours when left out."),
+      .describe("Default: 3 hours."),
     expires_at: z.string().nullish(),
   })
   .meta({ id: "NewFeedbackToken" });
@@ -53,6 +53,6 @@ export function tokenNotFound(): AppError {
   return new AppError({
     code: "traces.feedback_token_not_found",
     kind: "not_found",
-    message: "This feedback link is unknown or has ended. Ask for a new one.",
+    message: "This feedback link is unknown or has expired. Ask for a new one.",
   });
 }

@@ -13,13 +13,15 @@ export function readFeedback(
 ): Feedback {
   const { key } = record;
   if (typeof key !== "string" || key === "")
-    throw new RefusedPart("key must be text: what the feedback is about.");
+    throw new RefusedPart("key must be a string: the name of the feedback.");
   const runId = idIn(record, "run_id");
   const projectId = idIn(record, "session_id");
   if (record.agent_id !== undefined && record.agent_id !== null)
-    throw new RefusedPart("agent_id is not served here: name the project with session_id instead.");
+    throw new RefusedPart("agent_id is not supported here: send the project as session_id instead.");
   if (runId === null && projectId === null)
-    throw new RefusedPart("run_id (or session_id) is missing: what the feedback is on.");
+    throw new RefusedPart(
+      "run_id (or session_id) is missing: send the run or project that the feedback is for.",
+    );
   return {
     id: idIn(record, "id") ?? context.id,
     workspace_id: context.workspaceId,

@@ -46,7 +46,7 @@ export function checkSyntax(node: SyntaxNode): Filter {
 function checkSearch(name: SyntaxName | null, value: SyntaxValue): Filter {
   const field = name === null ? null : knownField(name);
   if (name !== null && field !== null && !isSearchable(fieldOf(field).type)) {
-    const problem = `search cannot look through ${field}.`;
+    const problem = `search cannot be used with ${field}.`;
     throw new FilterFault(name.offset, "operator_does_not_apply", problem, "a field that holds text");
   }
   const tokens = readText(value)

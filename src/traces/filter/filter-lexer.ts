@@ -65,7 +65,8 @@ export class FilterLexer {
       value += this.#escape();
     }
     const nul = value.indexOf("\0");
-    if (nul !== -1) throw new FilterFault(offset, "value_not_valid", "Text must not hold a NUL character.");
+    if (nul !== -1)
+      throw new FilterFault(offset, "value_not_valid", "Text must not contain a NUL character.");
     return { kind: "string", offset, text: this.#text.slice(offset, this.#offset), value };
   }
 

@@ -136,7 +136,7 @@ class FilterParser {
   #count(offset: number, tests: number): void {
     this.#comparisons += tests;
     if (this.#comparisons <= maxComparisons) return;
-    const advice = "Use in(field, [...]) for many values of one field, or ask in several queries.";
+    const advice = "Use in(field, [...]) for many values of one field, or send several queries.";
     throw new FilterFault(
       offset,
       "too_large",

@@ -160,7 +160,7 @@ describe("what is refused, and where", () => {
     expect(refusal(nested(maxDepth + 1)).msg).toContain("nested deeper");
     expect(refusal("not(".repeat(49_000)).msg).toContain("nested deeper");
     expect(refusal(`or(${Array(maxComparisons + 1).fill("eq(is_root,true)")})`).msg).toContain("comparisons");
-    expect(refusal(`search("${"w ".repeat(maxComparisons + 1)}")`).msg).toContain("in several queries");
+    expect(refusal(`search("${"w ".repeat(maxComparisons + 1)}")`).msg).toContain("send several queries");
     expect(refusal(`search("${"x".repeat(maxLength)}")`).msg).toContain("longer");
   });
 });

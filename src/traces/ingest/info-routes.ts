@@ -32,7 +32,7 @@ export function infoRoutes(): Route[] {
         method: "get",
         path: "/api/v1/info",
         operationId: "get_tracing_info",
-        summary: "What tracing clients may send",
+        summary: "What tracing clients can send",
         tag: "Tracing",
         access: { kind: "open" },
         responses: {

@@ -42,8 +42,8 @@ export function ingestRoutes(service: IngestService): Route[] {
         summary: "Send runs, their payloads, attachments and feedback as parts of one body",
         description:
           "Parts: `post.<run id>` and `patch.<run id>`, each with optional `.inputs`, `.outputs`, `.events`, `.extra`, " +
-          "`.error`, `.serialized`; `attachment.<run id>.<name>`; `feedback.<id>`. gzip, zstd and chunked bodies are taken. " +
-          "A part that cannot be kept is named in `errors`; the others are stored.",
+          "`.error`, `.serialized`; `attachment.<run id>.<name>`; `feedback.<id>`. gzip, zstd and chunked bodies are accepted. " +
+          "`errors` names the parts that cannot be stored; the others are stored.",
       },
       async ({ request, caller }) => {
         const boundary = boundaryOf(request.headers.get("content-type"));
@@ -59,7 +59,7 @@ export function ingestRoutes(service: IngestService): Route[] {
         operationId: "ingest_runs_batch",
         summary: "Send runs as JSON",
         description:
-          "`{post: [run], patch: [run]}`. A run that cannot be kept is named in `errors`; the others are stored.",
+          "`{post: [run], patch: [run]}`. `errors` names the runs that cannot be stored; the others are stored.",
       },
       async ({ request, caller }) => {
         const { value: body, exact } = await readObject(request);
@@ -167,7 +167,7 @@ function invalid(issues: ValidationIssue[]): AppError {
   return new AppError({
     code: "request.invalid",
     kind: "unprocessable",
-    message: issues[0]?.msg ?? "Nothing in the body could be kept.",
+    message: issues[0]?.msg ?? "Nothing in the body could be stored.",
     issues,
   });
 }

@@ -214,11 +214,11 @@ export class IngestService {
     if (error instanceof AppError && partsOwn.has(error.kind)) return { part, error: error.message };
     if (error instanceof AppError) throw error;
     this.#logger.error({ err: error, part }, "a trace part could not be written");
-    if (isOfItsContent(error)) return { part, error: "It could not be stored; the server's log says why." };
+    if (isOfItsContent(error)) return { part, error: "It could not be stored; see the server's log." };
     throw new AppError({
       code: "traces.not_stored",
       kind: "unavailable",
-      message: "The traces could not be stored. Send them again; the server's log says why.",
+      message: "The traces could not be stored. Send them again, and see the server's log.",
       cause: error,
     });
   }

@@ -86,7 +86,7 @@ function readFields(id: string, sent: SentRun): RunFields {
   const parent = optionalId(record, "parent_run_id");
   const above = fields.path?.at(-2)?.id;
   if (fields.path && parent && parent !== above) {
-    throw new RefusedPart("parent_run_id must be the last id but one of dotted_order.");
+    throw new RefusedPart("parent_run_id must be the second to last id of dotted_order.");
   }
   if (fields.path) fields.parent_run_id = above ?? null;
   else if (parent !== undefined) fields.parent_run_id = parent;

@@ -78,5 +78,5 @@ function addField(sent: SentRun | undefined, refusedRun: boolean, field: string,
   if (field === "error") sent.error = { value: parsePart(part.bytes) };
   else if ((payloadFields as readonly string[]).includes(field)) {
     sent.payloads[field as PayloadField] = { bytes: part.bytes, value: parsePart(part.bytes) };
-  } else throw new RefusedPart(`"${field.slice(0, 80)}" is not a field that is sent on its own.`);
+  } else throw new RefusedPart(`"${field.slice(0, 80)}" is not a field that can be a separate part.`);
 }

@@ -100,6 +100,6 @@ function unknownType(type: string): AppError {
   return new AppError({
     code: "traces.unknown_otlp_type",
     kind: "unsupported_media_type",
-    message: `OTLP is taken as application/json or application/x-protobuf, not as "${type.slice(0, 80)}".`,
+    message: `OTLP must be application/json or application/x-protobuf, not "${type.slice(0, 80)}".`,
   });
 }

@@ -44,10 +44,10 @@ export class OneProjectRules {
   }
 
   otherRun(only: OneProject, runId: string): never {
-    refuse(only, `the run ${runId} stands in another`);
+    refuse(only, `the run ${runId} is in another project`);
   }
 }
 
 function refuse(only: OneProject, what: string): never {
-  throw new ForbiddenPart(`This credential writes to the project "${only.name}" and to no other; ${what}.`);
+  throw new ForbiddenPart(`This credential can write only to the project "${only.name}"; ${what}.`);
 }

@@ -119,7 +119,7 @@ export function projectChangeRoutes(service: ProjectService): Route[] {
         params,
         responses: {
           202: {
-            description: "Gone for every caller; large projects are removed in the background",
+            description: "Deleted for every caller; large projects are removed in the background",
             schema: z.object({ message: z.string() }),
           },
         },

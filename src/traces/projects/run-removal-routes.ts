@@ -17,7 +17,7 @@ export function runRemovalRoutes(options: { database: Database; projects: Projec
         operationId: "delete_traces",
         summary: "Delete traces of a project",
         description:
-          "Every run of the traces goes, with its attachments and feedback. Unknown traces are passed over.",
+          "Every run of the traces is deleted, with its attachments and feedback. Unknown traces are ignored.",
         tag: "Tracing",
         access: writes,
         audit: { action: "traces.deleted" },

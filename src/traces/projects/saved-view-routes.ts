@@ -16,7 +16,7 @@ const fields = z.object({
     .record(z.string().max(30), text)
     .refine((given) => Object.keys(given).length <= 20, "At most 20 options")
     .default({})
-    .describe("What else the list is narrowed by, as its address has it."),
+    .describe("Other filters of the list, as in its URL."),
 });
 const view = z
   .object({
@@ -58,7 +58,7 @@ export function savedViewRoutes(views: SavedViews): Route[] {
         method: "post",
         path,
         operationId: "create_saved_view",
-        summary: "Keep a view of a project's runs under a name",
+        summary: "Save a view of a project's runs under a name",
         tag,
         access: writes,
         params: ofProject,

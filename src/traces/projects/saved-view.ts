@@ -40,6 +40,6 @@ export function tooManySavedViews(): AppError {
   return new AppError({
     code: "traces.saved_views_full",
     kind: "conflict",
-    message: `A project keeps at most ${maxSavedViews} views. Delete one first.`,
+    message: `A project can have at most ${maxSavedViews} views. Delete one first.`,
   });
 }

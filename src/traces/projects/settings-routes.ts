@@ -44,7 +44,7 @@ export function settingsRoutes(options: {
         path: "/api/v1/settings",
         operationId: "update_tracing_settings",
         summary: "Change the workspace's tracing settings",
-        description: "`retention_days` holds for every project without its own.",
+        description: "`retention_days` applies to every project without its own.",
         tag,
         access: { kind: "workspace", role: "admin", scope: "admin" },
         audit: { action: "tracing_settings.changed" },

@@ -27,7 +27,7 @@ function tooSlow(timeoutMs: number, cause: unknown): AppError {
   return new AppError({
     code: "traces.query_timeout",
     kind: "unprocessable",
-    message: `The query looked at too many runs and was ended after ${timeoutMs / 1000} s. Narrow it: name a project, set start_time and end_time, or add a filter on name, status, run_type, tags or metadata beside the search.`,
+    message: `The query read too many runs and was stopped after ${timeoutMs / 1000} s. Narrow it: name a project, set start_time and end_time, or add a filter on name, status, run_type, tags or metadata in addition to the search.`,
     cause,
   });
 }

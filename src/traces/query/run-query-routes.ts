@@ -57,7 +57,7 @@ export function runQueryRoutes(options: AttachmentUrlsOptions): Route[] {
         access: reads,
         body: validateBody,
         responses: {
-          200: { description: "Whether they can be read, and what is wrong.", schema: validation },
+          200: { description: "Whether the filters are valid, and what is wrong.", schema: validation },
         },
       },
       ({ body }) => {

@@ -13,7 +13,7 @@ const filterText = z.string().nullish().describe("An expression of the filter la
 
 /** What every query of runs may name. */
 const selection = {
-  session: ids.nullish().describe("Projects; all of the workspace when left out."),
+  session: ids.nullish().describe("Projects; default: all of the workspace."),
   id: ids.nullish(),
   trace: id.nullish(),
   parent_run: id.nullish(),
@@ -34,7 +34,7 @@ export const runQueryBody = z
   .looseObject({
     ...selection,
     select: z.array(z.string()).nullish(),
-    limit: z.int().min(1).nullish().describe("At most 100 a page; ignored with `trace`."),
+    limit: z.int().min(1).nullish().describe("At most 100 per page; ignored with `trace`."),
     cursor: z.string().nullish(),
     order: z.enum(["asc", "desc"]).nullish(),
   })
@@ -103,15 +103,15 @@ export const runPage = z
 const filterFault = z
   .object({
     field: z.string(),
-    reason: z.enum(faultReasons).describe("What kind of fault it is."),
-    message: z.string().describe("All of it in words."),
-    problem: z.string().describe("What is wrong, without what was expected and without the place."),
+    reason: z.enum(faultReasons).describe("The kind of mistake."),
+    message: z.string().describe("The full message."),
+    problem: z.string().describe("What is wrong, without the expected text and the position."),
     line: z.int(),
     column: z.int(),
     offset: z.int(),
-    expected: z.string().nullable().describe("What may stand there, in words."),
-    found: z.string().nullable().describe("The word that has no meaning there."),
-    choices: z.array(z.string()).nullable().describe("The words that have one."),
+    expected: z.string().nullable().describe("What is expected there, in words."),
+    found: z.string().nullable().describe("The unknown word."),
+    choices: z.array(z.string()).nullable().describe("The words that are allowed there."),
   })
   .meta({ id: "FilterFault" });
 

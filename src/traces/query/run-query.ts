@@ -85,7 +85,7 @@ export function readCursor(
     (found[3] !== undefined) !== sorted.isSorted ||
     (sorted.isNumber && Number.isNaN(Number(found[3])))
   ) {
-    throw invalidField(loc, "The cursor is not one this server gave. Begin again without a cursor.", text);
+    throw invalidField(loc, "This server did not return this cursor. Start again without a cursor.", text);
   }
   const place = { startTime: found[1]!, id: found[2]! };
   return found[3] === undefined ? place : { ...place, key: found[3] };
@@ -96,7 +96,7 @@ export function notInPlace(runId: string, place: "project" | "trace"): AppError 
   return new AppError({
     code: "traces.run_not_found",
     kind: "not_found",
-    message: `Run ${runId} is not in the ${place} that was named with it. Name its own, or leave it out.`,
+    message: `Run ${runId} is not in the ${place} of the request. Send its own, or leave it out.`,
   });
 }
 
@@ -105,7 +105,7 @@ export function traceTooLarge(traceId: string, instead: string): AppError {
   return new AppError({
     code: "traces.trace_too_large",
     kind: "too_large",
-    message: `Trace ${traceId} does not fit into one answer. Select fewer fields, or ${instead}.`,
+    message: `Trace ${traceId} does not fit into one response. Select fewer fields, or ${instead}.`,
   });
 }
 

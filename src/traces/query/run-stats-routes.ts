@@ -91,14 +91,14 @@ export function runStatsRoutes({ read, clock }: { read: BoundedRead; clock: Cloc
         method: "get",
         path: "/api/v1/sessions/{session_id}/stats",
         operationId: "sumTraceProject",
-        summary: "A project's runs in numbers, over time",
-        description: `Stretches of time without runs are left out. ${tokensNote}`,
+        summary: "Statistics of a project's runs over time",
+        description: `Times without runs are left out. ${tokensNote}`,
         tag,
         access: reads,
         params: z.object({ session_id: z.guid() }),
         query: z.object({
           bucket: z.enum(buckets).default("hour"),
-          start_time: time.optional().describe("A week before the end when left out."),
+          start_time: time.optional().describe("Default: a week before the end."),
           end_time: time.optional().describe("Now when left out."),
           is_root: z.stringbool().optional(),
           run_type: z.string().optional(),
@@ -144,7 +144,7 @@ function readWindow(asked: Asked, now: Date): { since: string; until: string } {
   if (spanMs / bucketMs[asked.bucket] > maxBuckets) {
     throw invalidField(
       ["query", "bucket"],
-      `More than ${maxBuckets} buckets. Ask for larger ones or less time.`,
+      `More than ${maxBuckets} buckets. Request larger buckets or a shorter time.`,
     );
   }
   return { since, until };

@@ -64,7 +64,7 @@ const queryBody = z
     run_type: z.string().nullish(),
     is_root: z.boolean().nullish(),
     has_error: z.boolean().nullish(),
-    min_start_time: time.nullish().describe("A day ago when left out, unless a dataset is named."),
+    min_start_time: time.nullish().describe("Default: a day ago, unless a dataset is named."),
     max_start_time: time.nullish(),
     filter: z.string().nullish(),
     trace_filter: z.string().nullish(),
@@ -75,7 +75,7 @@ const queryBody = z
     sort: z
       .enum(sortFields)
       .nullish()
-      .describe("By the start when left out. What has no value comes last. Tags and feedback have no order."),
+      .describe("Default: by the start. Runs without a value come last. Tags and feedback cannot be sorted."),
     order: z.enum(["asc", "desc"]).nullish().describe("Descending when left out."),
   })
   .meta({ id: "RunQueryV2" });
@@ -109,7 +109,7 @@ export function runV2Routes(options: RunV2RoutesOptions): Route[] {
         access: reads,
         body: queryBody,
         responses: {
-          200: { description: "A page of runs, newest first unless asked otherwise.", schema: page },
+          200: { description: "A page of runs, newest first by default.", schema: page },
         },
       },
       async ({ caller, body }) => {

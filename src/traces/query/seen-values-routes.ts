@@ -23,7 +23,7 @@ export function seenValuesRoutes({ read }: { read: BoundedRead }): Route[] {
         method: "get",
         path: "/api/v1/sessions/{session_id}/filter-values",
         operationId: "listSeenFilterValues",
-        summary: "What filters of a project can speak of",
+        summary: "Values that filters of a project can use",
         description:
           "Names, types, tags, metadata and feedback keys of its newest runs, most frequent first.",
         tag: "Trace queries",

@@ -1,4 +1,4 @@
-/** What filters of a project can speak of, most frequent first. */
+/** Values that filters of a project can use, most frequent first. */
 export type SeenValues = {
   names: string[];
   run_types: string[];

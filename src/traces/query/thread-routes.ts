@@ -24,7 +24,7 @@ const pageOf = (item: z.ZodType) =>
 const queryBody = z
   .looseObject({
     project_id: id,
-    min_start_time: time.nullish().describe("A day ago when left out."),
+    min_start_time: time.nullish().describe("Default: a day ago."),
     max_start_time: time.nullish(),
     filter: text.describe("On the roots of its traces."),
     trace_filter: text.describe("On the root of one of its traces."),
@@ -53,7 +53,7 @@ export function threadRoutes({ read, clock }: { read: BoundedRead; clock: Clock 
         if (body.thread_filter)
           throw invalidField(
             ["body", "thread_filter"],
-            "Filters on whole threads are not served; use filter",
+            "Filters on whole threads are not supported; use filter",
           );
         const query: RunQuery = {
           workspaceId: caller.workspaceId,
@@ -126,7 +126,7 @@ function readThreadCursor(cursor: string): { startTime: string; threadId: string
   if (!found)
     throw invalidField(
       ["body", "cursor"],
-      "The cursor is not one this server gave. Begin again without a cursor.",
+      "This server did not return this cursor. Start again without a cursor.",
     );
   return { startTime: found[1]!, threadId: found[2]! };
 }

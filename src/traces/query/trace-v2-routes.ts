@@ -22,7 +22,7 @@ const queryBody = z
   .looseObject({
     project_id: id,
     trace_ids: z.array(id).max(10_000).nullish(),
-    min_start_time: time.nullish().describe("A day ago when left out, unless traces are named."),
+    min_start_time: time.nullish().describe("Default: a day ago, unless traces are named."),
     max_start_time: time.nullish(),
     trace_filter: text,
     tree_filter: text,
@@ -94,7 +94,7 @@ export function traceV2Routes(options: {
         method: "get",
         path: "/api/v2/runs/{run_id}/url",
         operationId: "getTraceRunUrl",
-        summary: "Where a run is looked at in the console",
+        summary: "Redirect to a run's page in the console",
         tag,
         access: reads,
         params: z.object({ run_id: id }),

@@ -35,7 +35,7 @@ export async function applyRetention(
       await dropPartition(tx, name);
     });
     partitions.forget();
-    logger.info({ partition: name }, "trace partition was dropped: all its runs are past their time");
+    logger.info({ partition: name }, "trace partition was dropped: all its runs have passed their retention");
   }
   for (const retention of retentions) {
     const before = cutoffOf(retention, now);

@@ -22,7 +22,7 @@ export type PublicDatasetsOptions = {
   projects: ProjectService;
 };
 
-/** A shared dataset, for whoever has the token. No key is needed, and none is read. */
+/** A shared dataset, for everyone with the token. No key is needed, and none is read. */
 export function publicDatasetRoutes(options: PublicDatasetsOptions): Route[] {
   return [
     route(

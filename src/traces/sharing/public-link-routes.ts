@@ -12,12 +12,12 @@ function linkRoute(kind: "r" | "d", operationId: string, leadsTo: "runs" | "data
       method: "get",
       path: `/public/{share_token}/${kind}`,
       operationId,
-      summary: "The address clients give out for what is shared: leads to it",
+      summary: "The URL that clients print for shared traces and datasets",
       tag: "Sharing",
       access: { kind: "open" },
       hidden: true,
       params: z.object({ share_token: z.guid().transform((text) => text.toLowerCase()) }),
-      responses: { 302: { description: "To the shared trace or dataset, as JSON" } },
+      responses: { 302: { description: "Redirect to the shared trace or dataset, as JSON" } },
     },
     ({ params }) =>
       new Response(null, {

@@ -15,7 +15,7 @@ const ids = queryList(id).optional();
 const oneRun = { 200: { description: "The run", schema: runView } };
 const listed = { 200: { description: "The runs of the trace", schema: z.array(runView) } };
 
-/** A shared trace, for whoever has the token. No key is needed, and none is read. */
+/** A shared trace, for everyone with the token. No key is needed, and none is read. */
 export function publicRunRoutes(traces: SharedTraces): Route[] {
   return [
     route(

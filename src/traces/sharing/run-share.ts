@@ -1,5 +1,5 @@
 export const note =
-  "Whoever has the token may read it, without a key, until it is taken back. A run is shared with its whole trace.";
+  "Everyone with the token can read it, without a key, until sharing is withdrawn. A run is shared with its whole trace.";
 export const sharedRun = { action: "traces.shared", target: { kind: "run", id: "params.run_id" } } as const;
 export const unsharedRun = {
   action: "traces.unshared",

@@ -10,7 +10,7 @@ import {
   type ShareKind,
 } from "./share-store.ts";
 
-/** What is open to whoever has a token. */
+/** What everyone with a token can read. */
 export class ShareService {
   readonly #sql: Sql;
 
@@ -55,6 +55,6 @@ export function notShared(): AppError {
   return new AppError({
     code: "traces.not_shared",
     kind: "not_found",
-    message: "Nothing is shared under this token. It may have been taken back; ask for a new link.",
+    message: "Nothing is shared under this token. It may have been withdrawn; ask for a new link.",
   });
 }

@@ -29,7 +29,7 @@ export function checkScopes(caller: Caller, wanted: WantedRights): void {
   }
 }
 
-/** A scope that is of no use to the role would be accepted and ignored. */
+/** A scope that the role cannot use would be accepted and ignored. */
 export function checkUseful(role: Role, scopes: readonly Scope[] | null): void {
   const idle = scopes?.find((scope) => !roleCovers(role, scopeRoles[scope]));
   if (idle === undefined) return;

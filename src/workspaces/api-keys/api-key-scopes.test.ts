@@ -234,7 +234,7 @@ describe("a key that somebody else made", () => {
     const refused = await app.call("GET", "/test/accounts", { key: given.key });
     expect(refused).toMatchObject({
       status: 403,
-      body: { detail: expect.stringContaining("somebody else") },
+      body: { detail: expect.stringContaining("not created by its user") },
     });
     const own = await create();
     expect(own).toMatchObject({ created_by: app.userId });

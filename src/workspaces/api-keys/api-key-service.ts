@@ -158,7 +158,7 @@ export class ApiKeyService {
     return { ...stored, key };
   }
 
-  /** It lives on when whoever made it leaves, so that only an admin makes one. */
+  /** It stays when its creator leaves, so only an admin may create one. */
   async #serviceRights(caller: Caller, request: ApiKeyRequest): Promise<Rights> {
     if (caller.role !== "admin") {
       throw forbidden(

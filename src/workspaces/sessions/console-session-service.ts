@@ -48,7 +48,7 @@ const rememberMs = 5_000;
 const rememberAtMost = 5_000;
 const touchEveryMs = 60_000;
 const longestAgent = 300;
-/** How long an ended session stays in the database, for whoever looks into an incident. */
+/** How long an ended session stays in the database, for the analysis of incidents. */
 const keepEndedMs = 7 * 24 * 3_600_000;
 
 type ConsoleSessionsOptions = {

@@ -39,7 +39,7 @@ export function requireOwnPage(headers: Headers, request: Request, place: SignIn
   });
 }
 
-/** Counts what is refused, as everywhere: whoever tries codes or keys here is slowed down the same. */
+/** Counts refusals, as everywhere: callers that try codes or keys here are slowed down too. */
 export async function countingRefusals<T>(
   credential: string,
   address: string | undefined,

@@ -36,7 +36,7 @@ type OidcAccountsOptions = {
   endSessions: (tx: Sql, userId: string) => Promise<void>;
 };
 
-/** Who somebody from the provider is here, and what they may do. Looked at anew on every sign-in. */
+/** Maps a person at the provider to a user and a role. Checked at every sign-in. */
 export class OidcAccounts {
   readonly #options: OidcAccountsOptions;
 

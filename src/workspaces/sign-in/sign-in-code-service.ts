@@ -29,7 +29,7 @@ export class SignInCodes {
     this.#options = options;
   }
 
-  /** A code that signs this user in, once and within a quarter of an hour. Only its hash is kept. */
+  /** A code that signs this user in, once and within a quarter of an hour. Only its hash is stored. */
   async make({
     organizationId,
     userId,

@@ -82,7 +82,7 @@ describe("a one-time link", () => {
       session: { method: "link", api_key_id: null, address: "127.0.0.1" },
     });
     const again = await newBrowser().send("POST", path, { body: { code } });
-    expect(again).toMatchObject({ status: 401, body: { detail: expect.stringContaining("used already") } });
+    expect(again).toMatchObject({ status: 401, body: { detail: expect.stringContaining("already used") } });
   });
 
   it("signs in one of two who open it at once", async () => {

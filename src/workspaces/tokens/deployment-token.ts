@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { roles } from "../../platform/http/access/caller.ts";
 
-/** Long enough for a page to renew it at leisure, short enough to be of little use to whoever sees it. */
+/** Long enough for a page to renew it at leisure, short enough to be of little use if it leaks. */
 export const deploymentTokenLifetimeMs = 10 * 60_000;
 export const deploymentTokenAudience = "treadle.deployment";
 

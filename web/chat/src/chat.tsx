@@ -227,7 +227,7 @@ export function Chat(props: ChatProps) {
                 </button>
               }
             >
-              The steps that were finished are kept. Go on from there, or write something else.
+              The finished steps are kept. Continue from there, or write something else.
             </Notice>
           )}
           {error && (

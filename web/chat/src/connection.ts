@@ -62,7 +62,7 @@ function statusOf({ status }: Response): ConnectionStatus {
   return status === 502 || status === 503 || status === 504 ? "lost" : "online";
 }
 
-/** Tells the server that this is its own page, so that the session of whoever is signed in counts. */
+/** Tells the server that this is its own page, so that the session cookie is accepted. */
 export function ownHeaders(given?: HeadersInit): Headers {
   const headers = new Headers(given);
   headers.set("x-treadle-console", "1");

@@ -5,7 +5,7 @@ export function LostBanner() {
   return (
     <div className="banner" role="status">
       <span className="pulse-dot" aria-hidden="true" />
-      The server does not answer. Trying again…
+      The server does not respond. Trying again…
     </div>
   );
 }

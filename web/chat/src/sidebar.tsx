@@ -81,8 +81,8 @@ export function Sidebar(props: SidebarProps) {
         <footer>
           {isExample ? (
             <>
-              <strong>Kept in memory only.</strong> Conversations vanish when the server restarts, and the
-              oldest make room when there are too many. <a href="/chat">The chat that keeps them</a>.
+              <strong>Kept in memory only.</strong> Conversations are lost when the server restarts, and the
+              oldest are removed when there are too many. <a href="/chat">The chat that keeps them</a>.
             </>
           ) : (
             <>

@@ -50,7 +50,7 @@ function ServerAway() {
     <main className="gate" aria-busy="true">
       <h1 className="spoken">Treadle</h1>
       <ErrorState
-        error={new ApiError(0, "Check that the server runs; this page goes on by itself when it is back.")}
+        error={new ApiError(0, "Check that the server runs; this page continues by itself when it is back.")}
       />
     </main>
   );

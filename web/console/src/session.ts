@@ -102,7 +102,7 @@ class SessionStore {
     const answer = await fetch(current, { method: "DELETE", headers: consoleHeaders }).catch(() => null);
     // Whether it had ended before or now: it is over. Without an answer the cookie would still be good.
     if (answer === null || (!answer.ok && answer.status !== 401 && answer.status !== 403)) {
-      throw new Error("The server did not answer, so you are still signed in. Try again.");
+      throw new Error("The server did not respond, so you are still signed in. Try again.");
     }
     this.ended();
     this.#tabs.postMessage("changed");

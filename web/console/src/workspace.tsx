@@ -15,7 +15,7 @@ export function useWorkspace(): WorkspaceContext {
 
 const order: readonly Role[] = ["viewer", "editor", "admin"];
 
-/** Whether whoever is signed in may do what needs this role. Hide or disable what they may not; the server refuses it anyway. */
+/** Whether the person who is signed in has this role. Hide or disable what they may not; the server refuses it anyway. */
 export function useCan(role: Role): boolean {
   return order.indexOf(useWorkspace().current.role) >= order.indexOf(role);
 }

@@ -135,7 +135,7 @@ async function withinLimit(work: unknown): Promise<unknown> {
   if (!isPromiseLike(work)) return work;
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new Error(`A stream transformer was not done ${finishMs / 1000} s after the run.`)),
+    () => reject(new Error(`A stream transformer had not finished ${finishMs / 1000} s after the run.`)),
     finishMs,
   );
   try {

@@ -215,7 +215,7 @@ function findCopies(fromFile: string): Copies | undefined {
 
 function requireCopies(copies: Copies | undefined): Copies {
   if (copies === undefined)
-    throw unusablePackage("@langchain/langgraph", "it is not installed beside the server");
+    throw unusablePackage("@langchain/langgraph", "it is not installed next to the server");
   return copies;
 }
 

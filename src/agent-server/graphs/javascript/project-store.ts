@@ -28,7 +28,7 @@ export async function loadStoreIndex(
   const index = config.file.store?.index;
   if (!index?.embed) return undefined;
   const { embed, dims, fields } = index;
-  if (!dims) throw unusable(config, "store.index.dims is missing: how many numbers does a vector have?");
+  if (!dims) throw unusable(config, "store.index.dims is missing: set the number of dimensions of a vector");
   const shape = { dims, ...(fields ? { fields } : {}) };
   if (given) return { embed: given, ...shape };
   if (!/\.[cm]?[jt]sx?(:|$)/.test(embed)) {

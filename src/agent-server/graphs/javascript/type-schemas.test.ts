@@ -164,12 +164,12 @@ test("the installed compiler is of the version that is known to answer", () => {
 describe("without a compiler that can be asked", () => {
   const api = (body: string) => `export const SymbolFlags = { Optional: 1 }; export class API { ${body} }`;
   test.each([
-    ["there is none", undefined, /TypeScript is not installed beside the server/],
-    ["it is an older one", { exports: {}, code: "" }, /TypeScript 9\.9\.9 .* cannot be asked for types/],
+    ["there is none", undefined, /TypeScript is not installed next to the server/],
+    ["it is an older one", { exports: {}, code: "" }, /TypeScript 9\.9\.9 .* does not have the type API/],
     [
       "it names things otherwise",
       { code: "export class Compiler {}" },
-      /TypeScript 9\.9\.9 .* cannot be asked/,
+      /TypeScript 9\.9\.9 .* does not have the type API/,
     ],
     [
       "it does not start",

@@ -44,13 +44,13 @@ export function createTypeSchemas(
 async function loadCompiler(fromFile: string): Promise<typeof Compiler> {
   const found = findInstalledPackage("typescript", fromFile);
   if (found === undefined) {
-    throw new Error("The types of the graph were not read: TypeScript is not installed beside the server.");
+    throw new Error("The types of the graph were not read: TypeScript is not installed next to the server.");
   }
   const url = importUrl(found, "./unstable/async");
   const compiler = url === undefined ? {} : ((await importModule(url)) as Partial<typeof Compiler>);
   if (typeof compiler.API !== "function" || typeof compiler.SymbolFlags?.Optional !== "number") {
     throw new Error(
-      `The types of the graph were not read: TypeScript ${found.version} (${found.directory}) cannot be asked for types as TypeScript 7.0 can. Install the server's dependencies again.`,
+      `The types of the graph were not read: TypeScript ${found.version} (${found.directory}) does not have the type API of TypeScript 7.0. Install the server's dependencies again.`,
     );
   }
   return compiler as typeof Compiler;

@@ -42,7 +42,7 @@ export function enableTypeScript(tsconfigPath: string | undefined): () => Promis
       code: "graph.tsconfig_unusable",
       kind: "invalid",
       message: missing
-        ? `${tsconfigPath} extends ${missing}, which is not there.${hint}`
+        ? `${tsconfigPath} extends ${missing}, which does not exist.${hint}`
         : `${tsconfigPath} cannot be used: ${reason}`,
       cause: error,
     });
@@ -66,9 +66,7 @@ export function findTsconfig(file: string, projectDirectory: string): string | u
 export async function loadUserExport(reference: ModuleReference, directory: string): Promise<UserExport> {
   const file = resolve(directory, reference.file);
   if (!loadable.has(extname(file))) {
-    throw new UserModuleError(
-      `${reference.file} is no JavaScript, TypeScript or Python file, which is what this server runs`,
-    );
+    throw new UserModuleError(`${reference.file} is not a JavaScript, TypeScript or Python file`);
   }
   if (!existsSync(file))
     throw new UserModuleError(`the file ${file} does not exist; check the path in the configuration`);

@@ -34,14 +34,14 @@ export class CallGrounds {
     this.#byCall.delete(call);
   }
 
-  /** Throws for a call that is over: whoever asks on its behalf must stop. */
+  /** Throws for a call that has ended: code that works for it must stop. */
   of({ for: call }: Meta): CallGround {
     const ground = this.#byCall.get(Number(call));
     if (ground) return ground;
     throw new AppError({
       code: "run.lease_lost",
       kind: "conflict",
-      message: `Call ${String(call)} has ended; what is done on its behalf is refused.`,
+      message: `Call ${String(call)} has ended; further work for it is refused.`,
     });
   }
 }

@@ -80,7 +80,7 @@ export class CallStream {
   /** The only thing the other side sends, where it is to answer once. */
   async answer(): Promise<Incoming> {
     for await (const item of this.items()) return item;
-    throw new ProtocolError(`Call ${this.call} ended without an answer.`);
+    throw new ProtocolError(`Call ${this.call} ended without a response.`);
   }
 
   // The channel reports what follows, except for a call that is given up.

@@ -73,7 +73,7 @@ export class FrameDecoder {
     const at = partial.size;
     partial.size += body.length;
     if (partial.size > partial.total)
-      throw new ProtocolError(`A message of call ${call} is longer than it said.`);
+      throw new ProtocolError(`A message of call ${call} is longer than it declared.`);
     if (more) {
       partial.bytes ??= Buffer.allocUnsafeSlow(partial.total);
       body.copy(partial.bytes, at);
@@ -81,7 +81,7 @@ export class FrameDecoder {
       return;
     }
     if (partial.size < partial.total)
-      throw new ProtocolError(`A message of call ${call} is shorter than it said.`);
+      throw new ProtocolError(`A message of call ${call} is shorter than it declared.`);
     if (before) this.#partial.delete(key);
     if (partial.bytes) body.copy(partial.bytes, at);
     this.#onMessage({ kind, call, segments: cut(partial.bytes ?? body, partial.lengths) });
@@ -90,7 +90,7 @@ export class FrameDecoder {
 
 function checkedLength(length: number): number {
   if (length < headerBytes || length > maxFrameLength)
-    throw new ProtocolError(`A frame says that it has ${length} bytes.`);
+    throw new ProtocolError(`A frame declares ${length} bytes.`);
   return length;
 }
 
@@ -103,9 +103,7 @@ function begun(frame: Buffer, segments: number): Partial {
     total += length;
   }
   if (total > maxMessageBytes)
-    throw new ProtocolError(
-      `A message says that it has ${total} bytes; at most ${maxMessageBytes} are taken.`,
-    );
+    throw new ProtocolError(`A message declares ${total} bytes; at most ${maxMessageBytes} are allowed.`);
   return { lengths, total, bytes: undefined, size: 0 };
 }
 

@@ -4,7 +4,7 @@ import { OutgoingMessage } from "./frame-encoder.ts";
 
 /** What the socket holds before the next frames are left in the queue, so that a short message can pass a long one. */
 const socketBytes = 512 * 1024;
-/** Beyond this whoever produces more waits. */
+/** Beyond this, producers wait. */
 const roomBytes = 4 * 1024 * 1024;
 
 /** Sends messages: one write for all that came up in one turn of the event loop, calls taking turns by the frame. */

@@ -239,7 +239,7 @@ function read({ segments }: ReceivedMessage): Incoming {
   if (first === undefined || first.length === 0) return { meta: {}, segments: rest };
   const meta: unknown = JSON.parse(first.toString());
   if (typeof meta !== "object" || meta === null || Array.isArray(meta))
-    throw new ProtocolError("A message begins with something that is no JSON object.");
+    throw new ProtocolError("A message does not start with a JSON object.");
   return { meta: meta as Meta, segments: rest };
 }
 

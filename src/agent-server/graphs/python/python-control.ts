@@ -18,7 +18,7 @@ type Message = {
 
 const maxStack = 64_000;
 
-/** A line of its own to a thread of the process that answers while the event loop stands still. */
+/** A separate line to a thread of the process that responds even while the event loop is blocked. */
 export class PythonControl {
   readonly #socket: Duplex;
   readonly #pings = new Map<number, (pulse: Pulse) => void>();
@@ -31,7 +31,7 @@ export class PythonControl {
       try {
         this.#receive(JSON.parse(line) as Message);
       } catch (error) {
-        onFault(`The control line carried no JSON: ${errorMessage(error)}`);
+        onFault(`The control line is not JSON: ${errorMessage(error)}`);
       }
     }, maxStack);
     socket.on("data", (chunk: Buffer) => lines.push(chunk));

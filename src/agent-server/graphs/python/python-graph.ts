@@ -20,7 +20,7 @@ import type { PythonPool } from "./python-pool.ts";
 import { RemoteError } from "./remote-error.ts";
 import { storedMeta, storedSegments } from "./stored-segments.ts";
 
-/** A graph of the project's Python processes; `built`: what was told of it when it was built. */
+/** A graph of the project's Python processes; `built`: the description that the build stored. */
 export function pythonGraph(
   source: GraphSource,
   isFactory: boolean,
@@ -131,7 +131,7 @@ async function ask(
   return (await pool.any()).open(method, meta, segments, ground).answer();
 }
 
-/** A graph that cannot be made is the project's to mend, and says so. */
+/** A graph that cannot be created is an error of the project, and the message says so. */
 async function asking(source: GraphSource, work: () => Promise<Incoming>): Promise<Incoming> {
   try {
     return await work();

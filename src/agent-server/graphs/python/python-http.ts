@@ -58,7 +58,7 @@ export class PythonHttp implements HttpApp {
       .catch(stop);
     const items = stream.items();
     const head = await items.next();
-    if (head.done) throw new Error("The application ended without an answer.");
+    if (head.done) throw new Error("The application ended without a response.");
     return responseOf(head.value, items, stop);
   }
 }

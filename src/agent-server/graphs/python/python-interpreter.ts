@@ -44,9 +44,9 @@ export async function findInterpreter(search: InterpreterSearch): Promise<Interp
     code: "graph.python_missing",
     kind: "invalid",
     message: [
-      `No Python was found that can run the graphs of ${search.directory}. It takes Python ${oldestPython.join(".")} or later with the package langgraph ${oldestLibrary.join(".")} or later. Tried:`,
+      `No Python was found that can run the graphs of ${search.directory}. You need Python ${oldestPython.join(".")} or later with the package langgraph ${oldestLibrary.join(".")} or later. Tried:`,
       ...tried.map((line) => `  ${line}`),
-      "Make an environment in the project (python3 -m venv .venv, then .venv/bin/pip install -r requirements.txt or -e .), or set TREADLE_PYTHON to the python of one.",
+      "Create an environment in the project (python3 -m venv .venv, then .venv/bin/pip install -r requirements.txt or -e .), or set TREADLE_PYTHON to the python of one.",
     ].join("\n"),
     detail: { tried },
   });
@@ -99,7 +99,7 @@ function ask(path: string, environment: InterpreterSearch["environment"]): Promi
       (error, stdout, stderr) => {
         if (error && (error as NodeJS.ErrnoException).code === "ENOENT") return resolve("not there");
         if (error) return resolve(`failed: ${lastLine(stderr) ?? error.message.split("\n")[0]}`);
-        resolve(parseProbe(lastLine(stdout)) ?? "is no Python: it did not answer what it was asked");
+        resolve(parseProbe(lastLine(stdout)) ?? "is not a working Python: it did not print its version");
       },
     );
   });

@@ -62,8 +62,8 @@ describe("a Python process", () => {
     ],
     ["a kill", "kill -9 $$", /killed \(SIGKILL\), perhaps because the machine was out of memory/],
     ["another signal", "kill -TERM $$", /ended by SIGTERM/],
-    ["nonsense on its line", "echo nonsense of some length >&3; sleep 60", /A frame says that it has/],
-    ["nonsense on the control line", "echo nonsense >&4; sleep 60", /control line carried no JSON/],
+    ["nonsense on its line", "echo nonsense of some length >&3; sleep 60", /A frame declares/],
+    ["nonsense on the control line", "echo nonsense >&4; sleep 60", /control line is not JSON/],
     ["a closed line", "exec 3>&-; sleep 60", /closed its connection/],
   ])("says why it ended: %s", async (_, script, expected) => {
     const { child } = await start(script);

@@ -188,6 +188,6 @@ function requireOwnStorage(config: ProjectConfig): void {
     code: "graph.part_unusable",
     kind: "unavailable",
     retryable: false,
-    message: `${config.path} has ${named.join(" and ")}, which this server does not have for Python graphs: state would be stored elsewhere or unencrypted. Take it out to go on with the server's own storage.`,
+    message: `${config.path} has ${named.join(" and ")}, which this server does not have for Python graphs: state would be stored elsewhere or unencrypted. Remove it to use the server's own storage.`,
   });
 }

@@ -115,6 +115,6 @@ function withoutStore(): AppError {
   return new AppError({
     code: "store.no_run",
     kind: "invalid",
-    message: "The store is there for nodes of a run; here no run is under way.",
+    message: "The store can only be used by nodes of a run; here no run is in progress.",
   });
 }

@@ -4,7 +4,7 @@ import { receivedBody, sendBody } from "./http-body.ts";
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 export type UpstreamOptions = {
-  /** For the project's own code, which is asked for no credential. */
+  /** For the project's own code, which needs no credential. */
   callServer: Fetch;
   /** For a request of a client that the project's application has no route for: the server's own routes alone. */
   passOn: Fetch;

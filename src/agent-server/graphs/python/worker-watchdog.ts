@@ -11,7 +11,7 @@ export type WorkerWatchdogOptions = {
 
 const defaultEveryMs = 2_000;
 
-/** Asks a process for its pulse while calls are under way, and ends one that stands still. Idle it asks nothing. */
+/** Pings a process while calls are in progress, and ends one that is blocked. While idle it sends nothing. */
 export class WorkerWatchdog {
   readonly #options: WorkerWatchdogOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -49,9 +49,9 @@ export class WorkerWatchdog {
     this.#askedAt = undefined;
     if (loopMs <= limitMs) return;
     const stack = await process.control.dump();
-    logger.error({ pid: process.pid, stack }, "the event loop of a Python process stands still");
+    logger.error({ pid: process.pid, stack }, "the event loop of a Python process is blocked");
     process.kill(
-      `Its event loop stood still for ${seconds(loopMs)}. An async node must not compute or block for long.\n${stack}`,
+      `Its event loop was blocked for ${seconds(loopMs)}. An async node must not compute or block for long.\n${stack}`,
     );
   }
 }

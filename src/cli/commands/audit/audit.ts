@@ -37,7 +37,7 @@ export async function showAudit(options: AuditOptions): Promise<void> {
   } while (cursor !== undefined && found.length < options.limit);
   output.data(found);
   if (found.length === 0) {
-    output.line("Nothing like that was recorded.");
+    output.line("No matching entries.");
     return;
   }
   const now = new Date();

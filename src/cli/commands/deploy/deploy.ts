@@ -61,7 +61,7 @@ async function finish(session: Session, view: StepView, made: Made, options: Dep
     view.close();
     const started = await chooseRevision(api, deployment, revisionId);
     output.data({ deployment, revision: started });
-    output.line(`Revision ${started.number} of ${deployment.name} is on its way.`);
+    output.line(`Revision ${started.number} of ${deployment.name} is being deployed.`);
     output.line(`Follow it with \`treadle logs ${deployment.name} --build -f\`.`);
     return;
   }

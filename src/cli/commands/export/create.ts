@@ -39,7 +39,7 @@ export async function createExport(options: CreateExportOptions): Promise<void> 
     output.data(created);
     output.line(
       options.every === undefined
-        ? `Export ${created.id} of ${what} is on its way. See \`treadle export get ${created.id}\`.`
+        ? `Export ${created.id} of ${what} has started. See \`treadle export get ${created.id}\`.`
         : `Schedule ${created.id} exports ${what} every ${plural(options.every, "hour")}, 10 minutes after each window's end.`,
     );
     return;

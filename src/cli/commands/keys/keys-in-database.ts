@@ -65,7 +65,7 @@ export async function rotateEncryption(options: KeysOptions): Promise<void> {
     rotate({ ...config, database, columns: sealedColumns }),
   );
   output.data({ key_id: keyId, resealed, unreadable, retired });
-  output.line(`Stored secrets sealed anew: ${resealed}. The encryption key is now ${keyId}.`);
+  output.line(`Stored secrets encrypted again: ${resealed}. The encryption key is now ${keyId}.`);
   if (retired.length > 0) output.line(`Retired: ${retired.join(", ")}.`);
   if (unreadable.length === 0) return;
   const places = unreadable.map(({ table, id, reason }) => `  ${table} ${id}: ${reason}`);

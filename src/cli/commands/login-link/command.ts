@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { LoginLinkOptions } from "./options.ts";
 
-/** On the database itself: whoever may read that may be anybody, so no key is asked for. */
+/** On the database itself: everyone who can read that can act as anybody, so no key is needed. */
 export function register(program: Command): void {
   program
     .command("login-link")

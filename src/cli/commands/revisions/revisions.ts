@@ -58,7 +58,7 @@ export async function rollBack(
     const started = await chooseRevision(api, changed, revisionId);
     output.data({ deployment: changed, revision: started });
     output.line(
-      `Revision ${target.number} of ${found.name} is on its way again, as revision ${started.number}.`,
+      `Revision ${target.number} of ${found.name} is being deployed again, as revision ${started.number}.`,
     );
     return;
   }

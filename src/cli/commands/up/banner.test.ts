@@ -9,7 +9,7 @@ const facts = {
   dataDir: "/data/of treadle",
   database: "embedded" as const,
   notes: [],
-  isolation: { kind: "sandbox", message: "Deployed code runs in a sandbox of its own." },
+  isolation: { kind: "sandbox", message: "Deployed code runs in its own sandbox." },
 };
 const plain = (_style: unknown, text: string) => text;
 

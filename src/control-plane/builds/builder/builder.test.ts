@@ -131,7 +131,7 @@ describe("a build fails, and leaves nothing behind,", () => {
       {},
       "names files that do not exist",
     ],
-    ["with a file outside", { "langgraph.json": graphs("../agent.js") }, {}, "lies outside the source"],
+    ["with a file outside", { "langgraph.json": graphs("../agent.js") }, {}, "is outside the source"],
     [
       "when a command does",
       project,

@@ -124,7 +124,7 @@ export class Builder {
     const project = await readProject(tree, configPath, this.#options.checkProject);
     const { nodeVersion, usesOwnAuth } = project;
     if (nodeVersion) {
-      onLine(`node_version ${nodeVersion} asked for; this runtime uses ${process.versions.node}.`);
+      onLine(`The project requests node_version ${nodeVersion}; this runtime uses ${process.versions.node}.`);
     }
     for (const warning of project.warnings) await request.note(`Warning: ${warning}`, 26);
     const { pythonInstaller } = await this.#runCommands(work, project);

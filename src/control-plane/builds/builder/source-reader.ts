@@ -91,5 +91,5 @@ export class SourceReader {
 function lfsText(paths: readonly string[]): string {
   const more = paths.length - shownPointers;
   const shown = paths.slice(0, shownPointers).join(", ");
-  return `Git LFS keeps the content of ${paths.length} file${paths.length === 1 ? "" : "s"}, which is not fetched: ${shown}${more > 0 ? ` and ${more} more` : ""}. Only pointers are in their place. Commit what the agent needs, or fetch it in install_command.`;
+  return `Git LFS keeps the content of ${paths.length} file${paths.length === 1 ? "" : "s"}, which is not downloaded: ${shown}${more > 0 ? ` and ${more} more` : ""}. They are pointer files. Commit the files the agent needs, or download them in install_command.`;
 }

@@ -87,7 +87,7 @@ export class GitCheckout {
     const url = submoduleUrl(tree.at, known.url);
     if ("problem" in url) throw sourceRefused(`The submodule ${name} cannot be read. ${url.problem}`);
     if (url.kind === "local" && tree.at.kind !== "local")
-      throw sourceRefused(`The submodule ${name} lies on the server's own disk, which is not permitted.`);
+      throw sourceRefused(`The submodule ${name} is on the server's own disk, which is not permitted.`);
     const { repository: at, credentials } = submoduleAccess(tree.at, asked.credentials, url);
     onLine(`Submodule ${name}: ${at.text} at ${link.commit.slice(0, 12)}`);
     return { ...asked, ref: null, at, credentials, commit: link.commit };
@@ -138,7 +138,7 @@ async function listTree(git: RunGit, commit: string, folder: string, limits: Che
   if (bytes > limits.maxBytes) {
     const most = Math.round(limits.maxBytes / 1024 / 1024);
     throw sourceRefused(
-      `The files of the repository are larger than ${most} MB, the most a build may be. Leave out what is not needed, or raise TREADLE_BUILD_MAX_MB.`,
+      `The files of the repository are larger than the build limit of ${most} MB. Remove files that are not needed, or raise TREADLE_BUILD_MAX_MB.`,
     );
   }
   return { files, links };

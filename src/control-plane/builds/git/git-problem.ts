@@ -23,7 +23,7 @@ function gitProblem({ url, ref, credentials }: Asked, output: string): string {
     return "The disk of this machine is full. Free some space and deploy again.";
   }
   if (/REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed/i.test(output)) {
-    return `The host of ${url} shows another host key than before: somebody may be between it and this server. If the host has really changed its key, an operator removes the old one from known-hosts in the data folder.`;
+    return `The host key of ${url} has changed: somebody may be intercepting the connection. If the host has really changed its key, an operator must remove the old one from known-hosts in the data folder.`;
   }
   if (
     /Authentication failed|could not read Username|terminal prompts disabled|HTTP Basic: Access denied|error: 401|error: 403|Permission denied/i.test(
@@ -31,7 +31,7 @@ function gitProblem({ url, ref, credentials }: Asked, output: string): string {
     )
   ) {
     return credentials === null
-      ? `${url} asks for a credential. Create an integration with a token for it and name that in integration_id.`
+      ? `${url} needs a credential. Create an integration with a token for it and send its id as integration_id.`
       : `${url} refused the credential of the integration. Check that its token is valid and may read the repository.`;
   }
   if (/not found|does not exist|does not appear to be a git repository|error: 404/i.test(output)) {

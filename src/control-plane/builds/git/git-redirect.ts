@@ -35,11 +35,11 @@ export async function redirectTarget(
   const location = answer.headers.get("location");
   const target = location !== null && URL.canParse(location, base) ? new URL(location, base) : null;
   if (!target?.pathname.endsWith(service)) {
-    throw sourceRefused(`${from.text} sends git elsewhere, but not to a repository. Check repo_url.`);
+    throw sourceRefused(`${from.text} redirects git, but not to a repository. Check repo_url.`);
   }
   const next = parseRepoUrl(`${target.origin}${target.pathname.slice(0, -service.length)}`);
   if (target.username !== "" || target.password !== "" || "problem" in next || next.kind !== "http") {
-    throw sourceRefused(`${from.text} sends git to an address that cannot be used. Check repo_url.`);
+    throw sourceRefused(`${from.text} redirects git to a URL that cannot be used. Check repo_url.`);
   }
   if (from.url.protocol === "https:" && next.url.protocol === "http:") {
     throw sourceRefused(`${from.text} redirects from https to http, which is not followed.`);

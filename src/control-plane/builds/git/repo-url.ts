@@ -58,14 +58,14 @@ function parseHttp(text: string): RepoUrl | Problem {
   if (authority.includes("@")) {
     return {
       problem:
-        "The repository address must not hold a user name or a token: create an integration for it and name that in integration_id.",
+        "The repository address must not contain a user name or a token: create an integration for it and send its id as integration_id.",
     };
   }
   if (/[^\x21-\x7e]|%/.test(authority)) {
     return { problem: "The host of the repository address must be plain letters, digits, dots and hyphens." };
   }
   if (!http.test(text) || !URL.canParse(text)) {
-    return { problem: "The repository address is not a valid URL, or holds a query or fragment." };
+    return { problem: "The repository address is not a valid URL, or has a query or fragment." };
   }
   const url = new URL(text);
   return { kind: "http", url, text: url.href };

@@ -34,7 +34,7 @@ export class ManagerTools {
     const home = join(this.#folder, tool.spec.replaceAll("/", "_"));
     const bin = join(home, "bin");
     if (await isProgram(join(bin, manager))) return bin;
-    place.onLine(`Fetching ${tool.spec}, which this build needs.`);
+    place.onLine(`Downloading ${tool.spec}, which this build needs.`);
     const fresh = join(this.#folder, `.${randomUUID()}`);
     try {
       await mkdir(fresh, { recursive: true, mode: 0o755 });
@@ -54,7 +54,7 @@ export class ManagerTools {
       throw new AppError({
         code: "build.manager_missing",
         kind: "invalid",
-        message: `${manager} is not installed on this machine and ${tool.spec} could not be fetched. Install it, or check the npm registry. npm said:\n${error.tail(8)}`,
+        message: `${manager} is not installed on this machine and ${tool.spec} could not be downloaded. Install it, or check the npm registry. Output of npm:\n${error.tail(8)}`,
       });
     } finally {
       await rm(fresh, { recursive: true, force: true });

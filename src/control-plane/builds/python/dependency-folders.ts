@@ -26,10 +26,10 @@ export async function readDependencies(
 async function readFolder(tree: string, root: string, entry: string): Promise<DependencyFolder> {
   const path = join(root, entry);
   if (!isInside(tree, path))
-    throw buildRefused(`The dependency ${entry} lies outside of the source. Bring it into the repository.`);
+    throw buildRefused(`The dependency ${entry} is outside the source. Move it into the repository.`);
   const files = await namesIn(path);
   if (files === null)
-    throw buildRefused(`The dependency ${entry} is no folder of the source. Correct dependencies.`);
+    throw buildRefused(`The dependency ${entry} is not a folder of the source. Correct dependencies.`);
   const pyproject = files.has("pyproject.toml") ? await pyprojectIn(path, entry) : null;
   return {
     entry,

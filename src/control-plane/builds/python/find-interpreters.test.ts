@@ -60,7 +60,7 @@ describe("the Pythons of a machine", () => {
     expect((await interpreters.find({ forOthers: false })).usable).toHaveLength(1);
     const { usable, unusable } = await interpreters.find({ forOthers: true });
     expect(usable).toEqual([]);
-    expect(unusable[0]!.reason).toMatch(/^users of deployments cannot pass /);
+    expect(unusable[0]!.reason).toMatch(/^users of deployments cannot access /);
   });
 });
 

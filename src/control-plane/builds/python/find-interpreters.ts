@@ -124,7 +124,7 @@ async function closedTo(
   forOthers: boolean,
 ): Promise<{ reason: string } | null> {
   const closed = forOthers ? await findClosedFolder(executable) : null;
-  return closed === null ? null : { reason: `users of deployments cannot pass ${closed}` };
+  return closed === null ? null : { reason: `users of deployments cannot access ${closed}` };
 }
 
 function askPython(path: string, environment: Record<string, string>): Promise<Answer> {
@@ -144,6 +144,6 @@ async function readAnswer(text: string): Promise<Answer> {
     if (compareVersions(version, [3, 0, 0]) < 0) return { reason: `Python ${version.join(".")} is too old` };
     return { executable: await realpath(executable), prefix: await realpath(prefix), version };
   } catch {
-    return { reason: "is no Python: it did not answer what it was asked" };
+    return { reason: "is not a working Python: it did not print its version" };
   }
 }

@@ -47,7 +47,7 @@ const rules: Rule[] = [
   },
   {
     pattern: /No solution found|ResolutionImpossible|conflicting dependencies/,
-    say: () => "the versions that are asked for exclude one another.",
+    say: () => "the requested versions conflict.",
   },
   {
     pattern: /\b(?:HTTP status (?:client|server) error \((\d{3})|(\d{3}) Client Error|HTTP error (\d{3}))/,

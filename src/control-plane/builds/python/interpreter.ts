@@ -85,20 +85,20 @@ export function noInterpreter(
   const oldest = minorOf(oldestPython);
   const asks =
     wanted.kind === "version"
-      ? `${wanted.source} asks for Python ${wanted.text}`
+      ? `${wanted.source} requires Python ${wanted.text}`
       : wanted.kind === "range"
-        ? `${wanted.source} asks for Python ${wanted.range}`
+        ? `${wanted.source} requires Python ${wanted.range}`
         : `This project needs Python ${oldest} or newer`;
   const list = [
     ...found.usable.map(({ version, executable, from }) => `${version.join(".")} at ${executable} (${from})`),
     ...found.unusable.map(({ path, reason }) => `${path}: ${reason}`),
   ];
-  const has = list.length === 0 ? "and this machine has no Python" : "and none of this machine's fits";
+  const has = list.length === 0 ? "and this machine has no Python" : "and no Python on this machine fits";
   return [
     `${asks}, ${has}.${wanted.kind === "version" && compareVersions(wanted.version, oldestPython) < 0 ? ` The oldest that is served is ${oldest}.` : ""}`,
     ...(list.length === 0 ? [] : ["Found:", ...list.map((line) => `  ${line}`)]),
-    ...(fetching === null ? [] : [`It could not be fetched either: ${fetching}`]),
-    "Install that version and its venv module, name one in TREADLE_PYTHONS, or ask for another in python_version.",
+    ...(fetching === null ? [] : [`It could not be downloaded either: ${fetching}`]),
+    "Install that version and its venv module, set TREADLE_PYTHONS, or change python_version.",
   ].join("\n");
 }
 

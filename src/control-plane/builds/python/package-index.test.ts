@@ -84,7 +84,7 @@ describe("why packages could not be installed", () => {
       "  cause: Because the current Python version (3.11.2) does not satisfy Python>=3.12 and agent==0.1.0 depends on Python>=3.12",
       "agent==0.1.0 needs Python >=3.12, and this is 3.11.2",
     ],
-    ["error: No solution found\n  cause: Because you require a<1 and a>=2", "exclude one another"],
+    ["error: No solution found\n  cause: Because you require a<1 and a>=2", "versions conflict"],
     [
       "error: Request failed after 3 retries in 9.4s\n  cause: tcp connect error\n  cause: Connection refused (os error 111)",
       "cannot be reached from this machine",

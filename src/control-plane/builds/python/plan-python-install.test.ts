@@ -105,7 +105,7 @@ describe("installing a Python project", () => {
   it("installs a package by its metadata, and leaves requirements.txt beside it alone", () => {
     const made = plan([folder(".", { pyproject: buildable, files: ["requirements.txt"] })]);
     expect(commands(made)).toEqual([`.: pip install . ${server}`]);
-    expect(made.notes).toEqual(["requirements.txt of . is not read: pyproject.toml is there."]);
+    expect(made.notes).toEqual(["requirements.txt of . is not used, because there is a pyproject.toml."]);
     expect(commands(plan([folder(".", { files: ["setup.py"] })]))).toEqual([`.: pip install . ${server}`]);
   });
 
@@ -132,7 +132,7 @@ describe("installing a Python project", () => {
     const made = plan([folder(".", { pyproject: buildable, hasUvLock: true })], [], "pip");
     expect(commands(made)).toEqual([`.: pip install . ${server}`]);
     expect(made.notes).toEqual([
-      "uv.lock of . is not followed: pip cannot read it, versions come from pyproject.toml.",
+      "uv.lock of . is not used: pip cannot read it, and versions come from pyproject.toml.",
     ]);
   });
 });
@@ -177,7 +177,7 @@ describe("a Poetry project", () => {
     const twice = `[[package]]\nname = "a"\nversion = "1"\n[[package]]\nname = "a"\nversion = "2"\n`;
     const made = plan([folder(".", { pyproject: poetry, poetryLock: twice })]);
     expect(made.notes).toEqual([
-      "poetry.lock of . has several versions of a: those come from what requires them.",
+      "poetry.lock of . has several versions of a: for these, the packages that require them decide.",
     ]);
   });
 });

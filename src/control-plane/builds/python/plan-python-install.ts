@@ -109,7 +109,7 @@ function planFolder(
     return { because: "requirements.txt", wanted: ["-r", "requirements.txt"], installsItself: false, notes };
   if (pyproject?.usesPoetry)
     return {
-      problem: `The Poetry project in ${entry} is no package (package-mode = false), and there is no poetry.lock to install from. Commit poetry.lock, or name the dependencies under [project].`,
+      problem: `The Poetry project in ${entry} is not a package (package-mode = false), and there is no poetry.lock to install from. Commit poetry.lock, or name the dependencies under [project].`,
     };
   return { because: `${entry} on the path`, wanted: [], installsItself: false, notes };
 }
@@ -125,7 +125,7 @@ function planPoetry(
       ? notes
       : [
           ...notes,
-          `poetry.lock of ${entry} has several versions of ${open.join(", ")}: those come from what requires them.`,
+          `poetry.lock of ${entry} has several versions of ${open.join(", ")}: for these, the packages that require them decide.`,
         ];
   const because = "poetry.lock";
   if (pyproject!.isPackage) {
@@ -144,16 +144,16 @@ function unread({ entry, files, pyproject, hasUvLock }: DependencyFolder, instal
   return [
     ...(hasUvLock && installer === "pip"
       ? [
-          `uv.lock of ${entry} is not followed: pip cannot read it, versions come from ${metadata ?? "the index"}.`,
+          `uv.lock of ${entry} is not used: pip cannot read it, and versions come from ${metadata ?? "the index"}.`,
         ]
       : []),
     ...(files.has("requirements.txt") && decides
-      ? [`requirements.txt of ${entry} is not read: ${metadata} is there.`]
+      ? [`requirements.txt of ${entry} is not used, because there is a ${metadata}.`]
       : []),
     ...(pyproject?.usesPoetry && !files.has("poetry.lock") && !(hasUvLock && installer === "uv")
       ? [`There is no poetry.lock in ${entry}: versions come from pyproject.toml.`]
       : []),
-    ...(files.has("Pipfile") ? [`Pipfile of ${entry} is not read.`] : []),
+    ...(files.has("Pipfile") ? [`Pipfile of ${entry} is not used.`] : []),
   ];
 }
 

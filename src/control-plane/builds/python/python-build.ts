@@ -123,7 +123,7 @@ export class PythonBuild {
     const outcome = await this.#run(interpreter.executable, ["-m", "venv", this.environment], this.#folder);
     if (outcome.failed)
       throw buildRefused(
-        `Python ${interpreter.version.join(".")} cannot make an environment. Install its venv module (Debian: python3-venv), or uv. Its last lines:\n${tail(outcome.lines)}`,
+        `Python ${interpreter.version.join(".")} cannot create an environment. Install its venv module (Debian: python3-venv), or uv. Its last lines:\n${tail(outcome.lines)}`,
       );
   }
 
@@ -174,7 +174,7 @@ export class PythonBuild {
     const result = join(scratch, `imports-${randomUUID()}.json`);
     const graphs = join(scratch, `graphs-${randomUUID()}.json`);
     const directory = join(treeSeen, dirname(configPath));
-    await this.#at.note("Importing what the project file names", 55);
+    await this.#at.note("Importing everything that the project file names", 55);
     const ended = await this.#at.run({
       ...this.#step(
         join(directory, environmentFolder, "bin", "python"),
@@ -200,7 +200,7 @@ export class PythonBuild {
         ? `${ended.ending}: ${ended.lines.at(-1) ?? "nothing was printed"}`
         : "no result";
       await this.#at.note(
-        `Warning: whether everything can be imported is not known (${why}). The server will tell.`,
+        `Warning: the imports could not be checked (${why}). Errors will show when the server starts.`,
         57,
       );
       return;
@@ -213,7 +213,7 @@ export class PythonBuild {
       await this.#at.note(`Warning: ${text}. The server may have what this needs, such as a key.`, 57);
     const missing = texts(true);
     if (missing.length > 0)
-      throw buildRefused(`What ${configPath} names cannot be imported:\n  ${missing.join("\n  ")}`, {
+      throw buildRefused(`${configPath} names things that cannot be imported:\n  ${missing.join("\n  ")}`, {
         output: missing,
       });
     await this.#keepDescriptions(graphs);
@@ -231,7 +231,9 @@ export class PythonBuild {
       shown: null,
     });
     if (copied.failed)
-      this.#at.onLine(`What the graphs declare was not kept (${copied.ending}); servers work it out.`);
+      this.#at.onLine(
+        `The descriptions of the graphs were not stored (${copied.ending}); servers compute them.`,
+      );
   }
 
   async #uv(args: string[], cwd: string): Promise<void> {

@@ -101,8 +101,8 @@ export class PythonBuilder {
   #chooseInstaller({ installer }: PythonProject, uv: Provided, at: PythonPlace): Installer {
     if (installer === "pip") return "pip";
     if ("program" in uv) return "uv";
-    const words = `uv is not on this machine and cannot be fetched: ${uv.reason}`;
-    if (installer === "uv") throw buildRefused(`pip_installer asks for uv. ${words}`);
+    const words = `uv is not on this machine and cannot be downloaded: ${uv.reason}`;
+    if (installer === "uv") throw buildRefused(`pip_installer requires uv. ${words}`);
     at.onLine(`${words} pip is used instead.`);
     return "pip";
   }
@@ -136,7 +136,7 @@ async function readPipConfig(
   if (pipConfigFile === null) return mergeIndexes();
   const path = join(folder, pipConfigFile);
   if (!isInside(tree, path) || !(await exists(path)))
-    throw buildRefused(`pip_config_file names ${pipConfigFile}, which is no file of the source.`);
+    throw buildRefused(`pip_config_file is ${pipConfigFile}, which is not a file of the source.`);
   return parsePipConfig(await readFile(path, "utf8"));
 }
 

@@ -47,7 +47,7 @@ export class PythonTools {
   /** Asks uv for a Python of this minor version; null when it is there afterwards, else why not. */
   async fetchPython(uv: string, minor: string, place: Place): Promise<string | null> {
     return this.#lock.run(`python ${minor}`, async () => {
-      place.onLine(`Fetching Python ${minor}, which this build needs.`);
+      place.onLine(`Downloading Python ${minor}, which this build needs.`);
       const folder = PythonTools.pythonsIn(this.#folder);
       await mkdir(folder, { recursive: true, mode: 0o755 });
       const env = { ...this.#environment, HOME: folder, UV_CACHE_DIR: join(folder, ".cache") };
@@ -68,8 +68,8 @@ export class PythonTools {
     const home = join(this.#folder, `uv-${uvVersion}`);
     const program = join(home, "bin", "uv");
     if ((await findProgram("uv", join(home, "bin"))) !== null) return { program };
-    if (!python) return { reason: "without a Python it cannot be fetched" };
-    place.onLine(`Fetching uv ${uvVersion}, which this build needs.`);
+    if (!python) return { reason: "without a Python it cannot be downloaded" };
+    place.onLine(`Downloading uv ${uvVersion}, which this build needs.`);
     const fresh = join(this.#folder, `.${randomUUID()}`);
     try {
       await mkdir(fresh, { recursive: true, mode: 0o755 });

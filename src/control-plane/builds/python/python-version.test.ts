@@ -86,13 +86,13 @@ describe("choosing a Python", () => {
     };
     const text = noInterpreter(asked({ pythonVersion: "3.13" }), found, "no network");
     expect(text.split("\n")).toEqual([
-      "python_version asks for Python 3.13, and none of this machine's fits.",
+      "python_version requires Python 3.13, and no Python on this machine fits.",
       "Found:",
       "  3.11.7 at /opt/python-3.11.7/bin/python3 (PATH)",
       "  3.12.1 at /opt/python-3.12.1/bin/python3 (TREADLE_PYTHONS)",
       "  /shims/python3.10: exit code 127",
-      "It could not be fetched either: no network",
-      "Install that version and its venv module, name one in TREADLE_PYTHONS, or ask for another in python_version.",
+      "It could not be downloaded either: no network",
+      "Install that version and its venv module, set TREADLE_PYTHONS, or change python_version.",
     ]);
     expect(noInterpreter(asked({}), { usable: [], unusable: [] }, null)).toContain(
       "This project needs Python 3.10 or newer, and this machine has no Python.",

@@ -109,9 +109,9 @@ export class ConnectionWatch {
     if (!this.#owing.delete(client)) return;
     this.#options.logger.warn(
       { answerMs: this.#options.answerMs },
-      "a database connection does not answer, given up",
+      "a database connection does not respond; it is closed",
     );
-    cutConnection(client, new Error("Connection terminated: the database did not answer on it"));
+    cutConnection(client, new Error("Connection terminated: the database did not respond on it"));
   }
 }
 

@@ -271,7 +271,7 @@ if (root) {
       await chmod(home, 0o700);
       await expect(start(dataDir, { systemRoot: await temporaryFolder("system") })).rejects.toMatchObject({
         code: "data_folder.unusable",
-        message: expect.stringContaining("may no longer enter"),
+        message: expect.stringContaining("can no longer access"),
       });
     });
 

@@ -31,7 +31,7 @@ export function startFailure(options: {
   if (/database files are incompatible with server/.test(output)) {
     return failed(
       "database.start_failed",
-      `The database in ${home} was made by another major version of PostgreSQL. Start the Treadle that made it, or choose an empty folder with TREADLE_DATA_DIR.`,
+      `The database in ${home} was created by another major version of PostgreSQL. Start the Treadle that created it, or choose an empty folder with TREADLE_DATA_DIR.`,
     );
   }
   if (/Permission denied|wrong ownership|invalid permissions|Read-only file system/.test(output)) {

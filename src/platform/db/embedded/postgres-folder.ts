@@ -43,7 +43,7 @@ export async function preparePostgresPlace(
   const { parent, elsewhere } = await locateCluster(ownFolder, user, systemRoot);
   if (elsewhere) {
     notes.push(
-      `The database is in ${parent}, because the user PostgreSQL runs as could not enter the data folder. Include it in backups.`,
+      `The database is in ${parent}, because PostgreSQL's user could not access the data folder. Include it in backups.`,
     );
   }
   const binaries = options.binaries ?? (await findPostgresBinaries());
@@ -85,7 +85,7 @@ async function usableBinaries(
   await makeSystemFolder(systemRoot);
   const copy = await copyPostgresBinaries(binaries, systemRoot);
   notes.push(
-    `PostgreSQL runs from a copy in ${dirname(copy)}: ${user.name} may not enter the folder it was installed in.`,
+    `PostgreSQL runs from a copy in ${dirname(copy)}: ${user.name} cannot access the folder it was installed in.`,
   );
   return copy;
 }
@@ -112,7 +112,7 @@ async function giveTo(home: string, user: PostgresUser | undefined): Promise<voi
       code: "data_folder.unusable",
       kind: "unavailable",
       retryable: false,
-      message: `The database folder ${home} belongs to user ${owner}, and Treadle runs as user ${process.getuid?.()}. Start Treadle as the user who did before, give the folder away (chown -R), or choose another one with TREADLE_DATA_DIR.`,
+      message: `The database folder ${home} belongs to user ${owner}, and Treadle runs as user ${process.getuid?.()}. Start Treadle as the same user as before, change the folder's owner (chown -R), or choose another one with TREADLE_DATA_DIR.`,
     });
   }
 }

@@ -71,7 +71,7 @@ async function readPassword(place: PostgresPlace, initialized: boolean): Promise
       code: "database.start_failed",
       kind: "unavailable",
       retryable: false,
-      message: `The database in ${place.dataFolder} is there, but the file with its password (${place.passwordFile}) is not. Restore that file from a backup.`,
+      message: `The database in ${place.dataFolder} exists, but the file with its password (${place.passwordFile}) does not. Restore that file from a backup.`,
     });
   }
   const password = newSecret();

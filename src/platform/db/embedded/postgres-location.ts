@@ -28,7 +28,7 @@ export async function locateCluster(
   if (user === undefined || (await canEnter(dataDir, user))) return { parent: dataDir, elsewhere: false };
   if (await exists(join(dataDir, "postgres", "data", "PG_VERSION"))) {
     throw unusable(
-      `The database is in ${join(dataDir, "postgres")}, but ${user.name}, as whom PostgreSQL runs, may no longer enter that folder. Give back the right to pass through (chmod o+x) to it and the folders above, or start Treadle as the user who owns them.`,
+      `The database is in ${join(dataDir, "postgres")}, but PostgreSQL's user ${user.name} can no longer access that folder. Allow access (chmod o+x) to it and the folders above, or start Treadle as the user who owns them.`,
     );
   }
   const parent = join(systemRoot, createHash("sha256").update(dataDir).digest("hex").slice(0, 16));
@@ -46,12 +46,12 @@ async function checkPointer(dataDir: string, parent: string): Promise<void> {
   const pointerFile = join(dataDir, pointerName);
   if (origin === undefined) {
     throw unusable(
-      `The database of ${dataDir} was kept in ${parent}, which is gone. Restore that folder from a backup, or delete ${pointerFile} to begin with an empty database.`,
+      `The database of ${dataDir} was in ${parent}, which no longer exists. Restore that folder from a backup, or delete ${pointerFile} to start with an empty database.`,
     );
   }
   if (await exists(join(origin, pointerName))) {
     throw unusable(
-      `${dataDir} is a copy of ${origin}, whose database is in ${parent}. Use that one, or delete ${pointerFile} to begin with an empty database.`,
+      `${dataDir} is a copy of ${origin}, whose database is in ${parent}. Use that one, or delete ${pointerFile} to start with an empty database.`,
     );
   }
   // The data folder was moved; its database follows.
@@ -70,7 +70,7 @@ async function canEnter(folder: string, user: PostgresUser): Promise<boolean> {
 export async function makeSystemFolder(path: string): Promise<void> {
   const created = await mkdir(path, { recursive: true }).catch((error: unknown) => {
     throw unusable(
-      `PostgreSQL needs the folder ${path}, because its user may not enter the folder Treadle is started in, and it cannot be made. Make it possible, start Treadle as an ordinary user, or set DATABASE_URL.`,
+      `PostgreSQL needs the folder ${path}, because its user cannot access the folder Treadle is started in, and it cannot be created. Create it, start Treadle as an ordinary user, or set DATABASE_URL.`,
       error,
     );
   });

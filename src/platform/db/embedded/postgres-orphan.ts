@@ -69,7 +69,7 @@ async function shutDown(pid: number, dataFolder: string): Promise<void> {
     code: "database.start_failed",
     kind: "unavailable",
     retryable: false,
-    message: `A PostgreSQL left over from an earlier start (process ${pid}) still uses ${dataFolder} and does not stop. End it (kill -QUIT ${pid}) and start again.`,
+    message: `A PostgreSQL left over from an earlier start (process ${pid}) still uses ${dataFolder} and does not stop. Kill it (kill -QUIT ${pid}) and start again.`,
   });
 }
 

@@ -35,7 +35,7 @@ export async function drawPort(): Promise<number> {
     if (port !== undefined) return port;
   }
   const port = await tryPort(0);
-  if (port === undefined) throw new Error("The system gave no free port.");
+  if (port === undefined) throw new Error("The system has no free port.");
   return port;
 }
 

@@ -48,7 +48,7 @@ export function planMigrations(
     throw new AppError({
       code: "migration.newer",
       kind: "conflict",
-      message: `The database is at migration ${newestApplied}, this version of Treadle knows ${newestFile}. Start the newer version, or restore a backup made by this one.`,
+      message: `The database is at migration ${newestApplied}, but this version of Treadle only knows ${newestFile}. Start the newer version, or restore a backup made by this one.`,
     });
   }
   for (const migration of applied) {

@@ -30,7 +30,7 @@ const rememberGoodMs = 10 * 60_000;
 const keyFactor = 5;
 
 /**
- * Slows down whoever tries credentials. Counts the refused ones of each address, and of each beginning of a key from
+ * Slows down callers that try credentials. Counts the refused ones of each address, and of each beginning of a key from
  * wherever, and answers further ones without looking. A credential that was good lately always passes: people behind
  * the same address are not locked out by one of them. Refusals are counted for all servers of a database, and only they
  * ask it: what a server knows of the others it learns with its own next refusal, so each looks at one guess too many at most.
@@ -174,7 +174,7 @@ function tooMany(seconds: number): AppError {
   return new AppError({
     code: "request.too_many_failed_credentials",
     kind: "rate_limited",
-    message: `Too many credentials were refused lately. Wait ${seconds} seconds, then try again with one that is valid.`,
+    message: `Too many credentials were refused recently. Wait ${seconds} seconds, then try again with a valid one.`,
     headers: { "retry-after": String(seconds) },
   });
 }

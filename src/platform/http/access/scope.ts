@@ -12,13 +12,13 @@ export type ScopeNeed = Scope | readonly [Scope, ...Scope[]];
 
 /** What each scope is for, in the words of documents and pages. */
 export const scopeWords: Record<Scope, string> = {
-  read: "Read what viewers read: deployments, logs, threads, traces, exports, members. No secrets, no people's accounts.",
-  runs: "Start, resume and cancel runs; assistants, threads, store and crons, reading them included.",
-  "traces:write": "Send traces, feedback and datasets. May be limited to one tracing project.",
-  deploy: "Deployments, revisions and uploads, reading them and their logs included.",
-  export: "Bulk exports and their destinations, reading them included.",
-  accounts: "Use the accounts its user has connected: read access tokens, start and finish consents.",
-  admin: "Everything its role allows, also keys, members, integrations, providers and settings.",
+  read: "Read what viewers can read: deployments, logs, threads, traces, exports, members. No secrets, no people's accounts.",
+  runs: "Start, resume and cancel runs; read and change assistants, threads, store and crons.",
+  "traces:write": "Send traces, feedback and datasets. Can be restricted to one tracing project.",
+  deploy: "Read and change deployments, revisions and uploads; read their logs.",
+  export: "Read and change bulk exports and their destinations.",
+  accounts: "Use the connected accounts of its user: read access tokens, start and finish consents.",
+  admin: "Everything its role allows, including keys, members, integrations, providers and settings.",
 };
 
 /** A service is no person: it has no accounts, and makes neither keys nor members. */
@@ -34,7 +34,7 @@ export function scopesCover(held: readonly Scope[] | null, need: ScopeNeed): boo
   return neededScopes(need).some((scope) => held.includes(scope));
 }
 
-/** Whether whoever holds `held` may give `wanted` to another credential. */
+/** Whether a caller with `held` may give `wanted` to another credential. */
 export function mayGiveScopes(held: readonly Scope[] | null, wanted: readonly Scope[] | null): boolean {
   if (held === null || held.includes("admin")) return true;
   return wanted?.every((scope) => held.includes(scope)) ?? false;

@@ -24,7 +24,7 @@ export type IdempotencyStore = {
 
 export type OnceRequest = {
   workspaceId: string;
-  /** Part of what must match: a kept answer may show a secret, which is for whoever asked and with what they asked. */
+  /** Part of what must match: a stored response may contain a secret, which is only for the caller of the same request. */
   asker: string;
   operation: string;
   key: string;
@@ -70,7 +70,7 @@ export async function runOnce(
       throw new AppError({
         code: "request.in_progress",
         kind: "conflict",
-        message: "A request with this Idempotency-Key is still being answered. Ask again in a moment.",
+        message: "A request with this Idempotency-Key is still in progress. Try again in a moment.",
         headers: { "retry-after": "1" },
       });
     case "claimed":
@@ -102,7 +102,7 @@ async function settle(
   } catch (error) {
     logger.warn(
       { operation: id.operation, reason: errorMessage(error) },
-      "an idempotent answer was not kept",
+      "an idempotent response was not stored",
     );
   }
   return response;

@@ -23,7 +23,7 @@ export const docsScript = String.raw`"use strict";
   const field = (label, type, more) => el("input", {
     type, placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", ...more,
   });
-  const keyField = field("API key", "password", { title: "Without one: as whoever is signed in to the console." });
+  const keyField = field("API key", "password", { title: "Without one: as the person who is signed in to the console." });
   const tenantField = field("Workspace id", "text", {
     value: sessionStorage.getItem("docs.tenant") || "",
     oninput: (event) => sessionStorage.setItem("docs.tenant", event.target.value),

@@ -108,7 +108,8 @@ function keyParameter(spec: RouteSpec): JsonSchema[] {
       name: "Idempotency-Key",
       in: "header",
       required: false,
-      description: "A repeated request with the same key and body gets the first answer again, for 24 hours.",
+      description:
+        "A repeated request with the same key and body gets the first response again, for 24 hours.",
       schema: { type: "string", maxLength: 255 },
     },
   ];
@@ -168,19 +169,19 @@ function failures(spec: RouteSpec): Record<string, JsonSchema> {
 const failureShape = (status: number) => (status === 422 ? "HTTPValidationError" : "ErrorDetail");
 
 const failureWords: Record<number, string> = {
-  400: "The request cannot be carried out as it is",
+  400: "The request is not valid",
   401: "No valid credential",
   403: "The credential does not permit this",
   404: "Not found",
-  409: "In conflict with the present state",
+  409: "Conflicts with the current state",
   413: "The body is too large",
-  415: "The body has another type than expected",
+  415: "The body has an unsupported type",
   422: "Validation Error",
   429: "Too many requests",
   500: "Internal error",
   502: "A service behind this one failed",
   503: "Not available at the moment",
-  507: "No room left to store it; send it again later",
+  507: "The storage is full; send it again later",
 };
 
 function compare(a: string, b: string): number {

@@ -71,7 +71,7 @@ function unrecorded(cause: unknown): never {
     code: "audit.not_recorded",
     kind: "unavailable",
     message:
-      "The audit log could not be written, so this is not answered as done, though it may have been. Look, then try again.",
+      "The audit log could not be written, so the request is reported as failed. The change may have been made: check, then try again.",
     headers: { "retry-after": "5" },
     cause,
   });

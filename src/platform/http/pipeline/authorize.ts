@@ -49,7 +49,7 @@ export function createAuthorize(options: AccessOptions): Authorize {
     if (caller.deploymentId !== undefined && !(access.kind === "agent" && access.gateway)) {
       throw forbidden(
         "request.token_of_deployment",
-        `This token opens the deployment ${caller.deploymentId} and nothing else. Use an API key here.`,
+        `This token is valid only for the deployment ${caller.deploymentId}. Use an API key here.`,
       );
     }
     checkDemand(caller, access);
@@ -120,15 +120,15 @@ export function checkDemand(caller: Caller, demand: Demand): void {
   if (caller.tracingProject !== undefined && !demand.checksTracingProject) {
     throw forbidden(
       "request.tracing_project_only",
-      `This credential may write traces of the project "${caller.tracingProject}" and nothing else. Use another key for this.`,
+      `This credential can only write traces of the project "${caller.tracingProject}". Use another key for this.`,
     );
   }
   if (!caller.mayUseAccounts && needed.every((scope) => scope === "accounts")) {
     throw forbidden(
       "request.accounts_not_yours",
       caller.via === "service"
-        ? "A service has no accounts of its own and may not use those of people. Use a key that a person has made."
-        : "This key was made by somebody else than its user, or before that was recorded, so it may not use the user's accounts. Its user can create a key for that.",
+        ? "A service has no accounts and may not use people's accounts. Use a key that a person created."
+        : "This key was not created by its user, or its creator is unknown, so it may not use the user's accounts. Its user can create a key for that.",
     );
   }
 }
@@ -187,7 +187,7 @@ function refuseForeignPages(headers: Headers, urlHost: string, cors: Cors): void
   if (origin !== null) {
     if (!cors.isTrusted(origin)) {
       throw foreign(
-        "A page of another site may not use this server without a credential. Send X-Api-Key, or name the origin in TREADLE_CORS_ORIGINS.",
+        "A page of another site may not use this server without a credential. Send X-Api-Key, or add the origin to TREADLE_CORS_ORIGINS.",
       );
     }
   } else if (headers.get("sec-fetch-site") === "cross-site") {
@@ -208,7 +208,7 @@ function refuseForeignSockets(headers: Headers, urlHost: string, cors: Cors): vo
   const hosts = [headers.get("host") ?? urlHost, headers.get("x-forwarded-host")];
   if (page && hosts.some((host) => host?.toLowerCase() === page)) return;
   throw foreign(
-    "A page of another site may not open a WebSocket here. Name its origin in TREADLE_CORS_ORIGINS (CORS_ALLOW_ORIGINS for an agent server).",
+    "A page of another site may not open a WebSocket here. Add its origin to TREADLE_CORS_ORIGINS (CORS_ALLOW_ORIGINS for an agent server).",
   );
 }
 

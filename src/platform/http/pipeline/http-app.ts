@@ -134,7 +134,7 @@ function unmatched(c: Context, allowed: string[]): AppError {
   return new AppError({
     code: "request.method_not_allowed",
     kind: "method_not_allowed",
-    message: `This path does not take ${c.req.method.slice(0, 20)}. It takes ${allowed.join(", ")}.`,
+    message: `This path does not accept ${c.req.method.slice(0, 20)}. It accepts ${allowed.join(", ")}.`,
     headers: { allow: allowed.join(", ") },
   });
 }

@@ -34,7 +34,7 @@ export type HttpAppOptions = {
   isKeyed?: (headers: Headers) => boolean;
   /** Prefix to the paths served under it as well, for example `{ "/api-host": ["/v1", "/v2"] }`. */
   aliases?: Record<string, string[]>;
-  /** What a person sees at an address that is nothing; programs are answered with JSON. */
+  /** The page for an unknown address; programs get JSON. */
   nowherePage?: () => Promise<Response>;
 };
 

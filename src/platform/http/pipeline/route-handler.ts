@@ -143,7 +143,7 @@ function checkPath(path: string): void {
   throw new AppError({
     code: "request.path_encoding",
     kind: "invalid",
-    message: "The path holds a percent-encoding that is not valid UTF-8 text. Encode it again.",
+    message: "The path has a percent-encoding that is not valid UTF-8 text. Encode it again.",
   });
 }
 

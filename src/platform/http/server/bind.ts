@@ -34,7 +34,7 @@ function bindError(error: NodeJS.ErrnoException, host: string, port: number): Er
       return new AppError({
         ...base,
         code: "server.address_unavailable",
-        message: `${host} is no address of this machine. Set TREADLE_HOST to one that is, for example 127.0.0.1 or 0.0.0.0.`,
+        message: `${host} is not an address of this machine. Set TREADLE_HOST to one of its addresses, for example 127.0.0.1 or 0.0.0.0.`,
       });
     default:
       return error;

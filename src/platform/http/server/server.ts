@@ -69,7 +69,7 @@ const parsing = {
   requireHostHeader: true,
   joinDuplicateHeaders: false,
 } as const;
-const stoppingText = JSON.stringify({ detail: "The server is stopping. Ask again in a moment." });
+const stoppingText = JSON.stringify({ detail: "The server is stopping. Try again in a moment." });
 
 export async function listen(app: FetchApp, options: ListenOptions): Promise<RunningServer> {
   const server = new HttpServer(app, options);

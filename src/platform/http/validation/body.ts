@@ -102,7 +102,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 function syntaxReason(error: unknown): string {
   const position = /position (\d+)/.exec(errorMessage(error))?.[1];
   return position === undefined
-    ? "it ends too early or holds an unexpected character"
+    ? "it ends too early or has an unexpected character"
     : `at character ${position}`;
 }
 
@@ -114,7 +114,7 @@ function tooLarge(maxBytes: number): AppError {
   return new AppError({
     code: "request.too_large",
     kind: "too_large",
-    message: `The request body is larger than ${maxBytes} bytes, the most this endpoint takes. Send less at a time.`,
+    message: `The request body is larger than the limit of ${maxBytes} bytes. Send less at a time.`,
     // What was not read is still on the wire; the connection cannot serve another request.
     headers: { connection: "close" },
   });

@@ -28,7 +28,7 @@ export function refusalOf(
   given: { attached: number; textOnly: boolean },
 ): string | undefined {
   const kind = kindOf(file);
-  if (given.attached >= maxFiles) return `A message takes ${maxFiles} files at most.`;
+  if (given.attached >= maxFiles) return `A message can have at most ${maxFiles} files.`;
   if (kind === undefined) return `“${file.name}” is neither an image, a PDF nor text.`;
   if (given.textOnly && kind !== "text") {
     return `The offline model reads text only, so “${file.name}” cannot be attached. Choose a real model first.`;
@@ -73,7 +73,7 @@ const marked = /^\[File: ([^\]\n]+)\]\n/;
 /** What a message of a person shows of its files. */
 export type ShownFile = { name: string; image?: string; text?: string };
 
-/** Text and files of a message, whoever made it. */
+/** Text and files of a message. */
 export function readContent(content: unknown): { text: string; files: ShownFile[] } {
   if (typeof content === "string") return { text: content, files: [] };
   if (!Array.isArray(content)) return { text: "", files: [] };

@@ -162,7 +162,7 @@ function Question({ ask, onAnswer }: { ask: unknown; onAnswer(answer: unknown): 
       </header>
       {words !== undefined && <p className="asked">{words}</p>}
       {data !== undefined && <pre>{JSON.stringify(data, null, 2)}</pre>}
-      <Field label="Answer (words, or JSON when the agent expects data)" value={text} onChange={setText} />
+      <Field label="Answer (text, or JSON if the agent expects data)" value={text} onChange={setText} />
       <div className="row">
         <button type="submit" className="primary">
           Answer

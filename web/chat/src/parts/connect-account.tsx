@@ -23,7 +23,7 @@ export function readConsentRequest(ask: unknown): ConsentRequest | null {
   return /^https?:$/.test(new URL(auth_url).protocol) ? (ask as ConsentRequest) : null;
 }
 
-/** The run goes on by itself once the consent is given, in whichever tab that happens. */
+/** The run continues automatically once the consent is given, in whichever tab that happens. */
 export function ConnectAccount({
   request,
   onAnswer,
@@ -119,7 +119,7 @@ export function ConnectAccount({
 function words(stage: Stage, name: string): string {
   if (stage === "waiting") return "";
   if (stage === "opened")
-    return `Give your consent at ${name} in the other tab. The answer goes on by itself.`;
+    return `Give your consent at ${name} in the other tab. The answer then continues by itself.`;
   if (stage === "connected") return "Connected. Going on…";
   if (stage === "refused") return `${name} was not connected: the consent was refused.`;
   return "The link is no longer valid: it was not used in time.";

@@ -71,7 +71,7 @@ function Editor({ text, onCancel, onSave }: { text: string; onCancel(): void; on
         onKeyDown={onKeyDown}
       />
       <div className="row">
-        <span className="muted">Sending begins a new branch from here.</span>
+        <span className="muted">Sending starts a new branch from here.</span>
         <button type="button" className="quiet" onClick={onCancel}>
           Cancel
         </button>

@@ -25,7 +25,7 @@ export function AddServer({
   const add = () => {
     const address = readServerUrl(url);
     if (address === undefined) {
-      setProblem("An address begins with https:// or http:// and has no user name in it.");
+      setProblem("An address starts with https:// or http:// and has no user name in it.");
       return;
     }
     const server: SavedServer = {

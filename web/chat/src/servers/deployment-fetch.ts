@@ -37,7 +37,7 @@ export function deploymentFetch(deploymentId: string): typeof fetch {
 const refusals: Readonly<Record<number, string>> = {
   401: "Your session has ended. Sign in again to talk to this deployment.",
   403: "Your role in this workspace does not allow you to talk to deployments.",
-  404: "This deployment does not exist any more. Its conversations were deleted with it.",
+  404: "This deployment no longer exists. Its conversations were deleted with it.",
 };
 
 async function makeToken(deploymentId: string): Promise<string> {

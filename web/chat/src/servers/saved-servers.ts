@@ -1,6 +1,6 @@
 import { connection } from "../connection.ts";
 
-/** A server somewhere else, with the key it wants. Both stay in this browser: no server of ours is told. */
+/** A server somewhere else, with the key it wants. Both stay in this browser; they are not sent to our server. */
 export type SavedServer = { id: string; name: string; url: string; key: string };
 
 const name = "treadle.chat.servers";

@@ -46,7 +46,7 @@ function problemOf(server: ChatServer, error: unknown): string | undefined {
 function unreachable(url: string): string {
   const { origin } = location;
   return (
-    `No answer from ${url}. Either no server runs there, or it does not allow pages of ${origin} to call it (CORS). ` +
+    `No response from ${url}. Either no server runs there, or it does not allow pages of ${origin} to call it (CORS). ` +
     `Allow it with CORS_ALLOW_ORIGINS=${origin} for an agent server, or TREADLE_CORS_ORIGINS=${origin} for a whole Treadle.`
   );
 }

@@ -39,7 +39,7 @@ export function useChanges(workspaceId: string | null): void {
       },
     }).catch((error: unknown) => {
       // Refused: the page still works, it only does not follow. A 401 has already signed out.
-      console.warn("The console does not hear of changes:", error);
+      console.warn("The console does not receive changes:", error);
     });
     return () => stop.abort();
   }, [client, workspaceId, watched]);

@@ -101,7 +101,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     reachability.report(false);
     throw new ApiError(
       0,
-      "The server does not answer. Check that it runs; this page goes on by itself when it is back.",
+      "The server does not respond. Check that it runs; this page continues by itself when it is back.",
     );
   }
 }
@@ -124,7 +124,7 @@ async function readError(response: Response): Promise<ApiError> {
     const lines = issues.map(({ path, words }) => `${path || "The request"}: ${words}`);
     return new ApiError(response.status, lines.join("\n"), { code, issues });
   }
-  return new ApiError(response.status, `The server answered with status ${response.status}. Try again.`, {
+  return new ApiError(response.status, `The server responded with status ${response.status}. Try again.`, {
     code,
   });
 }

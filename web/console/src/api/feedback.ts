@@ -40,7 +40,7 @@ export async function setFeedback(run: JudgedRun, { key, ...given }: Judgement):
   else await giveFeedback(run, { key, ...given });
 }
 
-/** The newest of a key that whoever is signed in gave here. */
+/** The newest feedback of a key from the person who is signed in. */
 export function ownFeedback(given: readonly Feedback[] | undefined, key: string): Feedback | undefined {
   const userId = session.current?.user.id;
   return given?.find((each) => {

@@ -37,8 +37,7 @@ export class ErrorBoundary extends Component<Props, State> {
             </>
           }
         >
-          Nothing was lost on the server. If it happens again, the browser's developer console says what went
-          wrong.
+          Nothing was lost on the server. If it happens again, see the browser's developer console.
         </EmptyState>
       </div>
     );

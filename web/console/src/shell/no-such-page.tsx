@@ -5,7 +5,7 @@ export function NoSuchPage() {
     <Page title="Not found">
       <h1 className="spoken">Not found</h1>
       <EmptyState title="There is no such page" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>
-        The address may be mistyped, or what it led to is gone.
+        The address may be wrong, or the page was removed.
       </EmptyState>
     </Page>
   );

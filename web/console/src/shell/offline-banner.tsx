@@ -28,7 +28,7 @@ export function OfflineBanner() {
   return (
     <div className="offline" role="status">
       <CloudOff aria-hidden="true" size={16} />
-      The server does not answer. What you see may be old; the console goes on by itself when it is back.
+      The server does not respond. What you see may be old; the console continues by itself when it is back.
     </div>
   );
 }

@@ -47,7 +47,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
           aria-expanded={choices.length > 0}
           aria-controls={`${id}-list`}
           aria-activedescendant={choices.length > 0 ? optionId(current) : undefined}
-          placeholder="A name, or the beginning of an id"
+          placeholder="A name, or the start of an id"
           autoComplete="off"
           spellCheck={false}
           value={text}

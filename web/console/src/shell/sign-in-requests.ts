@@ -37,7 +37,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     return null;
   });
   if (response === null) {
-    throw new SignInRefusal("The server does not answer. Check that it runs, then try again.");
+    throw new SignInRefusal("The server does not respond. Check that it runs, then try again.");
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
@@ -50,11 +50,11 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 export const problemWords: Record<string, { title: string; text: string }> = {
   provider_unreachable: {
     title: "The provider does not answer",
-    text: "The server could not reach the sign-in provider. Try again in a moment; if it stays so, whoever runs this server finds the reason in its log.",
+    text: "The server could not reach the sign-in provider. Try again in a moment. If that does not help, the operator of this server can find the reason in its log.",
   },
   provider_refused: {
     title: "The provider refused",
-    text: "The sign-in provider did not accept this server's request. Whoever runs this server finds the reason in its log: most often the client id, the secret or the redirect address.",
+    text: "The sign-in provider did not accept this server's request. The operator of this server can find the reason in its log: most often the client id, the secret or the redirect URI.",
   },
   denied: {
     title: "You are not signed in",
@@ -62,19 +62,19 @@ export const problemWords: Record<string, { title: string; text: string }> = {
   },
   expired: {
     title: "That took too long",
-    text: "The sign-in was begun in another browser, or more than ten minutes ago. Begin again here.",
+    text: "The sign-in was started in another browser, or more than ten minutes ago. Start again here.",
   },
   clock: {
     title: "The clocks disagree",
-    text: "This server's clock and the provider's differ too much. Whoever runs this server should set its clock, for example by NTP.",
+    text: "This server's clock and the provider's differ too much. The operator of this server should set its clock, for example with NTP.",
   },
   email_missing: {
-    title: "Your provider names no address",
-    text: "Your account at the provider has no email address that it tells this server. Add one there, or ask whoever runs this server to ask for the scope email.",
+    title: "Your provider sent no address",
+    text: "The provider sent no email address for your account. Add one there, or ask the operator of this server to request the scope email.",
   },
   email_unverified: {
     title: "Your address is not verified",
-    text: "The provider does not say that your email address is yours. Verify it there, then sign in again.",
+    text: "The provider does not confirm your email address. Verify it there, then sign in again.",
   },
   identity_taken: {
     title: "That address belongs to somebody else here",
@@ -82,7 +82,7 @@ export const problemWords: Record<string, { title: string; text: string }> = {
   },
   no_role: {
     title: "You have no role here",
-    text: "You are known to the provider, but none of your groups has a role in this workspace. Ask an administrator to add you, or to add your group.",
+    text: "The provider knows you, but none of your groups has a role in this workspace. Ask an administrator to add you, or to add your group.",
   },
 };
 

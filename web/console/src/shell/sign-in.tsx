@@ -20,8 +20,8 @@ export function SignIn({ returnTo }: { returnTo: string }) {
     <SignInCard title="Sign in">
       {problem && <Notice title={problem.title}>{problem.text}</Notice>}
       {hadKey && (
-        <Notice title="This link does not sign in any more">
-          A key in an address can be read by others. Paste it below, or use the one-time link that the server
+        <Notice title="This link no longer works">
+          Others can read a key in an address. Paste it below, or use the one-time link that the server
           prints.
         </Notice>
       )}
@@ -120,13 +120,13 @@ function Help({ ways }: { ways: Ways }) {
         {ways.key && (
           <p className="muted">
             The server prints one on its first start and keeps it in <code>credentials.json</code> in its data
-            folder. A new one is made with:
+            folder. Create a new one with:
           </p>
         )}
         {ways.key && <CopyBlock label="make a key" text="treadle keys create console" />}
         <p className="muted">
-          {ways.key ? "Without a key: this" : "Whoever runs the server can let you in. This"} prints a link,
-          on the server's machine, that signs in once:
+          {ways.key ? "Without a key: this" : "The operator of the server can let you in. This"} prints a
+          link, on the server's machine, that signs in once:
         </p>
         <CopyBlock label="make a link" text="treadle login-link" />
       </div>

@@ -21,7 +21,7 @@ export function ListState<Row>({ of, rows, lines, height, empty, children }: Lis
   if (!rows) {
     // It is asked again by itself, for as long as it takes; bars alone would not show what it waits for.
     if (of.failureCount > 1 && isNotReady(of.failureReason))
-      return <ErrorState error={of.failureReason} note="This page asks again by itself." />;
+      return <ErrorState error={of.failureReason} note="This page tries again by itself." />;
     return <Skeleton lines={lines} {...(height && { height })} />;
   }
   return rows.length === 0 && empty ? empty : children(rows);

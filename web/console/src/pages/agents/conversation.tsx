@@ -41,7 +41,7 @@ export function Conversation(props: ConversationProps) {
       {past && (
         <div className="notice" role="status">
           <Clock aria-hidden="true" size={16} />
-          <span>This is how it was. A message sent from here begins a new branch.</span>
+          <span>This is an earlier state. A message sent from here starts a new branch.</span>
           <ButtonLink href={address.hrefWith({ checkpoint: null })} size="small">
             Back to now
           </ButtonLink>

@@ -77,7 +77,7 @@ function RunAgain({ server, run, address }: { server: AgentServer; run: Run; add
         metadata: { run_id: run.run_id },
       });
       const first = states.at(-1)?.checkpoint;
-      if (!first) throw new ApiError(404, "This run left no checkpoint, so there is nothing to begin from.");
+      if (!first) throw new ApiError(404, "This run left no checkpoint, so there is nothing to start from.");
       await startRun(server, run.thread_id, {
         assistant_id: run.assistant_id,
         input: null,
@@ -107,7 +107,7 @@ function TraceButton({ runId }: { runId: string }) {
     onError: (error) =>
       toast.bad(
         error instanceof ApiError && error.status === 404
-          ? "This run has no trace: it is not over yet, or it was not traced."
+          ? "This run has no trace: it has not ended yet, or it was not traced."
           : error,
       ),
   });

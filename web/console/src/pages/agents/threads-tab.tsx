@@ -44,7 +44,7 @@ export function ThreadsTab({ server }: { server: AgentServer }) {
     <>
       <div className="row thread-filters">
         <SearchInput
-          label="Find threads by what was said, or by id"
+          label="Find threads by their text, or by id"
           value={search}
           onChange={(text) => change("search", text)}
         />
@@ -114,13 +114,10 @@ function GraphName({ thread }: { thread: Thread }) {
 
 function NoThreads({ filtered }: { filtered: boolean }) {
   if (filtered)
-    return (
-      <EmptyState title="No thread is like that">Change the words, the metadata or the status.</EmptyState>
-    );
+    return <EmptyState title="No threads match">Change the words, the metadata or the status.</EmptyState>;
   return (
     <EmptyState icon={MessagesSquare} title="No threads yet">
-      A thread keeps what was said and done. Begin one with <b>New thread</b>, or run an assistant with the
-      SDK.
+      A thread keeps messages and state. Start one with <b>New thread</b>, or run an assistant with the SDK.
     </EmptyState>
   );
 }

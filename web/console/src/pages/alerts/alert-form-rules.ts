@@ -43,7 +43,7 @@ export function alertProblems(
   const wrongEmail = emailsOf(form.emails).find((each) => !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(each));
   const nobody = form.webhook.trim() === "" && !hasWebhook && emailsOf(form.emails).length === 0;
   return {
-    name: form.name.trim() === "" ? "What should the notification call it?" : null,
+    name: form.name.trim() === "" ? "Give the alert a name." : null,
     scopeId: form.scope !== "workspace" && form.scopeId === "" ? `Choose a ${form.scope}.` : null,
     window: isWhole(form.window, 1_440) ? null : "Minutes, from 1 to 1440.",
     threshold:
@@ -52,15 +52,15 @@ export function alertProblems(
         : noThreshold
           ? "A number above 0."
           : form.kind === "error_rate" && threshold > 100
-            ? "Percent: 100 at most."
+            ? "Percent: at most 100."
             : null,
     minRuns: isWhole(form.minRuns, 1_000_000) ? null : "A whole number, 1 or more.",
-    emails: wrongEmail === undefined ? null : `${wrongEmail} is no address.`,
+    emails: wrongEmail === undefined ? null : `${wrongEmail} is not an e-mail address.`,
     webhook:
       form.webhook.trim() !== "" && !/^https?:\/\/\S+$/.test(form.webhook.trim())
         ? "An address that starts with https:// or http://."
         : nobody
-          ? "Give a webhook or an e-mail address: somebody must hear of it."
+          ? "Give a webhook or an e-mail address: somebody must be notified."
           : null,
   };
 }

@@ -106,14 +106,14 @@ export function AlertFormView({
             <Input {...text("window")} inputMode="numeric" />
           </Field>
           {countsRuns && (
-            <Field label="Least runs" hint="Fewer are too few to judge." error={problem("minRuns")}>
+            <Field label="Least runs" hint="With fewer runs it is not evaluated." error={problem("minRuns")}>
               <Input {...text("minRuns")} inputMode="numeric" />
             </Field>
           )}
         </div>
       </Card>
       <Card className="stack">
-        <h2>Who hears of it</h2>
+        <h2>Who is notified</h2>
         <Field
           label="Webhook"
           optional
@@ -132,7 +132,7 @@ export function AlertFormView({
             placeholder="https://hooks.example.com/…"
           />
         </Field>
-        <Field label="E-mail" optional hint="Addresses, with commas between them." error={problem("emails")}>
+        <Field label="E-mail" optional hint="Addresses, separated by commas." error={problem("emails")}>
           <Input {...text("emails")} inputMode="email" spellCheck={false} placeholder="on-call@example.com" />
         </Field>
       </Card>

@@ -177,7 +177,7 @@ function Actions({ alert }: { alert: Alert }) {
     onSuccess: ({ deliveries }) => {
       void client.invalidateQueries({ queryKey: ["alerts", alert.id, "history"] });
       const failed = deliveries.find(({ status }) => status !== "sent");
-      if (failed) toast.bad(new Error(failed.error ?? `${failed.target} did not take it.`));
+      if (failed) toast.bad(new Error(failed.error ?? `${failed.target} did not accept it.`));
       else toast.good("The test has arrived everywhere.");
     },
     onError: (error) => toast.bad(error),
@@ -191,7 +191,7 @@ function Actions({ alert }: { alert: Alert }) {
         Send a test
       </Button>
       {muted ? (
-        <Button icon={BellRing} onClick={() => save({ muted_until: null }, "It is heard again.")}>
+        <Button icon={BellRing} onClick={() => save({ muted_until: null }, "Notifications are on again.")}>
           End the mute
         </Button>
       ) : (
@@ -241,7 +241,7 @@ function DeleteCard({ alert }: { alert: Alert }) {
             void client.invalidateQueries({ queryKey: ["alerts"] });
           }}
         >
-          <strong>{alert.name}</strong> notifies nobody any more, and its history goes with it.
+          <strong>{alert.name}</strong> no longer notifies anybody, and its history is deleted.
         </ConfirmDialog>
       )}
     </Card>

@@ -10,7 +10,7 @@ export function HistoryTable({ id }: { id: string }) {
       rows={found.data}
       lines={2}
       height="3rem"
-      empty={<p className="muted">Nothing has happened yet. It is kept for 90 days.</p>}
+      empty={<p className="muted">Nothing has happened yet. The history is kept for 90 days.</p>}
     >
       {(rows) => (
         <Table
@@ -34,7 +34,7 @@ export function HistoryTable({ id }: { id: string }) {
   );
 }
 
-const words = { pending: "on its way", sent: "arrived", failed: "failed" } as const;
+const words = { pending: "being sent", sent: "delivered", failed: "failed" } as const;
 
 function Deliveries({ event }: { event: AlertEvent }) {
   if (event.muted) return <span className="muted">nobody: it was muted</span>;

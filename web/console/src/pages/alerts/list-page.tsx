@@ -26,7 +26,7 @@ export function ListPage() {
     <Page title="Alerts">
       <PageHeader
         title="Alerts"
-        description="Who is notified when runs fail, take long or stay away, or an export fails."
+        description="Who is notified when runs fail, are slow or do not happen, or an export fails."
         actions={create}
       />
       <ListState
@@ -36,8 +36,8 @@ export function ListPage() {
         height="3.2rem"
         empty={
           <EmptyState icon={Bell} title="Nothing is watched yet" action={create}>
-            Make an alert: it looks every minute, and sends one message when something goes wrong and one when
-            it is well again.
+            Create an alert: it checks every minute, and sends one message when something goes wrong and one
+            when it is resolved.
           </EmptyState>
         }
       >

@@ -9,8 +9,8 @@ export function MadeCard({ title, made }: { title: string; made: Answers["create
       {made.webhook_secret !== null && (
         <>
           <p>
-            Requests to the webhook are signed with this secret. It is shown now and never again; the
-            signature is in <code>x-treadle-signature</code>.
+            This secret signs the requests to the webhook. It is shown only now; the signature is in{" "}
+            <code>x-treadle-signature</code>.
           </p>
           <div className="row address">
             <code className="break">{made.webhook_secret}</code>

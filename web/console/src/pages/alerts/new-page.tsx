@@ -20,14 +20,14 @@ export function NewPage() {
     mutationFn: (form: AlertForm) => api.post<Made>(alertsPath, createdBody(form)),
     onSuccess: (alert) => {
       void client.invalidateQueries({ queryKey: ["alerts"] });
-      toast.good(`${alert.name} watches from now on.`);
+      toast.good(`${alert.name} is active.`);
       setMade(alert);
     },
   });
   if (!mayChange)
     return (
       <Page title="New alert" width="narrow">
-        <EmptyState title="Your key may only look">
+        <EmptyState title="Your key can only read">
           Ask an admin of this workspace for a key with the role editor.
         </EmptyState>
       </Page>
@@ -37,10 +37,10 @@ export function NewPage() {
       <PageHeader
         title={made ? made.name : "New alert"}
         crumbs={crumbs}
-        description="Looks at runs or exports every minute, and notifies people when something goes wrong and when it is well again."
+        description="Checks runs or exports every minute, and notifies people when something goes wrong and when it is resolved."
       />
       {made ? (
-        <MadeCard title="The alert is made" made={made} />
+        <MadeCard title="The alert is created" made={made} />
       ) : (
         <AlertFormView
           start={emptyAlert}

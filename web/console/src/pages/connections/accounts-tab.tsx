@@ -100,7 +100,7 @@ function NoAccounts({
         )
       }
     >
-      Connect one, and agents can act with it for you. An agent that needs one also asks by itself.
+      Connect one, and agents can use it for you. An agent that needs one also asks you.
     </EmptyState>
   ) : (
     <EmptyState
@@ -133,7 +133,7 @@ function AccountTable({ rows, nameOf, mayChange, onReconnect, onRevoke }: TableP
   const prefer = useMutation({
     mutationFn: (account: Account) =>
       api.patch<Account>(`/v2/auth/tokens/${account.id}/metadata`, { is_default: true }),
-    onSuccess: (account) => toast.good(`${labelOf(account)} is what agents use now.`),
+    onSuccess: (account) => toast.good(`Agents now use ${labelOf(account)}.`),
     onError: (error) => toast.bad(error),
     onSettled: () => client.invalidateQueries({ queryKey: ["connections", "accounts"] }),
   });
@@ -208,7 +208,7 @@ function AccountTable({ rows, nameOf, mayChange, onReconnect, onRevoke }: TableP
 
 function AccountState({ account }: { account: Account }) {
   if (account.status === "dead") {
-    return <StatusBadge status="dead" title="The provider does not accept it any more." />;
+    return <StatusBadge status="dead" title="The provider no longer accepts it." />;
   }
   if (isExpired(account)) return <Badge tone="bad">Expired</Badge>;
   return (

@@ -99,7 +99,7 @@ export function ConnectDialog({
         <Field
           label="Scopes"
           optional
-          hint="What agents may do with it, as the provider names it, separated by blanks."
+          hint="What agents may do with it: the provider's scopes, separated by spaces."
           error={fields.scopes}
         >
           <Input value={scopes} onChange={(event) => setScopes(event.target.value)} spellCheck={false} />
@@ -188,7 +188,7 @@ function Waiting({
         {status === "pending" && (
           <>
             <Spinner />
-            <p>Give your consent in the tab that opened. This goes on by itself.</p>
+            <p>Give your consent in the tab that opened. This page continues by itself.</p>
           </>
         )}
         {status === "completed" && (

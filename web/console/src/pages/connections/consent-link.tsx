@@ -14,7 +14,7 @@ export function ConsentLink({
   children: ReactNode;
 }) {
   if (!isWebAddress(url))
-    return <span className="field-error">This provider's address is no web address.</span>;
+    return <span className="field-error">This provider's address is not a web address.</span>;
   return (
     <a
       className={`button ${look} normal`}

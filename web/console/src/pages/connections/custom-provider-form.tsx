@@ -89,14 +89,14 @@ export function CustomProviderForm({ redirectBase }: { redirectBase: string }) {
             <Field
               label="Revocation URL"
               optional
-              hint="Left out, the server's own metadata is asked."
+              hint="If empty, it is read from the server's metadata."
               error={problem("revocation_url")}
             >
               <Input type="url" {...text("revocation_url")} spellCheck={false} />
             </Field>
             <Checkbox
               label="Use PKCE"
-              hint="Safer, and most servers know it."
+              hint="Safer, and most servers support it."
               checked={usesPkce}
               onChange={(event) => setUsesPkce(event.target.checked)}
             />
@@ -119,11 +119,11 @@ type Values = typeof start;
 const idOf = ({ provider_id, name }: Values) => provider_id ?? idFrom(name);
 
 const addressProblem = (text: string) =>
-  isWebAddress(text.trim()) ? null : "Write the whole address, beginning with https://.";
+  isWebAddress(text.trim()) ? null : "Write the full address, starting with https://.";
 
 function check(values: Values) {
   return {
-    name: values.name.trim() === "" ? "Give it the name people know it by." : null,
+    name: values.name.trim() === "" ? "Give it a name that people know." : null,
     provider_id: wrongProviderId(idOf(values)),
     auth_url: addressProblem(values.auth_url),
     token_url: addressProblem(values.token_url),

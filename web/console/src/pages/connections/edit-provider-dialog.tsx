@@ -70,7 +70,7 @@ export function EditProviderDialog({ provider, onClose }: { provider: Provider; 
         <Field
           label="New client secret"
           optional
-          hint="Leave it empty to keep the one there is."
+          hint="Leave it empty to keep the current one."
           error={fields.client_secret}
         >
           <Input

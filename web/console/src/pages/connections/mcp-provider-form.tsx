@@ -17,7 +17,7 @@ function check(values: Values) {
     mcp_server_url: isWebAddress(values.mcp_server_url.trim())
       ? null
       : "Write the whole address, for example https://mcp.example.com/mcp.",
-    name: values.name.trim() === "" ? "Give it the name people know it by." : null,
+    name: values.name.trim() === "" ? "Give it a name that people know." : null,
     provider_id: wrongProviderId(idOf(values)),
   };
 }

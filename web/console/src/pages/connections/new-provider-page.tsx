@@ -20,7 +20,7 @@ export function NewProviderPage() {
     return (
       <Page title="Add a provider">
         <PageHeader title="Add a provider" crumbs={[home]} />
-        <EmptyState title="Your key may only look">
+        <EmptyState title="Your key can only read">
           Providers are added with a key of the role editor.
         </EmptyState>
       </Page>
@@ -41,7 +41,7 @@ export function NewProviderPage() {
         <PageHeader
           title="Add an MCP server"
           crumbs={[home, catalogue]}
-          description="It tells where its accounts are and registers this server by itself."
+          description="Treadle reads its metadata and registers itself there."
         />
         <McpProviderForm />
       </Page>
@@ -53,7 +53,7 @@ export function NewProviderPage() {
         <PageHeader
           title="Add another provider"
           crumbs={[home, catalogue]}
-          description="Any OAuth 2 server: its documentation names these addresses."
+          description="Any OAuth 2 server: its documentation has these addresses."
         />
         <CustomProviderForm redirectBase={redirectBase(templates.data ?? [])} />
       </Page>

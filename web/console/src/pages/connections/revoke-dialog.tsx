@@ -36,7 +36,7 @@ export function RevokeDialog({
         await client.invalidateQueries({ queryKey: ["connections"] });
       }}
     >
-      {provider} is told that its access ends, and it is deleted here. Agents that use it must ask again.
+      Its access is revoked at {provider}, and it is deleted here. Agents that use it must ask again.
     </ConfirmDialog>
   );
 }

@@ -45,7 +45,7 @@ export function TemplateProviderForm({ template }: { template: Template }) {
             />
           </li>
           <li className="stack">
-            <p>Copy what it gives you.</p>
+            <p>Copy the values it shows.</p>
             <Field label="Client id" error={problem("client_id")}>
               <Input {...text("client_id")} spellCheck={false} autoFocus />
             </Field>

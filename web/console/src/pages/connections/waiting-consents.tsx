@@ -28,7 +28,7 @@ export function WaitingConsents({ providers }: { providers: readonly Provider[] 
                 <b>{whoAsks(consent, name)}</b>
                 <Scopes scopes={consent.scopes} all />
                 <span className="muted small">
-                  {consent.for_agent && "Any editor here may lend theirs. "}Asked{" "}
+                  {consent.for_agent && "Any editor here can connect theirs. "}Asked{" "}
                   <Time at={consent.created_at} />, the link ends <Time at={consent.expires_at} />
                 </span>
               </div>
@@ -52,12 +52,12 @@ export function WaitingConsents({ providers }: { providers: readonly Provider[] 
           onClose={() => setDeclining(null)}
           onConfirm={async () => {
             await api.delete(`/v2/auth/authorizations/${declining.auth_id}`);
-            toast.good("Declined. The agent hears so.");
+            toast.good("Declined. The agent is informed.");
             setDeclining(null);
             await client.invalidateQueries({ queryKey: ["connections"] });
           }}
         >
-          The link stops to work, and the agent that waits goes on without the account. It may ask again.
+          The link stops working, and the waiting agent continues without the account. It may ask again.
         </ConfirmDialog>
       )}
     </Section>
@@ -66,7 +66,7 @@ export function WaitingConsents({ providers }: { providers: readonly Provider[] 
 
 function whoAsks({ agent_id, for_agent, user_id }: OpenConsent, provider: string): string {
   const agent = agent_id === null ? "Somebody" : `Agent ${agent_id.slice(0, 40)}`;
-  if (for_agent) return `${agent} asks for a ${provider} account of its own`;
+  if (for_agent) return `${agent} asks for its own ${provider} account`;
   if (user_id !== null) return `${agent} asks for the ${provider} account of ${user_id}`;
   return `${agent} asks for your ${provider} account`;
 }

@@ -125,7 +125,7 @@ function Actions({ deployment }: { deployment: Deployment }) {
     mutationFn: () => api.post<Revision>(`${deploymentPath(deployment.id)}/revisions`, {}),
     onSuccess: (made) => {
       void client.invalidateQueries({ queryKey: ["deployments"] });
-      toast.good(`Revision ${made.number} is on its way.`);
+      toast.good(`Revision ${made.number} is being deployed.`);
       navigate(`/deployments/${deployment.id}/revisions/${made.id}`);
     },
     onError: (error) => toast.bad(error),
@@ -148,8 +148,8 @@ function Actions({ deployment }: { deployment: Deployment }) {
 }
 
 const troubles: Readonly<Record<string, string>> = {
-  unstable: "The server died a short while ago.",
-  restarting: "The server died and is started again.",
+  unstable: "The server exited a short while ago.",
+  restarting: "The server exited and is being restarted.",
   crash_loop: "The server keeps crashing.",
 };
 
@@ -164,7 +164,7 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
           <CircleAlert aria-hidden="true" size={18} />
           <div>
             <b>{troubles[health.state]}</b>
-            <p>{health.message ?? "The server log says why."}</p>
+            <p>{health.message ?? "See the server log."}</p>
             <Link href={`/deployments/${deployment.id}?tab=logs`}>Read the server log</Link>
           </div>
         </div>
@@ -225,7 +225,7 @@ function LatestCard({ deployment, revision }: { deployment: Deployment; revision
           <Link href={`/deployments/${deployment.id}/revisions/${revision.id}`}>
             Revision {revision.number}
           </Link>{" "}
-          {open ? "is on its way" : "did not make it"}
+          {open ? "is being deployed" : "failed"}
         </h2>
         <StatusBadge status={revision.status} />
       </div>
@@ -244,7 +244,7 @@ function LatestCard({ deployment, revision }: { deployment: Deployment; revision
         </Link>
       )}
       {!open && deployment.active_revision_id !== null && (
-        <p className="muted">The revision before it serves on.</p>
+        <p className="muted">The previous revision keeps serving.</p>
       )}
     </Card>
   );

@@ -9,13 +9,13 @@ export function nameProblem(name: string): string | null {
 
 export function repoProblem(url: string): string | null {
   const text = url.trim();
-  if (text === "") return "Where is the code? Paste the address you would clone.";
+  if (text === "") return "Paste the address that you would clone.";
   if (/\s/.test(text) || text.startsWith("-")) return "An address has no spaces and does not start with -.";
   if (/^https?:\/\//i.test(text)) {
     if (!URL.canParse(text)) return "This is not a complete address.";
     const parsed = new URL(text);
     if (parsed.username !== "" || parsed.password !== "") {
-      return "Leave user name and token out of the address. For private repositories, make an integration.";
+      return "Leave user name and token out of the address. For private repositories, create an integration.";
     }
     return parsed.pathname.length > 1 ? null : "The address ends before the repository's name.";
   }
@@ -47,7 +47,7 @@ export function secretNameProblem(name: string, others: readonly string[]): stri
   if (name === "") return null;
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     return "Letters, digits and underscores, not starting with a digit.";
-  if (others.includes(name)) return "This name is there already.";
+  if (others.includes(name)) return "This name already exists.";
   return null;
 }
 

@@ -35,7 +35,7 @@ export function ListPage() {
     <Page title="Deployments">
       <PageHeader
         title="Deployments"
-        description="Agents built from a template, a folder or a git repository, each served at an address of its own."
+        description="Agents built from a template, a folder or a git repository, each served at its own address."
         actions={create}
       />
       <IsolationNotice />
@@ -100,9 +100,7 @@ export function ListPage() {
 
 function NoDeployments({ search, action }: { search: string; action: React.ReactNode }) {
   if (search !== "") {
-    return (
-      <EmptyState title="No deployment is called like that">Search for another part of the name.</EmptyState>
-    );
+    return <EmptyState title="No deployment has this name">Search for another part of the name.</EmptyState>;
   }
   return (
     <EmptyState icon={Rocket} title="Nothing is deployed yet" action={action}>

@@ -63,7 +63,7 @@ export default function MetricsTab({ deployment }: { deployment: Deployment }) {
         <Skeleton lines={2} height="14rem" />
       ) : found.data.points.length === 0 ? (
         <EmptyState title="No figures in this time">
-          They are taken every ten seconds while a server runs, and kept for a day.
+          They are recorded every ten seconds while a server runs, and kept for a day.
         </EmptyState>
       ) : (
         <Charts metrics={found.data} hours={range.hours} />
@@ -109,7 +109,7 @@ function Charts({ metrics, hours }: { metrics: DeploymentMetrics; hours: number 
     <div className="charts">
       <ChartCard title="Requests per minute" times={times} range={range} series={drawn.requests} />
       <ChartCard
-        title="Mean time of an answer"
+        title="Mean response time"
         times={times}
         range={range}
         series={drawn.latency}

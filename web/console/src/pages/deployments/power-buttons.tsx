@@ -10,7 +10,7 @@ type Power = "stop" | "start" | "restart";
 const done: Record<Power, string> = {
   stop: "is stopped.",
   start: "is being started.",
-  restart: "is being restarted. What serves now goes on until the new server is ready.",
+  restart: "is being restarted. The current server serves until the new one is ready.",
 };
 
 function usePower(deployment: Deployment) {

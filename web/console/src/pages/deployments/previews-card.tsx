@@ -47,7 +47,7 @@ export function PreviewsCard({ deployment }: { deployment: Deployment }) {
       />
       <Checkbox
         label="Previews get this deployment's secrets"
-        hint="Whoever may push a branch can then read them."
+        hint="Everyone who can push a branch can then read them."
         disabled={!possible || !previews.enabled || save.isPending}
         checked={previews.share_secrets}
         onChange={({ target }) => save.mutate({ ...previews, share_secrets: target.checked })}

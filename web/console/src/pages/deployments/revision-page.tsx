@@ -118,7 +118,7 @@ function Loaded({ deployment, revision }: { deployment: Deployment; revision: Re
           fileName={`${deployment.name}-${revision.number}-build.log`}
           empty={
             revision.redeploy_of
-              ? "This revision was made from an earlier one; nothing was built."
+              ? "This revision was created from an earlier one; nothing was built."
               : "Nothing was written yet."
           }
         />
@@ -204,8 +204,8 @@ export function RollBackDialog({
         navigate(`/deployments/${deployment.id}/revisions/${made.latest_revision_id}`);
       }}
     >
-      A new revision is made with its source, commit and secrets. Nothing is built again, and what serves now
-      goes on until the new one is ready.
+      A new revision is created with its source, commit and secrets. Nothing is built again, and the current
+      revision serves until the new one is ready.
     </ConfirmDialog>
   );
 }

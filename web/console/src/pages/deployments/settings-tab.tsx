@@ -14,7 +14,7 @@ export function SettingsTab({ deployment }: { deployment: Deployment }) {
   const mayChange = useCan("editor");
   return (
     <div className="stack settings-tab">
-      {!mayChange && <p className="muted">Your key may look but not change anything here.</p>}
+      {!mayChange && <p className="muted">Your key can read but not change anything here.</p>}
       <fieldset className="bare stack" disabled={!mayChange}>
         <RunCard key={deployment.latest_revision_id} deployment={deployment} />
         <PreviewsCard deployment={deployment} />
@@ -52,7 +52,7 @@ function RunCard({ deployment }: { deployment: Deployment }) {
       }),
     onSuccess: (made) => {
       void client.invalidateQueries({ queryKey: ["deployments"] });
-      toast.good(`Revision ${made.number} is on its way.`);
+      toast.good(`Revision ${made.number} is being deployed.`);
       navigate(`/deployments/${deployment.id}/revisions/${made.id}`);
     },
   });
@@ -69,7 +69,7 @@ function RunCard({ deployment }: { deployment: Deployment }) {
       <form className="stack" onSubmit={submit} noValidate>
         <div>
           <h2>What runs</h2>
-          <p className="muted">Saving makes a new revision. What serves now goes on until it is ready.</p>
+          <p className="muted">Saving creates a new revision. The current one serves until it is ready.</p>
         </div>
         <div className="columns">
           {fromGit && (

@@ -36,7 +36,7 @@ export function DatasetsPage() {
     <Page title="Evaluation">
       <PageHeader
         title="Evaluation"
-        description="Examples to measure agents with, what experiments made of them, and what people judge."
+        description="Examples to measure agents with, the results of experiments, and reviews by people."
         actions={make}
       />
       <EvaluationTabs current="datasets" />
@@ -56,12 +56,12 @@ export function DatasetsPage() {
           search === "" ? (
             <EmptyState icon={Database} title="No datasets yet" action={make}>
               <p>
-                A dataset holds examples: an input, and the output that is wanted. Make one here, add runs to
-                one from a trace, or create one with the <code>langsmith</code> SDK.
+                A dataset has examples: an input and the expected output. Create one here, add runs to one
+                from a trace, or create one with the <code>langsmith</code> SDK.
               </p>
             </EmptyState>
           ) : (
-            <EmptyState title="No dataset of that name">Change the search, or clear it.</EmptyState>
+            <EmptyState title="No dataset has this name">Change the search, or clear it.</EmptyState>
           )
         }
       >

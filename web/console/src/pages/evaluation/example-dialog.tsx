@@ -99,13 +99,13 @@ function ExampleForm({ datasetId, example, onClose }: Props & { example: Example
       }
     >
       <form id={formId} className="stack" onSubmit={form.submit} noValidate>
-        <Field label="Input" hint="A JSON object: what the target is given." error={form.problem("inputs")}>
+        <Field label="Input" hint="A JSON object: the input of the target." error={form.problem("inputs")}>
           {area("inputs", 7)}
         </Field>
         <Field
           label="Reference output"
           optional
-          hint="A JSON object: what would be right. Evaluators compare with it."
+          hint="A JSON object: the expected output. Evaluators compare with it."
           error={form.problem("outputs")}
         >
           {area("outputs", 6)}
@@ -133,7 +133,7 @@ function DeleteExample({ id, onDeleted }: { id: string; onDeleted(): Promise<voi
       busy={remove.isPending}
       onClick={() => (isAsking ? remove.mutate() : setIsAsking(true))}
     >
-      {isAsking ? "Delete it for good" : "Delete"}
+      {isAsking ? "Delete it permanently" : "Delete"}
     </Button>
   );
 }

@@ -140,7 +140,7 @@ await evaluate((inputs) => answer(inputs), {
 });`;
   return (
     <EmptyState icon={FlaskConical} title="No experiments yet">
-      <p>An experiment runs your code over every example and scores what comes out:</p>
+      <p>An experiment runs your code on every example and scores the output:</p>
       <CopyBlock text={code} label="evaluate over this dataset" />
     </EmptyState>
   );

@@ -103,7 +103,7 @@ async function readFile(file: File): Promise<ReadFile> {
   if (file.size > maxImportBytes)
     return {
       kind: "fault",
-      message: `The file has ${formatBytes(file.size)}; at most ${formatBytes(maxImportBytes)} can be added at once. Cut it into parts.`,
+      message: `The file has ${formatBytes(file.size)}; at most ${formatBytes(maxImportBytes)} can be added at once. Split it into parts.`,
     };
   return readImport(file.name, await file.text());
 }

@@ -27,7 +27,7 @@ export function readImport(name: string, text: string): ReadFile {
   if (count === 0) return fault("The file has no examples in it.");
   if (count > maxImportRows) {
     const [has, most] = [count, maxImportRows].map((number) => number.toLocaleString("en-US"));
-    return fault(`The file has ${has} rows; ${most} can be added at once. Cut it into parts.`);
+    return fault(`The file has ${has} rows; ${most} can be added at once. Split it into parts.`);
   }
   return read;
 }

@@ -33,13 +33,13 @@ export function QueueDialog({
         })
       }
     >
-      <Field label="Instructions" optional hint="Shown beside every item.">
+      <Field label="Instructions" optional hint="Shown next to every item.">
         <Textarea value={instructions} rows={3} onChange={(event) => setInstructions(event.target.value)} />
       </Field>
       <Field
         label="Feedback keys"
         optional
-        hint="Separated by commas, for example: correct, polite. Without any, one thumb is given."
+        hint="Separated by commas, for example: correct, polite. Without any, reviewers give a thumb."
       >
         <Input value={keys} onChange={(event) => setKeys(event.target.value)} />
       </Field>

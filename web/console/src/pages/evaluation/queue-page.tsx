@@ -73,7 +73,7 @@ export function QueuePage({ id }: { id: string }) {
         <EmptyState title={counts.data?.total === 0 ? "The queue is empty" : "All done"}>
           {counts.data?.total === 0
             ? "Add runs to it: from a trace, or from runs you choose in a project."
-            : "You have looked at everything in this queue. What you gave is feedback of the runs."}
+            : "You have reviewed everything in this queue. Your reviews are feedback of the runs."}
         </EmptyState>
       )}
       {open === "change" && <Change queue={queue.data} onClose={() => setOpen(null)} />}
@@ -130,7 +130,7 @@ function Delete({ queue, onClose }: { queue: AnnotationQueue; onClose(): void })
         await client.invalidateQueries({ queryKey: ["queues", "list"] });
       }}
     >
-      Who has looked at what is forgotten. The runs stay, with the feedback that was given.
+      The record of who reviewed what is deleted. The runs and their feedback stay.
     </ConfirmDialog>
   );
 }

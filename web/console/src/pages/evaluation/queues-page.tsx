@@ -32,7 +32,7 @@ export function QueuesPage() {
     <Page title="Annotation queues">
       <PageHeader
         title="Evaluation"
-        description="Runs that people look at, one after another, and judge."
+        description="Runs that people review, one after another."
         actions={make}
       />
       <EvaluationTabs current="queues" />
@@ -43,7 +43,7 @@ export function QueuesPage() {
         height="3.2rem"
         empty={
           <EmptyState icon={ListChecks} title="No annotation queues yet" action={make}>
-            Make one, then add runs to it: from a trace, or from runs you choose in a project.
+            Create one, then add runs to it: from a trace, or from runs you choose in a project.
           </EmptyState>
         }
       >

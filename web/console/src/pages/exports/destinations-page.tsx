@@ -36,7 +36,7 @@ export function DestinationsPage() {
   const remove = async ({ id, display_name }: Destination) => {
     await api.delete(`${destinationsPath}/${id}`);
     await client.invalidateQueries({ queryKey: ["destinations"] });
-    toast.good(`${display_name} is deleted. What was written to it stays.`);
+    toast.good(`${display_name} is deleted. Files that were written to it stay.`);
     close();
   };
   return (
@@ -54,7 +54,7 @@ export function DestinationsPage() {
         height="3.2rem"
         empty={
           <EmptyState icon={Database} title="No destination yet" action={create}>
-            Name a bucket and credentials that may write to it. Treadle tries them before it keeps them.
+            Name a bucket and credentials that may write to it. Treadle tests them before it stores them.
           </EmptyState>
         }
       >
@@ -127,7 +127,7 @@ export function DestinationsPage() {
           onClose={close}
           onConfirm={() => remove(open.destination)}
         >
-          Its credentials are forgotten. Files in the bucket stay. A destination that exports name cannot be
+          Its credentials are deleted. Files in the bucket stay. A destination that exports use cannot be
           deleted.
         </ConfirmDialog>
       )}

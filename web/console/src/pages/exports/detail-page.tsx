@@ -137,7 +137,7 @@ function Detail({ row, destination }: { row: BulkExport; destination: Destinatio
           onConfirm={cancel}
         >
           {schedule
-            ? "No further exports are made. Those it has made go on and stay."
+            ? "No more exports are created. Existing ones continue and stay."
             : "Writing stops within a second. Files already written stay in the bucket. It cannot be started again; create a new export instead."}
         </ConfirmDialog>
       )}
@@ -243,8 +243,8 @@ function Partitions({ row }: { row: BulkExport }) {
         lines={3}
         height="2.6rem"
         empty={
-          <EmptyState title={isOpen(row) ? "It has not begun yet" : "Nothing was begun"}>
-            {isOpen(row) && "Exports of a workspace run a few at a time; this one follows by itself."}
+          <EmptyState title={isOpen(row) ? "It has not started yet" : "Nothing was begun"}>
+            {isOpen(row) && "Exports of a workspace run a few at a time; this one starts by itself."}
           </EmptyState>
         }
       >
@@ -257,7 +257,7 @@ function Partitions({ row }: { row: BulkExport }) {
 function Spawned({ id }: { id: string }) {
   const found = useExports({ source_bulk_export_id: id });
   return (
-    <Section title="Exports it has made">
+    <Section title="Exports it has created">
       <ListState
         of={found}
         rows={found.data?.pages.flat()}
@@ -265,7 +265,7 @@ function Spawned({ id }: { id: string }) {
         height="3.2rem"
         empty={
           <EmptyState title="None yet">
-            The first one is made ten minutes after the first interval ends.
+            The first one is created ten minutes after the first interval ends.
           </EmptyState>
         }
       >

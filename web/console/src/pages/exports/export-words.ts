@@ -53,7 +53,7 @@ export function placeText({ config }: Destination): string {
 }
 
 const newCredentials = "Give the destination working credentials, then export again.";
-const otherBucket = "Create the bucket, or make a destination for another one, then export again.";
+const otherBucket = "Create the bucket, or create a destination for another one, then export again.";
 const reachStorage = "Check that the storage runs and can be reached from the server, then export again.";
 const askForLess = "Export a shorter time, or fewer columns.";
 
@@ -65,8 +65,8 @@ const advices: Readonly<Record<string, string>> = {
   "blob.no_permission": newCredentials,
   "blob.no_bucket": otherBucket,
   "blob.bad_bucket_name": otherBucket,
-  "blob.wrong_region": "Make a destination with the bucket's region, then export again.",
-  "blob.full": "Make room in the storage, then export again.",
+  "blob.wrong_region": "Create a destination with the bucket's region, then export again.",
+  "blob.full": "Free some space in the storage, then export again.",
   "blob.unreachable": reachStorage,
   "blob.busy": reachStorage,
   "blob.refused": reachStorage,
@@ -76,7 +76,7 @@ const advices: Readonly<Record<string, string>> = {
 
 /** What somebody can do about a failure. */
 export function adviceFor(code: string | null): string {
-  return advices[code ?? ""] ?? "Export again; what is in the bucket already stays and is not counted twice.";
+  return advices[code ?? ""] ?? "Export again; files already in the bucket stay and are not counted twice.";
 }
 
 export function duckDbSnippet(row: BulkExport, destination: Destination | undefined): string {

@@ -20,7 +20,7 @@ export function endpointProblem(endpoint: string): string | null {
   if (!/^https?:\/\//i.test(text)) return "It starts with https:// or http://.";
   if (!URL.canParse(text)) return "This is not a complete address.";
   const { username, search } = new URL(text);
-  if (username !== "") return "Keys have fields of their own below; leave them out of the address.";
+  if (username !== "") return "Keys have their own fields below; leave them out of the address.";
   return search === "" ? null : "An address without a query.";
 }
 

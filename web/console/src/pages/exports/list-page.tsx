@@ -30,7 +30,7 @@ export function ListPage() {
     <Page title="Exports">
       <PageHeader
         title="Exports"
-        description="Traces as Parquet files in your own bucket: once, or again and again."
+        description="Traces as Parquet files in your own bucket, once or on a schedule."
         actions={create}
       />
       <ExportsTabs current="exports" />
@@ -41,8 +41,8 @@ export function ListPage() {
         height="3.2rem"
         empty={
           <EmptyState icon={FolderOutput} title="Nothing was exported yet" action={create}>
-            Choose a project and a time. Its runs are written to an S3 bucket of yours, where DuckDB,
-            BigQuery, Snowflake, Athena or Spark read them.
+            Choose a project and a time. Its runs are written to your S3 bucket, where DuckDB, BigQuery,
+            Snowflake, Athena or Spark can read them.
           </EmptyState>
         }
       >
@@ -50,7 +50,7 @@ export function ListPage() {
           <>
             {(without || rows.some(({ source_bulk_export_id: source }) => source !== null)) && (
               <Checkbox
-                label="Leave out what schedules have made"
+                label="Leave out exports of schedules"
                 checked={without}
                 onChange={({ target }) =>
                   setParams(target.checked ? { schedules: "apart" } : {}, { replace: true })

@@ -46,7 +46,7 @@ export function NewDestinationPage() {
   if (useCan("admin")) return <NewDestination />;
   return (
     <Page title="New destination" width="narrow">
-      <EmptyState title="Your key may only look">
+      <EmptyState title="Your key can only read">
         Ask an admin of this workspace for a key with the role admin.
       </EmptyState>
     </Page>
@@ -80,7 +80,7 @@ function NewDestination() {
       <PageHeader
         title="New destination"
         crumbs={[{ label: "Destinations", href: "/exports/destinations" }]}
-        description="A bucket on AWS or on any storage that speaks S3. Treadle writes a small object to it and removes it again; only then the destination is kept."
+        description="A bucket on AWS or on any S3-compatible storage. Treadle writes a small object to it and removes it again; only then is the destination stored."
       />
       <form className="stack" onSubmit={submit} noValidate>
         <Card className="stack">
@@ -92,15 +92,15 @@ function NewDestination() {
             <Field label="Bucket" error={problem("bucket")}>
               <Input {...text("bucket")} spellCheck={false} className="mono" placeholder="my-bucket" />
             </Field>
-            <Field label="Prefix" optional hint="The folder everything goes into." error={problem("prefix")}>
+            <Field label="Prefix" optional hint="The folder for all files." error={problem("prefix")}>
               <Input {...text("prefix")} spellCheck={false} className="mono" placeholder="traces" />
             </Field>
           </div>
           <div className="columns">
-            <Field label="Region" optional hint="Of AWS; us-east-1 when empty." error={problem("region")}>
+            <Field label="Region" optional hint="For AWS; us-east-1 if empty." error={problem("region")}>
               <Input {...text("region")} spellCheck={false} className="mono" placeholder="eu-central-1" />
             </Field>
-            <Field label="Endpoint" optional hint="Of a storage other than AWS." error={problem("endpoint")}>
+            <Field label="Endpoint" optional hint="For storage other than AWS." error={problem("endpoint")}>
               <Input
                 {...text("endpoint")}
                 spellCheck={false}

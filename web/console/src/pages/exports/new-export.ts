@@ -61,7 +61,7 @@ export type Problems = Partial<Record<keyof NewExportForm, string | null>>;
 export function problemsOf(form: NewExportForm): Problems {
   return {
     project: form.project === "" ? "Which runs? Choose a project, or all experiments." : null,
-    from: form.from === "" ? "When does it begin?" : null,
+    from: form.from === "" ? "When does it start?" : null,
     to: form.kind === "once" ? windowProblem(form.from, form.to) : null,
     hours: form.kind === "schedule" ? hoursProblem(form.hours) : null,
     destination: form.destination === "" ? "Choose where to write to." : null,

@@ -33,7 +33,7 @@ import { TimeChoice } from "./time-choice.tsx";
 
 const compressions = [
   { value: "zstandard", label: "Zstandard: small and fast" },
-  { value: "snappy", label: "Snappy: read by everything" },
+  { value: "snappy", label: "Snappy: supported by every tool" },
   { value: "gzip", label: "Gzip" },
   { value: "none", label: "None" },
 ];
@@ -44,7 +44,7 @@ export function NewPage() {
   if (!mayCreate) {
     return (
       <Page title="New export" width="narrow">
-        <EmptyState title="Your key may only look">
+        <EmptyState title="Your key can only read">
           Ask an admin of this workspace for a key with the role admin.
         </EmptyState>
       </Page>
@@ -61,14 +61,14 @@ export function NewPage() {
     return (
       <Page title="New export" width="narrow">
         <EmptyState
-          title="First, a place to write to"
+          title="First, a destination"
           action={
             <ButtonLink href="/exports/destinations/new?then=export" look="primary">
               New destination
             </ButtonLink>
           }
         >
-          Exports go to a bucket of yours. Name it once; then every export can go there.
+          Exports go to your own bucket. Add it once; then every export can use it.
         </EmptyState>
       </Page>
     );
@@ -97,7 +97,7 @@ function NewForm() {
       api.post<BulkExport>(exportsPath, { ...bodyOf(filled), export_fields: fieldsBody(form.fields) }),
     onSuccess: (made) => {
       void client.invalidateQueries({ queryKey: ["exports"] });
-      toast.good(made.interval_hours === null ? "The export has begun." : "The schedule is on.");
+      toast.good(made.interval_hours === null ? "The export has started." : "The schedule is on.");
       navigate(`/exports/${made.id}`);
     },
   });
@@ -119,7 +119,7 @@ function NewForm() {
       <PageHeader
         title="New export"
         crumbs={[{ label: "Exports", href: "/exports" }]}
-        description="Runs whose start lies in the chosen time, one folder per UTC day."
+        description="Runs that started in the chosen time, one folder per UTC day."
       />
       <form className="stack" onSubmit={submit} noValidate>
         <Card className="stack">
@@ -207,7 +207,7 @@ function PreviewLine({
   return (
     <p className="preview" role="status" aria-busy={asking}>
       {failed ? (
-        "The number of runs is shown once the fields above are right."
+        "The number of runs is shown once the fields above are valid."
       ) : count === undefined ? (
         asking ? (
           "Counting…"

@@ -51,8 +51,8 @@ export function RotateDialog({ destination, onClose }: { destination: Destinatio
     >
       <form id={form} className="stack" onSubmit={submit} noValidate>
         <p className="muted">
-          Treadle writes a small object with them first. Runs under way go on with the old ones; keep those
-          valid until they have ended.
+          Treadle writes a small object with them first. Running exports continue with the old ones; keep
+          those valid until they have ended.
         </p>
         <CredentialFields
           value={value}

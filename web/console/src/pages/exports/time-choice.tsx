@@ -59,7 +59,7 @@ export function TimeChoice({ form, set, problem }: TimeChoiceProps) {
       <div className="columns">
         {from}
         {once ? (
-          <Field label="To (UTC)" hint="Up to, but without it." error={problem("to")}>
+          <Field label="To (UTC)" hint="Exclusive: up to this time." error={problem("to")}>
             <Input
               type="datetime-local"
               value={form.to}
@@ -92,8 +92,8 @@ export function TimeChoice({ form, set, problem }: TimeChoiceProps) {
       )}
       {!once && (
         <p className="muted small">
-          Each export covers one interval and is made ten minutes after its end. A beginning in the past is
-          caught up with.
+          Each export covers one interval and is created ten minutes after its end. If the start is in the
+          past, the missed intervals are exported too.
         </p>
       )}
     </>

@@ -23,7 +23,7 @@ export function FirstSteps() {
           />
         </li>
         <li>
-          <h3>Deploy an agent of your own</h3>
+          <h3>Deploy your own agent</h3>
           <p className="muted">
             From <Link href="/deployments/new">a template, a folder or a repository</Link>, or on the command
             line in the folder of a TypeScript or Python project with a <code>langgraph.json</code>.
@@ -32,7 +32,7 @@ export function FirstSteps() {
         </li>
         <li>
           <h3>Trace your own code</h3>
-          <p className="muted">With the LangSmith SDK you have, in Python or JavaScript.</p>
+          <p className="muted">With the LangSmith SDK, in Python or JavaScript.</p>
           <CopyBlock
             label="settings for tracing"
             text={`export LANGSMITH_TRACING=true

@@ -44,7 +44,7 @@ export default function OverviewPage() {
     <Page title="Overview">
       <PageHeader
         title="Overview"
-        description={`How ${current.name} is doing.`}
+        description={`The state of ${current.name}.`}
         actions={
           mayCreate && (
             <ButtonLink href="/deployments/new" icon={Plus} look="primary">
@@ -218,8 +218,8 @@ function Traces({ query }: { query: Overview["traces"] }): ReactNode {
       rows={query.data?.runs}
       lines={4}
       empty={
-        <EmptyState title="Nothing was traced yet">
-          Every run of an agent shows up here, and what you send with an SDK.
+        <EmptyState title="No traces yet">
+          Every run of an agent shows up here, and every trace you send with an SDK.
         </EmptyState>
       }
     >

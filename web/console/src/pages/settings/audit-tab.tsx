@@ -102,8 +102,8 @@ export function AuditTab() {
         lines={4}
         height="3rem"
         empty={
-          <EmptyState icon={ScrollText} title="Nothing like that was recorded">
-            Choose less narrowly above.
+          <EmptyState icon={ScrollText} title="No matching entries">
+            Choose a wider filter above.
           </EmptyState>
         }
       >

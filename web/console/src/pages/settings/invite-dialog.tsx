@@ -34,7 +34,7 @@ export function InviteDialog({ member, onClose }: { member: Member; onClose(): v
           <>
             <p>
               Send this link to {member.email}. It signs them in once and ends <Time at={data.expires_at} />.
-              It is shown this once.
+              It is shown only once.
             </p>
             <CopyBlock label="the link" text={data.url} />
           </>

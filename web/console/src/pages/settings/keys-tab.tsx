@@ -46,8 +46,8 @@ export function KeysTab() {
         lines={3}
         height="3rem"
         empty={
-          <EmptyState icon={KeyRound} title="You have no key of your own">
-            Make one for each program, so that each can be revoked alone.
+          <EmptyState icon={KeyRound} title="You have no key">
+            Create one for each program, so that you can revoke each one separately.
           </EmptyState>
         }
       >

@@ -94,7 +94,7 @@ export function MembersTab() {
                       {row.signed_in_at === null && (
                         <Button
                           size="small"
-                          aria-label={`Make an invite link for ${row.name || row.email}`}
+                          aria-label={`Create an invite link for ${row.name || row.email}`}
                           onClick={() => setInviting(row)}
                         >
                           Invite link
@@ -138,7 +138,7 @@ export function MembersTab() {
             setSigningOut(null);
           }}
         >
-          Every browser in which they are signed in has to sign in again. Their keys go on working.
+          They have to sign in again in every browser. Their keys keep working.
         </ConfirmDialog>
       )}
       {removing && (
@@ -154,7 +154,7 @@ export function MembersTab() {
           }}
         >
           They are signed out. Their keys for this workspace and the accounts they connected here are revoked.
-          Other workspaces are not touched.
+          Other workspaces are not affected.
         </ConfirmDialog>
       )}
     </Section>
@@ -204,7 +204,7 @@ function AddDialog({ onClose, onAdded }: { onClose(): void; onAdded(member: Memb
     >
       <form className="stack" onSubmit={submit} noValidate>
         <p className="muted">
-          No mail is sent. Afterwards you get a link to send them, with which they sign in once.
+          No e-mail is sent. You get a link to send them, with which they can sign in once.
         </p>
         <Field label="Email" error={(tried || email.includes(" ") ? wrong : null) ?? fields.email}>
           <Input type="email" value={email} onChange={(event) => setEmail(event.target.value)} autoFocus />

@@ -38,7 +38,7 @@ export function ModelsTab() {
       <p className="muted">
         Paste a key, and the built-in agent answers with a real model: set its <code>model_name</code> to the
         provider, for example <code>openai</code>. Everybody who may start runs in this workspace uses the
-        key. Deployments do not get it; give them secrets of their own.
+        key. Deployments do not get it; give them their own secrets.
       </p>
       {keys.data ? (
         <Table
@@ -136,13 +136,13 @@ function KeyDialog({ of: { provider, name }, onClose }: { of: ModelKey; onClose(
   const save = useMutation({
     mutationFn: () => api.put<ModelKey>(`${path}/${provider}`, { key: key.trim() }),
     onSuccess: async () => {
-      toast.good(`The key of ${name} is kept.`);
+      toast.good(`The key for ${name} is stored.`);
       onClose();
       await client.invalidateQueries({ queryKey });
     },
   });
   const fields = save.error instanceof ApiError ? save.error.fields : {};
-  const wrong = key.trim().length < 8 ? `Paste a key that you made at ${name}.` : null;
+  const wrong = key.trim().length < 8 ? `Paste a key that you created at ${name}.` : null;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     setTried(true);

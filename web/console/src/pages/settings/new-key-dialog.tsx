@@ -101,8 +101,8 @@ export function NewKeyDialog({ onClose }: { onClose(): void }) {
         )}
         {!service && (
           <Checkbox
-            label="Limit it to some scopes"
-            hint="Otherwise it does everything its role allows."
+            label="Restrict it to some scopes"
+            hint="Otherwise it can do everything its role allows."
             checked={limited}
             onChange={(event) => setLimited(event.target.checked)}
           />
@@ -170,7 +170,7 @@ function ShownOnce({ created, onClose }: { created: CreatedApiKey; onClose(): vo
     >
       <div className="stack">
         <p>
-          Copy it now: <strong>it is shown this once.</strong> Only its hash is kept.
+          Copy it now: <strong>it is shown only once.</strong> Only its hash is stored.
         </p>
         <CopyBlock label="the key" text={created.key} />
       </div>

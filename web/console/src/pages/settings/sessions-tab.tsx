@@ -53,8 +53,8 @@ export function SessionsTab() {
       }
     >
       <p className="muted">
-        Each browser in which you are signed in. One that you do not know: sign it out, and revoke the key it
-        was started with.
+        Each browser in which you are signed in. If you do not know one, sign it out and revoke the key it was
+        started with.
       </p>
       {found.data ? (
         <Table
@@ -123,7 +123,7 @@ export function SessionsTab() {
             await reload();
           }}
         >
-          Every other browser has to sign in again. You stay signed in here.
+          You have to sign in again in every other browser. You stay signed in here.
         </ConfirmDialog>
       )}
     </Section>

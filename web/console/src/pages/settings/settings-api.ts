@@ -7,7 +7,7 @@ export const scopes = [
   {
     value: "read",
     label: "read",
-    hint: "Look at everything viewers see. No secrets, no accounts.",
+    hint: "Read everything viewers can see. No secrets, no accounts.",
     adminOnly: false,
   },
   {

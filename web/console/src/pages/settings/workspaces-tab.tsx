@@ -123,7 +123,7 @@ export function WorkspacesTab() {
             else await client.invalidateQueries({ queryKey: ["settings", "workspaces"] });
           }}
         >
-          <strong>{deleting.name}</strong> is gone for everybody at once, with its deployments, traces and
+          <strong>{deleting.name}</strong> is deleted for everybody at once, with its deployments, traces and
           keys.
         </ConfirmDialog>
       )}
@@ -141,7 +141,7 @@ function NameDialog({ workspace, onClose }: { workspace: Workspace | null; onClo
         ? api.patch<Workspace>(`/v2/workspaces/${workspace.id}`, { name: name.trim() })
         : api.post<Workspace>("/v2/workspaces", { name: name.trim() }),
     onSuccess: async (made) => {
-      toast.good(workspace ? `It is called ${made.name} now.` : `${made.name} is ready.`);
+      toast.good(workspace ? `Its name is now ${made.name}.` : `${made.name} is ready.`);
       onClose();
       await client.invalidateQueries({ queryKey: ["settings", "workspaces"] });
     },

@@ -140,7 +140,7 @@ function TurnItem({ projectId, turn, number }: { projectId: string; turn: Turn; 
         // biome-ignore lint/suspicious/noArrayIndexKey: messages of a stored trace keep their places
         <MessageView key={index} message={message} />
       ))}
-      {messages.length === 0 && !trace.error && <p className="muted">Nothing was said in this trace.</p>}
+      {messages.length === 0 && !trace.error && <p className="muted">This trace has no messages.</p>}
       {trace.error && (
         <p className="error-text" dir="auto">
           {trace.error}

@@ -15,7 +15,7 @@ export function FeedbackPanel({ run }: { run: FullRun }) {
         of={found}
         rows={found.data}
         lines={2}
-        empty={<p className="muted">Nobody has judged this run yet.</p>}
+        empty={<p className="muted">This run has no feedback yet.</p>}
       >
         {(rows) => (
           <ul className="feedback-list">

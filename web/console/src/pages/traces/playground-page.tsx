@@ -91,7 +91,7 @@ function Playground({ run }: { run: FullRun }) {
               {problem}
             </p>
           )}
-          {!mayRun && <p className="muted">Viewers may look at a call; editors may run it.</p>}
+          {!mayRun && <p className="muted">Viewers can read a call; editors can run it.</p>}
           <div className="row">
             {answer?.isRunning ? (
               <Button icon={Square} onClick={stop}>
@@ -204,7 +204,7 @@ function Original({ run }: { run: FullRun }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: messages of a stored run keep their places
         <MessageView key={index} message={message} />
       ))}
-      {messages.length === 0 && <p className="muted">{run.error ?? "It gave no answer."}</p>}
+      {messages.length === 0 && <p className="muted">{run.error ?? "It returned no answer."}</p>}
     </section>
   );
 }
@@ -216,7 +216,7 @@ function NewAnswer({ answer }: { answer: PlaygroundAnswer | undefined }) {
         <h2>New answer</h2>
         {answer && <Facts latencyMs={answer.latencyMs} tokens={answer.tokens} />}
       </header>
-      {!answer && <p className="muted">Run the call to see what it answers now.</p>}
+      {!answer && <p className="muted">Run the call to see the new answer.</p>}
       {answer && (answer.message || answer.text !== "") && (
         <MessageView message={answer.message ?? { type: "ai", content: answer.text }} />
       )}

@@ -234,13 +234,13 @@ function Runs({ view }: { view: View }) {
                 </Button>
               )}
               {view.range !== "all" && (
-                <Button onClick={() => view.set({ range: "all" })}>Look at all time</Button>
+                <Button onClick={() => view.set({ range: "all" })}>Show all time</Button>
               )}
             </>
           }
         >
           {view.isNarrowed
-            ? "No run of this time fits the filter."
+            ? "No run in this time matches the filter."
             : `There were none in: ${ranges[view.range]!.label.toLowerCase()}.`}
         </EmptyState>
       }

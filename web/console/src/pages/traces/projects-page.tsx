@@ -39,7 +39,7 @@ export function ProjectsPage() {
     <Page title="Traces">
       <PageHeader
         title="Traces"
-        description="What your agents did, step by step: time, tokens, cost and errors."
+        description="What your agents did, step by step, with time, tokens, cost and errors."
       />
       {(hasExperiments || tab === "experiments") && (
         <Tabs
@@ -63,7 +63,7 @@ export function ProjectsPage() {
           ofTab.length === 0 ? (
             <NoProjects />
           ) : (
-            <EmptyState title="No project of that name">Change the search, or clear it.</EmptyState>
+            <EmptyState title="No project has this name">Change the search, or clear it.</EmptyState>
           )
         }
       >

@@ -174,7 +174,7 @@ function Metadata({ run }: { run: FullRun }) {
           ])}
         />
       ) : (
-        <p className="muted">This run carries no metadata.</p>
+        <p className="muted">This run has no metadata.</p>
       )}
       {nested.map(([key, value]) => (
         <details key={key} className="fold">

@@ -112,7 +112,7 @@ function Fields({ server, assistant, graphId, settings }: FieldsProps) {
       </Field>
       {settings.fields.length > 0 ? (
         <fieldset className="assistant-settings">
-          <legend>What the graph takes</legend>
+          <legend>The input of the graph</legend>
           <SchemaForm
             fields={settings.fields}
             texts={texts}

@@ -23,9 +23,7 @@ export function AssistantsTab({ server }: { server: AgentServer }) {
         lines={3}
         height="3.2rem"
         empty={
-          <EmptyState title="No assistants">
-            The graphs of this server did not load; its logs say why.
-          </EmptyState>
+          <EmptyState title="No assistants">The graphs of this server did not load; see its logs.</EmptyState>
         }
       >
         {(rows) => (

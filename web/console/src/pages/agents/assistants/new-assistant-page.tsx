@@ -13,7 +13,7 @@ export function NewAssistantPage({ server }: { server: AgentServer }) {
           { label: "Assistants", href: `/agents/${server.id}?tab=assistants` },
         ]}
         title="New assistant"
-        description="A graph with settings and a name of its own."
+        description="A graph with its own settings and name."
       />
       <NewAssistantForm server={server} />
     </Page>

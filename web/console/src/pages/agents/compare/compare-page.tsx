@@ -72,17 +72,17 @@ function NewPair({ server }: { server: AgentServer }) {
     mutationFn: async () => {
       const make = () => apiOf(server).post<Thread>(`${server.base}/threads`, {});
       const [left, right] = await Promise.all([make(), make()]);
-      if (!left || !right) throw new ApiError(0, "The threads could not be made. Try again.");
+      if (!left || !right) throw new ApiError(0, "The threads could not be created. Try again.");
       return compareHref(server, left.thread_id, right.thread_id);
     },
     onSuccess: (href) => navigate(href, { replace: true }),
   });
   return (
     <div className="stack">
-      <p>Two new threads are made, and what you write goes to both.</p>
+      <p>Two new threads are created, and both get what you write.</p>
       <div className="row">
         <Button look="primary" busy={begin.isPending} onClick={() => begin.mutate()}>
-          Begin with two new threads
+          Start two new threads
         </Button>
       </div>
       {begin.error && <ErrorState error={begin.error} />}

@@ -66,8 +66,10 @@ describe("what is typed", () => {
       count: "At most 5.",
       extra: "This is not JSON yet. Strings need double quotes.",
     });
-    expect(readForm(fields, { topic: "x", count: "1.5" }).problems.count).toBe("This is a whole number.");
-    expect(readForm(fields, { topic: "x", count: "many" }).problems.count).toBe("This is a number.");
+    expect(readForm(fields, { topic: "x", count: "1.5" }).problems.count).toBe(
+      "This must be a whole number.",
+    );
+    expect(readForm(fields, { topic: "x", count: "many" }).problems.count).toBe("This must be a number.");
   });
 
   it("and what is there already is shown as it would be typed", () => {

@@ -8,7 +8,7 @@ export type FormField = {
   kind: "text" | "long text" | "number" | "integer" | "boolean" | "choice" | "message" | "json";
   /** Of a choice: what can be chosen, as JSON. */
   options: readonly string[];
-  /** What the graph takes when the field is left empty, as it would be typed. */
+  /** The input of the graph when the field is left empty, as it would be typed. */
   standard: string | null;
   least: number | null;
   most: number | null;
@@ -137,8 +137,8 @@ function readNumber(
   values: Record<string, unknown>,
 ): string | null {
   const value = Number(text);
-  if (!Number.isFinite(value)) return "This is a number.";
-  if (kind === "integer" && !Number.isInteger(value)) return "This is a whole number.";
+  if (!Number.isFinite(value)) return "This must be a number.";
+  if (kind === "integer" && !Number.isInteger(value)) return "This must be a whole number.";
   if (least !== null && value < least) return `At least ${least}.`;
   if (most !== null && value > most) return `At most ${most}.`;
   values[name] = value;

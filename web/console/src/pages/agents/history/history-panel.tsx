@@ -72,7 +72,7 @@ export function HistoryPanel({ server, threadId, address }: HistoryPanelProps) {
                       icon={RotateCcw}
                       busy={replay.isPending}
                       onClick={() => replay.mutate(id)}
-                      title="Runs the steps that follow this checkpoint once more"
+                      title="Runs the steps after this checkpoint again"
                     >
                       Replay from here
                     </Button>

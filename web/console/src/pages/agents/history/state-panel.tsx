@@ -56,7 +56,7 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
         ...(asNode === "" ? {} : { as_node: asNode }),
       }),
     onSuccess: async () => {
-      toast.good("The state is changed. What was before is still in the history.");
+      toast.good("The state is changed. The earlier state is still in the history.");
       address.go({ checkpoint: null, panel: "history" });
       onClose();
       await client.invalidateQueries({ queryKey: threadKey(server, threadId) });
@@ -70,9 +70,13 @@ function StateForm(props: StatePanelProps & { onClose(): void }) {
     <form className="stack state-panel" onSubmit={submit}>
       <Field
         label="Values"
-        hint="A checkpoint is made after this one; the thread goes on from there."
+        hint="A checkpoint is created after this one; the thread continues from there."
         error={
-          edited === undefined ? "This is not JSON yet." : isFields ? null : "The values are an object: {…}."
+          edited === undefined
+            ? "This is not JSON yet."
+            : isFields
+              ? null
+              : "The values must be an object: {…}."
         }
       >
         <Textarea

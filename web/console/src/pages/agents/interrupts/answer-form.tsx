@@ -13,7 +13,7 @@ export function AnswerForm({ asked, busy, onAnswer }: AnswerFormProps) {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <Field label="Your answer" hint="Words, or JSON when the graph expects data.">
+      <Field label="Your answer" hint="Text, or JSON if the graph expects data.">
         <Textarea
           rows={Math.min(12, Math.max(2, text.split("\n").length))}
           value={text}
@@ -25,7 +25,7 @@ export function AnswerForm({ asked, busy, onAnswer }: AnswerFormProps) {
           Go on
         </Button>
         {asked !== null && typeof asked === "object" && (
-          <Button onClick={() => setText(JSON.stringify(asked, null, 2))}>Edit what it asks</Button>
+          <Button onClick={() => setText(JSON.stringify(asked, null, 2))}>Edit the question</Button>
         )}
       </div>
     </form>

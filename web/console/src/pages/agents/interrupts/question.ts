@@ -31,7 +31,7 @@ export function readQuestion(asked: unknown): Question {
   };
 }
 
-/** In the words of whoever asked. */
+/** In the words of the interrupt. */
 export function answerTo(question: Question, decided: readonly Decided[]): unknown {
   if (question.kind === "review") {
     return { decisions: question.actions.map((action, index) => reviewAnswer(action, decided[index]!)) };

@@ -44,7 +44,7 @@ export function DeploymentFields(props: DeploymentFieldsProps) {
           <Field
             label="Install command"
             optional
-            hint="Default: what the lock file asks for."
+            hint="Default: by the lock file."
             error={problem("installCommand")}
           >
             <Input className="mono" spellCheck={false} placeholder="npm ci" {...text("installCommand")} />

@@ -150,7 +150,7 @@ function DropZone({
         }}
       />
       <p className="field-hint">
-        It is read in this page. Left out: what .gitignore and .dockerignore name, node_modules, .git, .venv
+        This page reads it. Left out: files that .gitignore and .dockerignore name, node_modules, .git, .venv
         and .env files.
       </p>
     </div>

@@ -50,7 +50,7 @@ export async function lookInto({ name: folder, files, skipped }: ReadFolder): Pr
     facts: Object.fromEntries(facts),
     problem:
       configs.length === 0
-        ? `There is no langgraph.json in ${folder}. Choose the project's own folder, or begin with a template.`
+        ? `There is no langgraph.json in ${folder}. Choose the project's own folder, or start with a template.`
         : sizeProblem(uploaded.length, bytes),
     name: nameFor(await textOf("package.json"), folder),
     envFiles: Object.fromEntries(await textsOf(left.secret)),

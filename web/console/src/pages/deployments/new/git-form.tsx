@@ -35,7 +35,7 @@ export function GitForm() {
     <form className="stack" onSubmit={form.submit} noValidate>
       <Card className="stack">
         <h2>Git URL</h2>
-        <Field label="Repository" hint="What you would give to git clone." error={problem("repoUrl")}>
+        <Field label="Repository" hint="The address for git clone." error={problem("repoUrl")}>
           <Input
             inputMode="url"
             spellCheck={false}

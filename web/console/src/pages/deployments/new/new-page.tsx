@@ -17,7 +17,7 @@ const ways: readonly Way[] = [
     id: "template",
     icon: LayoutTemplate,
     title: "Template",
-    words: "A small agent to begin with. Needs no key and no git.",
+    words: "A small agent to start with. Needs no key and no git.",
     form: TemplateForm,
   },
   {
@@ -54,7 +54,7 @@ export function NewPage() {
     return (
       <Page title="New deployment" width="narrow">
         <PageHeader title="New deployment" crumbs={crumbs} />
-        <EmptyState title="Your key may only look">
+        <EmptyState title="Your key can only read">
           Ask an admin of this workspace for a key with the role editor.
         </EmptyState>
       </Page>

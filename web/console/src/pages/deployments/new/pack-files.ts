@@ -11,11 +11,11 @@ export const mostFiles = 20_000;
 
 /** Why these files are too much for an upload, or null. */
 export function sizeProblem(count: number, bytes: number): string | null {
-  const advice = "Leave out what is not needed with .gitignore or .dockerignore, or deploy from git.";
+  const advice = "Leave out files that are not needed with .gitignore or .dockerignore, or deploy from git.";
   if (count > mostFiles)
     return `The folder has ${count} files to upload; at most ${mostFiles} can be. ${advice}`;
   if (bytes > mostFileBytes) {
-    return `The files are ${formatBytes(bytes)} in all; at most ${formatBytes(mostFileBytes)} can be read here. ${advice}`;
+    return `The files are ${formatBytes(bytes)} in total; at most ${formatBytes(mostFileBytes)} can be read here. ${advice}`;
   }
   return null;
 }

@@ -70,6 +70,6 @@ function fileOf(entry: FileSystemFileEntry): Promise<File> {
 
 function tooMany(): Error {
   return new Error(
-    `The folder holds more than ${mostSeen} files. Choose the project's own folder: the one with langgraph.json in it.`,
+    `The folder has more than ${mostSeen} files. Choose the project's own folder: the one with langgraph.json in it.`,
   );
 }

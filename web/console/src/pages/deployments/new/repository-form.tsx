@@ -164,7 +164,7 @@ function RepositoryList({
         lines={3}
         height="2.4rem"
         empty={
-          <EmptyState title="No repository">The token may read none that is called like that.</EmptyState>
+          <EmptyState title="No repository">The token cannot read a repository with this name.</EmptyState>
         }
       >
         {(rows) => (

@@ -27,7 +27,7 @@ function put(path: string, body: Blob, onProgress: (sent: number) => void): Prom
       else reject(new ApiError(request.status, detailOf(request)));
     });
     request.addEventListener("error", () =>
-      reject(new ApiError(0, "The upload was cut off. Check that the server runs, and deploy again.")),
+      reject(new ApiError(0, "The upload was interrupted. Check that the server runs, and deploy again.")),
     );
     request.send(body);
   });
@@ -40,5 +40,5 @@ function detailOf({ responseText, status }: XMLHttpRequest): string {
   } catch {
     // Not ours: a proxy's page, which would mean nothing to a person here.
   }
-  return `The upload was answered with status ${status}. Try again.`;
+  return `The upload failed with status ${status}. Try again.`;
 }
