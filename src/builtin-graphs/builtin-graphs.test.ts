@@ -235,7 +235,7 @@ describe("the agent's stream", () => {
 describe("a real model", () => {
   test("needs its key", async () => {
     await expect(ask("agent", say("hi"), { model_name: "openai/gpt-5-mini" })).rejects.toThrow(
-      /needs a key of OpenAI.*OPENAI_API_KEY/,
+      /needs a key for OpenAI.*OPENAI_API_KEY/,
     );
     await expect(ask("agent", say("hi"), { model_name: "google/gemini" })).rejects.toThrow(
       /GOOGLE_API_KEY or GEMINI_API_KEY/,

@@ -225,7 +225,7 @@ describe("a way back", () => {
     const { status, status_message: message } = await revision(died);
     expect([status, message]).toEqual([
       "DEPLOY_FAILED",
-      expect.stringMatching(/^It died\. The revision before/),
+      expect.stringMatching(/^It died\. The previous revision/),
     ]);
 
     await serve(await newRevision("DEPLOYED"), died);

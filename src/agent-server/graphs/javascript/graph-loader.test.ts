@@ -140,7 +140,7 @@ describe("a project with broken graphs", () => {
     ["throws", "graph.load_failed", /throws\.ts.*no key for the model/],
     ["not-a-graph", "graph.not_a_graph", /export is a plain object; export a StateGraph/],
     ["missing-file", "graph.load_failed", /nowhere\.ts does not exist/],
-    ["ruby", "graph.load_failed", /agent\.rb is no JavaScript, TypeScript or Python file/],
+    ["ruby", "graph.load_failed", /agent\.rb is not a JavaScript, TypeScript or Python file/],
   ])("says what is wrong with %s", async (graphId, code, message) => {
     const { broken } = await open("broken");
     const error = broken.get(graphId);
