@@ -129,10 +129,10 @@ export type Assistant = {
 };
 
 export type AssistantCount = {
-  /** Found when the assistant's metadata contains all of it. */
+  /** Matches assistants whose metadata contains all of it. */
   metadata?: Record<string, unknown> | null;
   graph_id?: string | null;
-  /** Part of the name, in any case. */
+  /** Part of the name; case does not matter. */
   name?: string | null;
 };
 
@@ -155,17 +155,17 @@ export type AssistantPatch = {
   graph_id?: string | null;
   config?: RunConfig | null;
   context?: Record<string, unknown> | null;
-  /** Merged into what is there, key by key. */
+  /** Merged into the existing metadata, key by key. */
   metadata?: Record<string, unknown> | null;
   name?: string | null;
   description?: string | null;
 };
 
 export type AssistantSearch = {
-  /** Found when the assistant's metadata contains all of it. */
+  /** Matches assistants whose metadata contains all of it. */
   metadata?: Record<string, unknown> | null;
   graph_id?: string | null;
-  /** Part of the name, in any case. */
+  /** Part of the name; case does not matter. */
   name?: string | null;
   limit?: number;
   offset?: number;
@@ -595,7 +595,7 @@ export type CronCreate = {
   webhook?: string | null;
   interrupt_before?: "*" | string[] | null;
   interrupt_after?: "*" | string[] | null;
-  /** What becomes of the thread a firing made. A cron of a thread leaves it alone. */
+  /** What happens to the thread that a firing created. It has no effect on a cron of a thread. */
   on_run_completed?: "delete" | "keep" | null;
   enabled?: boolean | null;
   stream_mode?: "values" | "updates" | "messages" | "messages-tuple" | "custom" | "tasks" | "checkpoints" | "debug" | "events" | "tools" | ("values" | "updates" | "messages" | "messages-tuple" | "custom" | "tasks" | "checkpoints" | "debug" | "events" | "tools")[] | null;
@@ -622,7 +622,7 @@ export type CronPatch = {
   webhook?: string | null;
   interrupt_before?: "*" | string[] | null;
   interrupt_after?: "*" | string[] | null;
-  /** What becomes of the thread a firing made. A cron of a thread leaves it alone. */
+  /** What happens to the thread that a firing created. It has no effect on a cron of a thread. */
   on_run_completed?: "delete" | "keep" | null;
   enabled?: boolean | null;
   stream_mode?: "values" | "updates" | "messages" | "messages-tuple" | "custom" | "tasks" | "checkpoints" | "debug" | "events" | "tools" | ("values" | "updates" | "messages" | "messages-tuple" | "custom" | "tasks" | "checkpoints" | "debug" | "events" | "tools")[] | null;
@@ -699,7 +699,7 @@ export type Deployment = {
   shareable: boolean;
   route_through_gateway: boolean;
   status: "AWAITING_DATABASE" | "READY" | "FAILED" | "UNUSED" | "AWAITING_DELETE" | "AWAITING_FINAL_DELETE" | "UNKNOWN";
-  /** Whether it is meant to run. POST …/stop and …/start set it. */
+  /** Whether it should run. POST …/stop and …/start set it. */
   desired_state: "running" | "stopped";
   latest_revision_id: string | null;
   active_revision_id: string | null;
@@ -711,7 +711,7 @@ export type Deployment = {
     state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop" | "stopped";
     /** Why it is not serving, with the last lines of its log. */
     message: string | null;
-    /** Which start this is; counts up while it keeps dying. */
+    /** The number of this start; it increases while the server keeps exiting. */
     attempt: number;
     since: string | null;
     /** How often its server ended by itself, in the last seven days. */
@@ -726,16 +726,16 @@ export type Deployment = {
   slug: string;
   tracked_repo_ref: string | null;
   tracer_session_id: string | null;
-  /** Made for a pull request, and removed with it. */
+  /** Created for a pull request, and removed with it. */
   is_preview: boolean;
-  /** Of a preview: the deployment it is made of. */
+  /** For a preview: the deployment it belongs to. */
   preview_of: string | null;
-  /** Of a preview: the number of the pull request. */
+  /** For a preview: the number of the pull request. */
   preview_number: number | null;
-  /** Whether its pull requests get deployments of their own. */
+  /** Whether pull requests get their own deployments. */
   previews: {
     enabled: boolean;
-    /** Previews get the deployment's secrets: whoever may push a branch then reads them. */
+    /** Previews get the deployment's secrets: everyone who can push a branch can read them. */
     share_secrets: boolean;
   };
   image_version: string | null;
@@ -752,27 +752,27 @@ export type DeploymentMetricPoint = {
   cpu: number | null;
   memory_bytes: number | null;
   requests: number;
-  /** Answers of 500 and above. */
+  /** Responses with status 500 and above. */
   errors: number;
-  /** Mean time of the answers. */
+  /** Mean response time. */
   mean_ms: number | null;
 };
 
 export type DeploymentMetrics = {
   step_seconds: number;
-  /** Starts that followed a death, in this time. */
+  /** Restarts after an exit, in this time. */
   restarts: number;
   instances: {
     id: string;
     revision_id: string;
     state: "starting" | "ready" | "draining" | "stopping" | "exited";
     attempt: number;
-    /** Requests under way through this process. */
+    /** Requests in progress through this process. */
     in_flight: number;
     started_at: string;
     ready_at: string | null;
   }[];
-  /** Oldest first; steps in which nothing was seen are left out. */
+  /** Oldest first; steps without data are left out. */
   points: DeploymentMetricPoint[];
 };
 
@@ -784,7 +784,7 @@ export type EventStreamRequest = {
   channels: string[];
   namespaces?: string[][] | null;
   depth?: number | null;
-  /** Only events with a higher number; absent means all there are. */
+  /** Only events with a higher number; without it, all events. */
   since?: number | null;
 };
 
@@ -819,20 +819,20 @@ export type FeedbackConfig = {
 
 export type FilterFault = {
   field: string;
-  /** What kind of fault it is. */
+  /** The kind of mistake. */
   reason: "ends_too_early" | "unexpected_text" | "unknown_operator" | "unknown_field" | "operator_does_not_apply" | "value_not_valid" | "too_large";
-  /** All of it in words. */
+  /** The full message. */
   message: string;
-  /** What is wrong, without what was expected and without the place. */
+  /** What is wrong, without the expected text and the position. */
   problem: string;
   line: number;
   column: number;
   offset: number;
-  /** What may stand there, in words. */
+  /** What is expected there, in words. */
   expected: string | null;
-  /** The word that has no meaning there. */
+  /** The unknown word. */
   found: string | null;
-  /** The words that have one. */
+  /** The words that are allowed there. */
   choices: string[] | null;
 };
 
@@ -878,7 +878,7 @@ export type GraphSchemas = {
   state_schema: Record<string, unknown> | null;
   config_schema: Record<string, unknown> | null;
   context_schema: Record<string, unknown> | null;
-  /** Why the types of the source are not in the schemas. */
+  /** Why the schemas lack the types of the source. */
   problem?: string;
 };
 
@@ -977,12 +977,12 @@ export type ModelKey = {
 };
 
 export type NewFeedbackToken = {
-  /** The id the feedback is to have. */
+  /** The id of the feedback. */
   id?: string | null;
   run_id: string;
   feedback_key: string;
   feedback_config?: FeedbackConfig | null;
-  /** 3 hours when left out. */
+  /** Default: 3 hours. */
   expires_in?: {
     days?: number | null;
     hours?: number | null;
@@ -1251,7 +1251,7 @@ export type RunCreate = {
   if_not_exists?: "create" | "reject" | null;
   after_seconds?: number | null;
   on_completion?: "delete" | "keep" | null;
-  /** The stream ends with an event `feedback`: for each key a link with which feedback is given. */
+  /** The stream ends with an event `feedback`, which has a feedback link for each key. */
   feedback_keys?: string[] | null;
   durability?: "sync" | "async" | "exit" | null;
   checkpoint_during?: boolean | null;
@@ -1263,7 +1263,7 @@ export type RunCreate = {
 };
 
 export type RunQuery = {
-  /** Projects; all of the workspace when left out. */
+  /** Projects; default: all of the workspace. */
   session?: string | string[] | null;
   id?: string | string[] | null;
   trace?: string | null;
@@ -1286,7 +1286,7 @@ export type RunQuery = {
   /** An expression of the filter language. */
   tree_filter?: string | null;
   select?: string[] | null;
-  /** At most 100 a page; ignored with `trace`. */
+  /** At most 100 per page; ignored with `trace`. */
   limit?: number | null;
   cursor?: string | null;
   order?: "asc" | "desc" | null;
@@ -1301,7 +1301,7 @@ export type RunQueryV2 = {
   run_type?: string | null;
   is_root?: boolean | null;
   has_error?: boolean | null;
-  /** A day ago when left out, unless a dataset is named. */
+  /** Default: a day ago, unless a dataset is named. */
   min_start_time?: string | number | null;
   max_start_time?: string | number | null;
   filter?: string | null;
@@ -1310,7 +1310,7 @@ export type RunQueryV2 = {
   selects?: string[] | null;
   page_size?: number | null;
   cursor?: string | null;
-  /** By the start when left out. What has no value comes last. Tags and feedback have no order. */
+  /** Default: by the start. Runs without a value come last. Tags and feedback cannot be sorted. */
   sort?: "start_time" | "name" | "status" | "latency" | "total_tokens" | "total_cost" | null;
   /** Descending when left out. */
   order?: "asc" | "desc" | null;
@@ -1331,7 +1331,7 @@ export type RunQueryValidationResult = {
 };
 
 export type RunStatsQuery = {
-  /** Projects; all of the workspace when left out. */
+  /** Projects; default: all of the workspace. */
   session?: string | string[] | null;
   id?: string | string[] | null;
   trace?: string | null;
@@ -1382,12 +1382,12 @@ export type ScoreComparison = {
       same: number;
     }[];
   }[];
-  /** Some score is worse than the baseline's, or a run failed that did not before. Ids of 1000 at most. */
+  /** A score is worse than the baseline's, or a run failed that did not fail before. At most 1000 ids. */
   worse: {
     count: number;
     example_ids: string[];
   };
-  /** Some score is better, and none is worse. */
+  /** A score is better, and none is worse. */
   better: {
     count: number;
     example_ids: string[];
@@ -1441,7 +1441,7 @@ export type SignInWays = {
 };
 
 export type StoreDelete = {
-  /** Path of the item, from the root. Labels are not empty and hold no period. */
+  /** Path of the item, from the root. Labels must not be empty or contain a period. */
   namespace: string[];
   key: string;
 };
@@ -1466,7 +1466,7 @@ export type StoreNamespaceSearch = {
 };
 
 export type StorePut = {
-  /** Path of the item, from the root. Labels are not empty and hold no period. */
+  /** Path of the item, from the root. Labels must not be empty or contain a period. */
   namespace: string[];
   key: string;
   value: Record<string, unknown>;
@@ -1549,7 +1549,7 @@ export type ThreadPatch = {
 
 export type ThreadQuery = {
   project_id: string;
-  /** A day ago when left out. */
+  /** Default: a day ago. */
   min_start_time?: string | number | null;
   max_start_time?: string | number | null;
   /** On the roots of its traces. */
@@ -1684,7 +1684,7 @@ export type TraceProjectStats = {
 export type TraceQueryV2 = {
   project_id: string;
   trace_ids?: string[] | null;
-  /** A day ago when left out, unless traces are named. */
+  /** Default: a day ago, unless traces are named. */
   min_start_time?: string | number | null;
   max_start_time?: string | number | null;
   trace_filter?: string | null;
@@ -1943,7 +1943,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -1959,7 +1959,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -1995,7 +1995,7 @@ export type Answers = {
     host: string;
     created_at: string;
     webhook_url: string;
-    /** In this answer only; set it at the git host. */
+    /** Only in this response; set it at the git host. */
     webhook_secret: string;
   };
   create_listener: {
@@ -2009,7 +2009,7 @@ export type Answers = {
   };
   create_oauth_provider: OAuthProvider;
   create_page_code: {
-    /** Where the browser goes on, with the code. Good once and for a minute. */
+    /** Where the browser is redirected, with the code. Works once, within a minute. */
     location: string;
     deployment_id: string;
     expires_at: string;
@@ -2154,7 +2154,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -2384,7 +2384,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -2478,7 +2478,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -2752,7 +2752,7 @@ export type Answers = {
     source_run_id: string | null;
     created_at: string;
     modified_at: string;
-    /** By `attachment.<name>`; whoever has the address may read it for a day, without a key. */
+    /** By `attachment.<name>`; everyone with the URL can read it for a day, without a key. */
     attachment_urls: Record<string, {
       presigned_url: string;
       mime_type: string;
@@ -2927,7 +2927,7 @@ export type Bodies = {
     /** Reviewers are not assigned: any may review. */
     reviewer_access_mode?: "any" | null;
     id?: string | null;
-    /** Projects whose traces are put into it. */
+    /** Projects whose traces are added to it. */
     session_ids?: string[] | null;
   };
   create_api_key: {
@@ -3007,7 +3007,7 @@ export type Bodies = {
     name: string;
     description?: string | null;
     experiment_ids: string[];
-    /** That of the first experiment when left out. */
+    /** Default: that of the first experiment. */
     reference_dataset_id?: string | null;
     created_at?: string | number | null;
     extra?: Record<string, unknown> | null;
@@ -3032,7 +3032,7 @@ export type Bodies = {
       repo_url?: string | null;
       deployment_type?: "dev_free" | "dev" | "prod" | "dev_zero" | "dev_free_zero" | "serverless" | "dedicated" | null;
       build_on_push?: boolean | null;
-      /** Where a proxy of your own serves it. It is shown; this server answers at `url`. */
+      /** Where your own proxy serves it. It is only shown; this server serves `url`. */
       custom_url?: string | null;
       resource_spec?: {
         cpu?: number | null;
@@ -3074,7 +3074,7 @@ export type Bodies = {
     outputs?: unknown;
     metadata?: Record<string, unknown> | null;
     source_run_id?: string | null;
-    /** Take inputs and outputs over from the source run. */
+    /** Copy inputs and outputs from the source run. */
     use_source_run_io?: boolean | null;
     use_source_run_attachments?: string[] | null;
   };
@@ -3085,7 +3085,7 @@ export type Bodies = {
     outputs?: unknown;
     metadata?: Record<string, unknown> | null;
     source_run_id?: string | null;
-    /** Take inputs and outputs over from the source run. */
+    /** Copy inputs and outputs from the source run. */
     use_source_run_io?: boolean | null;
     use_source_run_attachments?: string[] | null;
   }[];
@@ -3123,7 +3123,7 @@ export type Bodies = {
   };
   create_oauth_provider: OAuthProviderCreateRequest;
   create_page_code: {
-    /** As it was given to the browser at the deployment's origin. */
+    /** The value that the deployment's origin gave the browser. */
     state: string;
   };
   create_project: {
@@ -3138,14 +3138,14 @@ export type Bodies = {
     trace_tier?: string | null;
   };
   create_revision: {
-    /** Where this revision comes from, and those after it until another is named. The first from git names its source_config.repo_url. */
+    /** The source of this revision and of later ones, until another is set. The first one from git needs source_config.repo_url. */
     revision_source?: "github" | "internal_docker" | "internal_source" | null;
     source_config?: {
       integration_id?: string | null;
       repo_url?: string | null;
       deployment_type?: "dev_free" | "dev" | "prod" | "dev_zero" | "dev_free_zero" | "serverless" | "dedicated" | null;
       build_on_push?: boolean | null;
-      /** Where a proxy of your own serves it. It is shown; this server answers at `url`. */
+      /** Where your own proxy serves it. It is only shown; this server serves `url`. */
       custom_url?: string | null;
       resource_spec?: {
         cpu?: number | null;
@@ -3186,7 +3186,7 @@ export type Bodies = {
     columns?: string[];
     /** `latency` or `-latency`; null: the newest first. */
     sort?: string | null;
-    /** What else the list is narrowed by, as its address has it. */
+    /** Other filters of the list, as in its URL. */
     options?: Record<string, string>;
   };
   create_workspace: {
@@ -3275,13 +3275,13 @@ export type Bodies = {
   listStoreNamespaces: StoreNamespaceSearch;
   list_experiment_runs: {
     session_ids: string[];
-    /** A comparison of these experiments: `feedback_stats` leave out what was given in others. */
+    /** A comparison of these experiments: `feedback_stats` leaves out feedback from other comparisons. */
     comparative_experiment_id?: string | null;
     /** By experiment: expressions. */
     filters?: Record<string, string[]> | null;
     limit?: number | null;
     offset?: number | null;
-    /** The beginnings of inputs, outputs and errors instead of the whole of them. */
+    /** Return only the beginnings of inputs, outputs and errors. */
     preview?: boolean | null;
   };
   loadUiComponent: {
@@ -3316,19 +3316,19 @@ export type Bodies = {
     muted_until?: string | null;
   };
   patch_deployment: {
-    /** Cannot be changed: only the name it has. See display_name. */
+    /** Cannot be changed; only the current name is accepted. See display_name. */
     name?: string | null;
-    /** Cannot be changed: only the source it has. See revision_source. */
+    /** Cannot be changed; only the current source is accepted. See revision_source. */
     source?: "github" | "external_docker" | "internal_docker" | "internal_source" | "internal_template" | null;
     display_name?: string | null;
-    /** Where this revision comes from, and those after it until another is named. The first from git names its source_config.repo_url. */
+    /** The source of this revision and of later ones, until another is set. The first one from git needs source_config.repo_url. */
     revision_source?: "github" | "internal_docker" | "internal_source" | null;
     source_config?: {
       integration_id?: string | null;
       repo_url?: string | null;
       deployment_type?: "dev_free" | "dev" | "prod" | "dev_zero" | "dev_free_zero" | "serverless" | "dedicated" | null;
       build_on_push?: boolean | null;
-      /** Where a proxy of your own serves it. It is shown; this server answers at `url`. */
+      /** Where your own proxy serves it. It is only shown; this server serves `url`. */
       custom_url?: string | null;
       resource_spec?: {
         cpu?: number | null;
@@ -3412,7 +3412,7 @@ export type Bodies = {
   query_experiment_runs: {
     experiment_ids: string[];
     example_ids?: string[] | null;
-    /** A comparison of these experiments: `feedback_stats` leave out what was given in others. */
+    /** A comparison of these experiments: `feedback_stats` leaves out feedback from other comparisons. */
     comparative_experiment_id?: string | null;
     /** By experiment: expressions. */
     filters?: Record<string, string[]> | null;
@@ -3463,20 +3463,20 @@ export type Bodies = {
   sendChatCommand: unknown;
   setLatestAssistantVersion: AssistantLatest;
   set_annotation_run_status: {
-    /** Null: shown again as if it had never been. */
+    /** Null: shown again as if it had never been reviewed. */
     status?: "viewed" | "completed" | null;
     /** Puts it off for this reviewer. */
     override_added_at?: string | number | null;
   };
   set_annotation_status: {
-    /** Null: shown again as if it had never been. */
+    /** Null: shown again as if it had never been reviewed. */
     status?: "viewed" | "completed" | null;
     /** Puts it off for this reviewer. */
     override_added_at?: string | number | null;
   };
   set_deployment_previews: {
     enabled: boolean;
-    /** Previews get the deployment's secrets: whoever may push a branch then reads them. */
+    /** Previews get the deployment's secrets: everyone who can push a branch can read them. */
     share_secrets?: boolean;
   };
   set_model_key: {
@@ -3581,7 +3581,7 @@ export type Bodies = {
     remove?: boolean | null;
   };
   update_dataset_tag: {
-    /** The version that held at this time. */
+    /** The version at this time. */
     as_of: string;
     tag: string;
   };
