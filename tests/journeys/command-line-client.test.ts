@@ -168,7 +168,10 @@ describe("what can be wrong", { timeout: 90_000 }, () => {
   test("another kind of server: 12, and where the address comes from", async () => {
     await using page = await serve((_request, response) => response.end("<h1>It works</h1>"));
     const exit = await client.run(["deployments"], { env: { TREADLE_URL: page.url } });
-    expect(exit).toMatchObject({ code: 12, stderr: expect.stringMatching(/is not a Treadle server.*TREADLE_URL/) });
+    expect(exit).toMatchObject({
+      code: 12,
+      stderr: expect.stringMatching(/is not a Treadle server.*TREADLE_URL/),
+    });
   });
 
   test("a server of another version: both versions are named", async () => {
