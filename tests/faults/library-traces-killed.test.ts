@@ -106,7 +106,7 @@ test("a run whose server was killed is one trace, with its attempts, also where 
     {
       parent_run_id: run.run_id,
       status: "error",
-      error: expect.stringContaining("went on"),
+      error: expect.stringContaining("continued"),
       tags: ["treadle:attempt"],
     },
   ]);
