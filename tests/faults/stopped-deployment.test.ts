@@ -102,6 +102,16 @@ const gone = () =>
     timeoutMs: 60_000,
   });
 
+/** Servers that outlive the platform end with one that does not keep them, once it has found them. */
+async function endKeptServers(): Promise<void> {
+  await restart("SIGTERM", {});
+  await power("stop");
+  await gone();
+  const all = await query<{ pid: number }>("select (handle->>'pid')::int as pid from deployment_instances");
+  await treadle.stop();
+  expect(all.filter(({ pid }) => isRunning(pid))).toEqual([]);
+}
+
 beforeAll(async () => {
   parent = await createDataParent("stopped-deployment");
   git = await startGitServer();
@@ -114,10 +124,11 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
+  if (deployment) await endKeptServers();
   await treadle?.stop();
   await git?.stop();
   await parent?.remove();
-});
+}, 120_000);
 
 describe.each([
   ["servers that end with the platform", {}],
