@@ -612,6 +612,26 @@ CREATE INDEX crons_due ON public.crons USING btree (next_run_date) WHERE (next_r
 CREATE INDEX crons_of_assistant ON public.crons USING btree (workspace_id, assistant_id);
 CREATE INDEX crons_of_thread ON public.crons USING btree (thread_id) WHERE (thread_id IS NOT NULL);
 
+create table deployment_domains (
+  id uuid not null,
+  workspace_id uuid not null,
+  deployment_id uuid not null,
+  domain text not null,
+  problem text,
+  checked_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  constraint deployment_domains_pkey PRIMARY KEY (id),
+  constraint deployment_domains_domain_check CHECK ((domain = lower(domain))),
+  constraint deployment_domains_problem_check CHECK ((problem = ANY (ARRAY['record_missing'::text, 'record_other'::text, 'dns_failed'::text, 'claimed_elsewhere'::text]))),
+  constraint deployment_domains_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
+  constraint deployment_domains_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX deployment_domains_claim ON public.deployment_domains USING btree (deployment_id, domain);
+CREATE INDEX deployment_domains_pending ON public.deployment_domains USING btree (expires_at) WHERE (verified_at IS NULL);
+CREATE UNIQUE INDEX deployment_domains_verified ON public.deployment_domains USING btree (domain) WHERE (verified_at IS NOT NULL);
+
 create table deployment_instances (
   id uuid not null,
   deployment_id uuid not null,

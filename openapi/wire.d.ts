@@ -197,7 +197,7 @@ export type AuditEvent = {
   /** Null: it belongs to no workspace, such as an unknown credential. */
   workspace_id: string | null;
   at: string;
-  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.invited" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "model_key.set" | "model_key.removed" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.stopped" | "deployment.started" | "deployment.restarted" | "deployment.previews_changed" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "alert.created" | "alert.changed" | "alert.deleted" | "alert.tested" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "chat.shared" | "chat.unshared" | "request.refused";
+  action: "api_key.created" | "api_key.revoked" | "audit_events.exported" | "audit_events.pruned" | "member.added" | "member.invited" | "member.changed" | "member.removed" | "workspace.created" | "workspace.changed" | "workspace.deleted" | "model_key.set" | "model_key.removed" | "organization.plan_changed" | "session.signed_in" | "session.started" | "session.signed_out" | "session.ended" | "session.all_ended" | "deployment.created" | "deployment.changed" | "deployment.secrets_changed" | "deployment.deleted" | "deployment.stopped" | "deployment.started" | "deployment.restarted" | "deployment.previews_changed" | "deployment.domain_added" | "deployment.domain_checked" | "deployment.domain_removed" | "deployment.page_opened" | "deployment.token_created" | "deployment.upload_url_created" | "revision.created" | "revision.redeployed" | "revision.interrupted" | "integration.created" | "integration.deleted" | "listener.created" | "listener.changed" | "listener.deleted" | "oauth_provider.created" | "oauth_provider.changed" | "oauth_provider.deleted" | "oauth_consent.started" | "oauth_consent.given" | "oauth_consent.declined" | "oauth_token.read" | "oauth_token.imported" | "oauth_token.changed" | "oauth_token.deleted" | "oauth_connection.created" | "oauth_connection.deleted" | "token_webhook.changed" | "token_webhook.deleted" | "export.created" | "export.cancelled" | "export_destination.created" | "export_destination.changed" | "export_destination.deleted" | "alert.created" | "alert.changed" | "alert.deleted" | "alert.tested" | "tracing_settings.changed" | "tracing_project.deleted" | "traces.deleted" | "traces.shared" | "traces.unshared" | "dataset.shared" | "dataset.unshared" | "chat.shared" | "chat.unshared" | "request.refused";
   outcome: "done" | "refused" | "failed";
   /** Of the HTTP answer. */
   status: number | null;
@@ -707,6 +707,8 @@ export type Deployment = {
   url: string;
   /** The same server at an origin of its own, for pages that people open. Null where deployments have none. */
   page_url: string | null;
+  /** The same server at its verified domains. See GET …/domains. */
+  domain_urls: string[];
   health: {
     state: "none" | "starting" | "serving" | "unstable" | "restarting" | "crash_loop" | "stopped";
     /** Why it is not serving, with the last lines of its log. */
@@ -744,6 +746,30 @@ export type Deployment = {
   database_tier: string | null;
   created_at: string;
   updated_at: string;
+};
+
+export type DeploymentDomain = {
+  domain: string;
+  /** It is served while it is verified. */
+  state: "pending" | "verified";
+  /** Where the deployment is served at its root, once it is verified. */
+  url: string;
+  /** What proves in DNS that the domain is for this deployment. */
+  record: {
+    type: "TXT";
+    name: string;
+    value: string;
+  };
+  /** Why the last check did not verify it. */
+  problem: {
+    code: "record_missing" | "record_other" | "dns_failed" | "claimed_elsewhere";
+    message: string;
+  } | null;
+  checked_at: string | null;
+  verified_at: string | null;
+  /** When it is removed, unless it is verified by then. */
+  expires_at: string | null;
+  created_at: string;
 };
 
 export type DeploymentMetricPoint = {
@@ -1858,6 +1884,7 @@ export type Answers = {
   add_annotation_items: {
     items: AnnotationItem[];
   };
+  add_deployment_domain: DeploymentDomain;
   add_member: Member;
   add_runs_to_annotation_queue: {
     id: string;
@@ -2362,6 +2389,9 @@ export type Answers = {
     created_at: string;
     modified_at: string;
   }[];
+  list_deployment_domains: {
+    resources: DeploymentDomain[];
+  };
   list_deployment_logs: {
     logs: LogLine[];
     next_offset: string | null;
@@ -2821,6 +2851,7 @@ export type Answers = {
     as_of: string;
   };
   validateTraceRunQuery: RunQueryValidationResult;
+  verify_deployment_domain: DeploymentDomain;
   waitRun: unknown;
   waitStatelessRun: unknown;
   wait_for_authorization: AuthWaitResponse;
@@ -2842,6 +2873,10 @@ export type Bodies = {
       start_time?: string | number | null;
       source_proposed_example_id?: string | null;
     }[];
+  };
+  add_deployment_domain: {
+    /** A host, such as agent.example.com. */
+    domain: string;
   };
   add_member: {
     email: string;

@@ -39,6 +39,8 @@ const openRoutes = [
   // The gateway asks each deployment's own rule; an upload and a webhook prove themselves by their signature.
   ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => `${method} /d/{slug}/{rest*}`),
   "PUT /v2/uploads/{deployment_id}/{file}",
+  // A proxy asks it before it gets a certificate for a host; whoever calls the host learns the same.
+  "GET /v2/domains/ask",
   // A sealed link names one attachment and ends by itself: clients of tracing fetch it without their key.
   "GET /api/v1/attachments/{token}",
   "POST /v1/integrations/github/{integration_id}/webhook",

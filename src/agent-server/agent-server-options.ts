@@ -30,7 +30,8 @@ export type AgentServerOptions = {
   runTimeoutMs: number;
   /** What is held for all readers of streams together; those who do not read are cut beyond it. */
   readerBytes?: number;
-  publicUrl(): string;
+  /** Where clients reach this server: by the headers of a request where these can be believed. */
+  publicUrl(headers?: Headers): string;
   clock?: Clock;
   /** For requests whose target a caller chose; by default no private addresses. */
   network?: NetworkGuard;

@@ -23,7 +23,8 @@ export type RpcEndpointsOptions = {
   states: StateService;
   threads: ThreadService;
   version: string;
-  publicUrl(): string;
+  /** Where clients reach this server: by the headers of a request where these can be believed. */
+  publicUrl(headers?: Headers): string;
 };
 
 /** The assistants as other programs' tools (MCP) and as other agents' colleagues (A2A). */

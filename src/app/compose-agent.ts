@@ -1,3 +1,4 @@
+import { ownOriginOf } from "../agent-server/a2a/own-origin.ts";
 import { type AgentServer, createAgentServer } from "../agent-server/agent-server.ts";
 import { AgentGuard } from "../agent-server/auth/agent-guard.ts";
 import { bringsKey, InstanceGuard } from "../agent-server/auth/instance-guard.ts";
@@ -86,7 +87,8 @@ function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
   const { file } = project.config;
   const webhooks = readWebhookConfig(file, currentEnvironment());
   const ttl = file.checkpointer?.ttl;
-  const traced = libraryTracing(currentEnvironment(), { isDeployed: config.instanceSecret !== undefined });
+  const isDeployed = config.instanceSecret !== undefined;
+  const traced = libraryTracing(currentEnvironment(), { isDeployed });
   const service = tracingService(currentEnvironment());
   return createAgentServer({
     database,
@@ -97,7 +99,7 @@ function composeServer(ground: AgentGround, inner: ProjectFetch): AgentServer {
     runConcurrency: config.runConcurrency,
     runLeaseMs: config.runLeaseMs,
     runTimeoutMs: config.runTimeoutMs,
-    publicUrl,
+    publicUrl: (headers) => (isDeployed && headers && ownOriginOf(headers)) || publicUrl(),
     network: new NetworkGuard({
       allowPrivateAddresses: config.allowPrivateAddresses && !webhooks.denyPrivate,
     }),

@@ -14,6 +14,7 @@ import { Walls } from "../control-plane/sandbox/walls.ts";
 import type { TracingPort } from "../control-plane/tracing/deployment-tracing.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { dnsTxtRecords } from "../platform/network/dns-records.ts";
 import type { ProjectService } from "../traces/projects/project-service.ts";
 import type { PlatformKeys } from "../workspaces/api-keys/platform-key-service.ts";
 
@@ -56,6 +57,7 @@ export function composeControlPlane(options: ControlPlaneGround): ControlPlane {
   });
   return createControlPlane({
     ...ground,
+    txtRecords: dnsTxtRecords(config.deployments.dnsServers),
     credentialsRequired: config.agentAuthRequired,
     deploymentsUrl: () => deploymentsUrlOf(config, internalUrl()),
     checkProject,

@@ -7,6 +7,7 @@ export const commandLineErrors = {
   "client.credentials_missing": "invalid",
   "client.deployment_unknown": "not_found",
   "client.env_file_unreadable": "invalid",
+  "client.domain_pending": "conflict",
   "client.export_unknown": "not_found",
   "client.folder_not_empty": "conflict",
   "client.forbidden": "forbidden",

@@ -1,8 +1,9 @@
+import { isIP } from "node:net";
 import { delimiter, dirname } from "node:path";
 import { z } from "zod";
 import { isSubnetRange } from "../control-plane/runtimes/docker-network.ts";
 import { isolationSettings } from "../control-plane/sandbox/isolation.ts";
-import { amount, type Edition, flag, text, whole } from "./fields.ts";
+import { amount, commaList, type Edition, flag, list, text, whole } from "./fields.ts";
 
 /** Settings of the control plane: how deployments are built and run. */
 export const deploymentSettings = {
@@ -32,6 +33,18 @@ export const deploymentSettings = {
     .describe(
       "Address of each deployment's own origin, for pages; default: http://{slug}.localhost while everything is loopback, else none.",
     ),
+  TREADLE_DOMAIN_CHECK: z
+    .enum(["dns", "none"])
+    .default("dns")
+    .describe(
+      "How a deployment gets a domain of its own: dns = its owner proves it by a TXT record; none = whoever may change deployments takes any host, the first to ask has it. Edition cloud always checks.",
+    ),
+  TREADLE_DNS_SERVERS: list
+    .refine(
+      (given) => commaList(given).every(isDnsServer),
+      "must be addresses such as 10.0.0.53 or 10.0.0.53:5353, separated by commas",
+    )
+    .describe("DNS servers that are asked about domains, separated by commas; default: those of the system."),
   TREADLE_DOCKER_SUBNETS: z
     .string()
     .refine(isSubnetRange, "must be a range of addresses such as 10.231.0.0/16, from /8 to /24")
@@ -125,9 +138,18 @@ export function deploymentConfigOf(
     provenMs: 10 * 60_000,
     /** Whether servers go on without the platform. */
     keepServers: env.TREADLE_KEEP_SERVERS ?? false,
+    domainCheck: edition === "cloud" ? "dns" : env.TREADLE_DOMAIN_CHECK,
+    dnsServers: commaList(env.TREADLE_DNS_SERVERS),
     gitPollMs: env.TREADLE_GIT_POLL_SECONDS * 1000,
     purgeAfterMs: 24 * 60 * 60_000,
   };
+}
+
+/** `10.0.0.53`, `10.0.0.53:5353`, `fd00::53` or `[fd00::53]:5353`. */
+function isDnsServer(given: string): boolean {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\](?::\d{1,5})?|([^[\]]+))$/.exec(given) ?? [];
+  if (bracketed !== undefined) return isIP(bracketed) === 6;
+  return plain !== undefined && (isIP(plain) !== 0 || isIP(plain.replace(/:\d{1,5}$/, "")) === 4);
 }
 
 const serverNames = /^(PATH|LANG|LC_ALL|TZ|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;

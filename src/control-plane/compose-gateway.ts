@@ -1,4 +1,5 @@
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
+import type { DomainTable } from "./domains/domain-table.ts";
 import { instanceSecretContext } from "./encryption/sealed-columns.ts";
 import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
 import type { GatewayOptions } from "./gateway/gateway-listener.ts";
@@ -13,7 +14,7 @@ export type Gateway = ReturnType<typeof composeGateway>;
 /** The way to deployed servers: who serves what, who may enter, and what passed. */
 export function composeGateway(
   options: ControlPlaneOptions,
-  origins: DeploymentOrigins,
+  { origins, domains }: { origins: DeploymentOrigins; domains: DomainTable },
   usages: MeterOptions["usages"],
 ) {
   const { database, clock, logger, secretBox, passes, publicUrl } = options;
@@ -40,10 +41,12 @@ export function composeGateway(
     inFlight: (instanceId: string) => proxy.inFlight(instanceId),
     async start() {
       await targets.start();
+      await domains.start();
       meter.start();
     },
     async stop() {
       await meter.stop();
+      await domains.stop();
       await targets.stop();
       proxy.close();
     },

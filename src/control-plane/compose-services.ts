@@ -4,6 +4,8 @@ import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { createDeployments } from "./deployments/deployments.ts";
 import type { Deployment } from "./desired-state/deployment.ts";
 import { RevisionMaker } from "./desired-state/revision-maker.ts";
+import { DomainService } from "./domains/domain-service.ts";
+import type { DomainTable } from "./domains/domain-table.ts";
 import type { DeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { GitHostApi } from "./integrations/git-host-api.ts";
 import { IntegrationService } from "./integrations/integration-service.ts";
@@ -21,7 +23,11 @@ export type Services = ReturnType<typeof composeServices>;
 /** What callers ask for: the use cases behind the routes. */
 export function composeServices(
   options: ControlPlaneOptions,
-  { origins, tracing }: { origins: DeploymentOrigins; tracing: DeploymentTracing },
+  {
+    origins,
+    tracing,
+    domains: table,
+  }: { origins: DeploymentOrigins; tracing: DeploymentTracing; domains: DomainTable },
 ) {
   const { database, clock, logger, secretBox, network, runtime, settings, folder, publicUrl } = options;
   const ground = { database, clock, logger, secretBox };
@@ -37,6 +43,7 @@ export function composeServices(
     ...ground,
     ...{ revisions, urlOf, tracing },
     pageUrlOf: ({ slug }) => origins.urlOf(slug),
+    urlOfDomain: (domain) => origins.urlOfDomain(domain),
     rules: {
       edition: settings.edition,
       allowLocalRepositories: settings.allowLocalRepositories,
@@ -47,6 +54,11 @@ export function composeServices(
     purgeAfterMs: settings.purgeAfterMs,
   });
   const deployments = site.service;
+  const domains = new DomainService({
+    ...{ database, clock, logger, deployments, table },
+    txtRecords: settings.domainCheck === "none" ? null : options.txtRecords,
+    reserved: () => origins.reserved(),
+  });
   const revisionService = new RevisionService({ ...ground, deployments, revisions });
   const uploads = new UploadService({ ...ground, deployments, folder, publicUrl });
   const host = new GitHostApi(network);
@@ -74,6 +86,7 @@ export function composeServices(
       pushes,
       previews,
       pullRequests,
+      domains,
       sources,
       git,
       urlOf,

@@ -4,6 +4,7 @@ import type { SecretBox } from "../platform/encryption/secret-box.ts";
 import type { AuditSink } from "../platform/http/audit/audit.ts";
 import type { Authorize } from "../platform/http/pipeline/authorize.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { TxtRecords } from "../platform/network/dns-records.ts";
 import type { NetworkGuard } from "../platform/network/network-guard.ts";
 import type { ProjectCheck } from "./builds/project-files.ts";
 import type { TokenIssuer } from "./deployments/deployment-token-routes.ts";
@@ -22,6 +23,8 @@ export type ControlPlaneSettings = Limits & {
   /** Pythons for builds beside those on PATH. */
   pythons: readonly string[];
   defaultMemoryBytes: number | null;
+  /** Whether a domain has to be proved in DNS. */
+  domainCheck: "dns" | "none";
   gitPollMs: number;
   purgeAfterMs: number;
   /** Whether servers go on when the platform is stopped. */
@@ -37,6 +40,8 @@ export type ControlPlaneOptions = {
   clock: Clock;
   logger: Logger;
   network: NetworkGuard;
+  /** Where domains are proved. */
+  txtRecords: TxtRecords;
   runtime: Runtime;
   /** Around what a project runs while it is built. */
   walls: Enclosing;

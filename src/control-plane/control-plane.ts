@@ -9,6 +9,9 @@ import { composeServices, type Services } from "./compose-services.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { dashboardRoutes } from "./deployments/dashboard-routes.ts";
 import { deploymentTokenRoutes } from "./deployments/deployment-token-routes.ts";
+import { domainAskRoutes } from "./domains/domain-ask-routes.ts";
+import { domainRoutes } from "./domains/domain-routes.ts";
+import { DomainTable } from "./domains/domain-table.ts";
 import { DeploymentOrigins } from "./gateway/deployment-origins.ts";
 import { createGatewayListener, gatewayRoute } from "./gateway/gateway-listener.ts";
 import { gatewayRoutes } from "./gateway/gateway-routes.ts";
@@ -45,16 +48,18 @@ export type ControlPlane = Area & {
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { database, clock, logger, secretBox, runtime, publicUrl } = options;
+  const domains = new DomainTable({ database, logger });
   const origins = new DeploymentOrigins({
     pattern: options.deploymentsUrl ?? (() => null),
     platformUrl: publicUrl,
+    domains,
   });
   const tracing = createDeploymentTracing({ database, clock, logger, secretBox, port: options.tracing });
-  const services = composeServices(options, { origins, tracing });
-  const gateway = composeGateway(options, origins, () => supervisor.usages());
+  const services = composeServices(options, { origins, tracing, domains });
+  const gateway = composeGateway(options, { origins, domains }, () => supervisor.usages());
   const { supervisor, worker } = composeReconciler(options, { services, gateway, tracing });
   return {
-    routes: routesOf(options, { services, gateway, origins }),
+    routes: routesOf(options, { services, gateway, origins, domains }),
     hiddenRoutes: [
       ...gatewayRoutes(gateway.entrance),
       ...dashboardRoutes(options.consolePath ?? ((id) => `/deployments/${id}`)),
@@ -75,9 +80,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
 }
 
-type Parts = { services: Services; gateway: Gateway; origins: DeploymentOrigins };
+type Parts = { services: Services; gateway: Gateway; origins: DeploymentOrigins; domains: DomainTable };
 
-function routesOf(options: ControlPlaneOptions, { services, gateway, origins }: Parts): Route[] {
+function routesOf(options: ControlPlaneOptions, { services, gateway, origins, domains }: Parts): Route[] {
   const { database, clock, tokens, passes, publicUrl } = options;
   const { deployments, revisions, logs } = services;
   const { states, meter, inFlight, targets } = gateway;
@@ -88,9 +93,11 @@ function routesOf(options: ControlPlaneOptions, { services, gateway, origins }: 
       ? pageCodeRoutes({
           ...{ passes, states },
           find: (slug) => targets.find(slug),
-          originOf: (slug) => origins.originOf(slug),
+          originsOf: (slug) => origins.originsOf(slug),
         })
       : []),
+    ...domainRoutes(services.domains, (domain) => origins.urlOfDomain(domain)),
+    ...domainAskRoutes(domains),
     ...uploadRoutes(services.uploads),
     ...templateRoutes(),
     ...revisionRoutes(revisions, new RevisionFeed({ database, service: revisions })),
@@ -115,6 +122,7 @@ function recurringJobsOf(
       handler: async ({ signal }) => {
         await maintain({ database, clock, logger, folder }, signal);
         await services.previews.removeEnded();
+        await services.domains.removeExpired();
         await tracing.endUnusedKeys();
       },
     }),

@@ -44,7 +44,8 @@ export async function createTestApp(
   const apiKey = `test-key-${randomBytes(16).toString("hex")}`;
   const workspaceId = randomUUID();
   const config: Config = {
-    ...readConfig({}),
+    // Where nothing listens: no test asks a DNS server outside of this machine.
+    ...readConfig({ TREADLE_DNS_SERVERS: "127.0.0.1:9" }),
     host: "127.0.0.1",
     port: 0,
     dataDir: folder.path,

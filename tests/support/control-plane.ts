@@ -23,6 +23,7 @@ import { listen, type RunningServer } from "../../src/platform/http/server/serve
 import { JobWorker } from "../../src/platform/jobs/job-worker.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { Metrics } from "../../src/platform/metrics.ts";
+import { dnsTxtRecords } from "../../src/platform/network/dns-records.ts";
 import { NetworkGuard } from "../../src/platform/network/network-guard.ts";
 import { createWorkspaces } from "../../src/workspaces/workspaces.ts";
 import { createOtherAreas } from "./other-areas.ts";
@@ -88,6 +89,7 @@ export async function startControlPlane(options: ControlPlaneServerOptions) {
   const plane = createControlPlane({
     ...{ database, secretBox, clock, logger, network, checkProject },
     databaseUrl: options.databaseUrl,
+    txtRecords: dnsTxtRecords(options.settings?.dnsServers ?? ["127.0.0.1:9"]),
     tracing: otherAreas?.tracing,
     walls,
     runtime:

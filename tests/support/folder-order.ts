@@ -47,6 +47,7 @@ export const folderOrder: Record<string, readonly string[]> = {
     "encryption",
     "sandbox",
     "desired-state",
+    "domains",
     "logs",
     "tracing",
     "listeners",

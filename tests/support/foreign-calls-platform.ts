@@ -105,6 +105,10 @@ export const platformCalls: ForeignCalls = {
     owner: { status: 409, why: "it serves nothing yet" },
   },
   "PUT /v2/deployments/{deployment_id}/previews": json(() => ({ enabled: true, share_secrets: false })),
+  "POST /v2/deployments/{deployment_id}/domains": json(() => ({
+    domain: `made-${crypto.randomUUID()}.example.com`,
+  })),
+  "DELETE /v2/deployments/{deployment_id}/domains/{domain}": { turn: 8 },
   "POST /v2/alerts": json((ids) => ({
     ...{ name: "x", kind: "no_traffic", scope: "deployment", scope_id: ids.deploymentId },
     webhook_url: "http://127.0.0.1:9/hook",

@@ -19,7 +19,7 @@ export const parameterIds: Record<string, Record<string, IdName>> = {
   "/v2/organizations": { organization_id: "organizationId" },
   "/v2/members": { user_id: "userId" },
   "/v2/auth/sessions": { session_id: "sessionId" },
-  "/v2/deployments": { deployment_id: "deploymentId", revision_id: "revisionId" },
+  "/v2/deployments": { deployment_id: "deploymentId", revision_id: "revisionId", domain: "domain" },
   "/v1/projects": { deployment_id: "deploymentId", revision_id: "revisionId" },
   "/v2/uploads": { deployment_id: "deploymentId", file: "uploadFile" },
   "/o/{tenant_id}/host": { tenant_id: "workspaceId", deployment_id: "deploymentId" },

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { startDeploymentSite } from "./deployment-site.ts";
+import { type DeploymentSiteOptions, startDeploymentSite } from "./deployment-site.ts";
 import { deploy, gitDeployment } from "./deployments.ts";
 import { quickInstall, quickProject } from "./quick-project.ts";
 
@@ -32,8 +32,11 @@ export const auth = new Auth().authenticate(async (request) => {
 `;
 
 /** A keyed platform with two deployments: one that leaves access to the platform, one with its own authentication. */
-export async function startGatewaySite() {
-  const site = await startDeploymentSite("gateway", { folderMode: 0o711, agentAuthRequired: true });
+export async function startGatewaySite(options: DeploymentSiteOptions = {}) {
+  const site = await startDeploymentSite("gateway", {
+    ...{ folderMode: 0o711, agentAuthRequired: true },
+    ...options,
+  });
   const { plane, git, database } = site;
   const make = async (name: string, files: Record<string, string>) => {
     const repository = await git.createRepository(name, quickProject(name, files));

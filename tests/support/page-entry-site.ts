@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { Config } from "../../src/config/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createTestApp } from "./app.ts";
 import { type BrowserClient, createBrowserClient } from "./browser-client.ts";
@@ -17,10 +18,10 @@ export const emptyDeployment = (name: string) => ({
 });
 
 /** A server that asks for credentials, two deployments, and one in a workspace of which only the administrator is a member. */
-export async function startPageSite() {
+export async function startPageSite(overrides: Partial<Config> = {}) {
   let aheadMs = 0;
   const clock = { now: () => new Date(systemClock.now().getTime() + aheadMs) };
-  const app = await createTestApp({ agentAuthRequired: true }, { clock });
+  const app = await createTestApp({ agentAuthRequired: true, ...overrides }, { clock });
   const url = await app.listen();
   const visitor = createPageVisitor(new URL(url).port);
   const inDefault = { "x-tenant-id": app.workspaceId };

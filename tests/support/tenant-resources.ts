@@ -70,6 +70,8 @@ async function deploymentResources(call: TenantCall, mark: string) {
     "POST",
     `/v2/deployments/${deployment.id}/upload-url`,
   );
+  const domain = `agent-${randomUUID()}.example.com`;
+  await call("POST", `/v2/deployments/${deployment.id}/domains`, { domain });
   // Not looked at by the worker, which writes down when it did.
   const alert = await call<Made>("POST", "/v2/alerts", {
     enabled: false,
@@ -78,6 +80,7 @@ async function deploymentResources(call: TenantCall, mark: string) {
   });
   return {
     alertId: alert.id,
+    domain,
     repositoryUrl: `${host}/x.git`,
     deploymentId: deployment.id,
     slug: deployment.slug,

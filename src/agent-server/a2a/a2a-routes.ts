@@ -58,7 +58,8 @@ export function a2aRoutes(options: A2aRoutesOptions): AgentRoute[] {
         responses: { 200: { description: "The card.", schema: card } },
         errors: [404],
       },
-      async ({ caller, query }) => json(200, await a2a.card(caller, query.assistant_id)),
+      async ({ caller, query, request }) =>
+        json(200, await a2a.card(caller, query.assistant_id, request.headers)),
     ),
     agentRoute(
       {

@@ -33,7 +33,8 @@ export type A2aServiceOptions = {
   permits: RpcPermits;
   runs: Pick<RunService, "create" | "find" | "head" | "cancel" | "waitForEnd">;
   states: Pick<StateService, "history">;
-  publicUrl(): string;
+  /** Where clients reach this server: by the headers of a request where these can be believed. */
+  publicUrl(headers?: Headers): string;
 };
 
 /** Who asks, and which assistant. */
@@ -65,10 +66,10 @@ export class A2aService {
     return assistant;
   }
 
-  async card(caller: Caller, id: string) {
+  async card(caller: Caller, id: string, headers: Headers) {
     const assistant = await this.assistant(caller, id);
     return toAgentCard(assistant, {
-      url: `${this.#options.publicUrl()}/a2a/${assistant.assistant_id}`,
+      url: `${this.#options.publicUrl(headers)}/a2a/${assistant.assistant_id}`,
       graphDescription: this.#options.graphs.get(assistant.graph_id).description,
       takesMessages: await this.#takesMessages(assistant.graph_id),
     });

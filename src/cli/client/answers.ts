@@ -32,6 +32,7 @@ export const deployment = reading<wire.Deployment>()({
   health: z.looseObject({ state: text, message: nullable }),
   url: text,
   page_url: nullable,
+  domain_urls: z.array(text).default([]),
   source_config: z.looseObject({ repo_url: nullable, resource_spec: z.looseObject({}).nullish() }),
   source_revision_config: z.looseObject({ repo_ref: nullable, repo_commit_sha: nullable }),
   secrets: z.array(z.looseObject({ name: text, value: text })),
@@ -41,6 +42,15 @@ export const deployment = reading<wire.Deployment>()({
   updated_at: text,
 });
 export type Deployment = z.output<typeof deployment>;
+
+export const deploymentDomain = reading<wire.DeploymentDomain>()({
+  domain: text,
+  state: text,
+  url: text,
+  record: z.looseObject({ type: text, name: text, value: text }),
+  problem: z.looseObject({ code: text, message: text }).nullish(),
+});
+export type DeploymentDomain = z.output<typeof deploymentDomain>;
 
 export const timelineEvent = reading<wire.RevisionEvent>()({
   id: z.number(),

@@ -4,6 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/access/caller.ts";
 import * as store from "../desired-state/deployment-store.ts";
 import { announceDeployment } from "../desired-state/revision-store.ts";
+import { releaseDomains } from "../domains/domain-store.ts";
 import type { DeploymentTracing } from "../tracing/deployment-tracing.ts";
 import { deploymentNotFound, refused } from "./deployment-rules.ts";
 
@@ -41,6 +42,7 @@ export class DeploymentRemoval {
         throw refused("force is for a deployment that was deleted before. Delete it without force first.");
       const purgeAfter = new Date(now.getTime() + this.#options.purgeAfterMs);
       await store.markDeleted(tx, caller.workspaceId, id, { now, purgeAfter, deleteTracingProject });
+      await releaseDomains(tx, caller.workspaceId, id);
       await announceDeployment(tx, id);
       return row.name;
     });

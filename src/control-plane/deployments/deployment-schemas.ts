@@ -188,6 +188,7 @@ export const deployment = z
       .describe(
         "The same server at an origin of its own, for pages that people open. Null where deployments have none.",
       ),
+    domain_urls: z.array(z.string()).describe("The same server at its verified domains. See GET …/domains."),
     health: z.object({
       state: z.enum(healthStates),
       message: z.string().nullable().describe("Why it is not serving, with the last lines of its log."),

@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Sql } from "../../platform/db/database.ts";
 import type { Deployment } from "../desired-state/deployment.ts";
 import { readRevisions } from "../desired-state/revision-store.ts";
+import { readVerified } from "../domains/domain-store.ts";
 import { readExits } from "../runtimes/exit-store.ts";
 import type { DeploymentSecrets } from "./deployment-secrets.ts";
 import type { DeploymentView } from "./deployment-wire.ts";
@@ -14,6 +15,7 @@ export type DeploymentViewsOptions = {
   urlOf(deployment: Pick<Deployment, "slug">): string;
   /** At an origin of its own; null where deployments have none. */
   pageUrlOf(deployment: Pick<Deployment, "slug">): string | null;
+  urlOfDomain(domain: string): string;
 };
 
 /** Deployments with what is known of them elsewhere: the latest revision, their health, their addresses. */
@@ -41,12 +43,17 @@ export class DeploymentViews {
     const health = new Map(
       rows.map((row) => [row.deployment_id, healthOf(row, exits.get(activeOf.get(row.deployment_id) ?? ""))]),
     );
+    const domains = await readVerified(
+      sql,
+      deployments.map((row) => row.id),
+    );
     return deployments.map((deployment) => ({
       deployment,
       latest: latest.get(deployment.latest_revision_id ?? ""),
       secrets: this.#options.secrets.open(deployment),
       url: this.#options.urlOf(deployment),
       pageUrl: this.#options.pageUrlOf(deployment),
+      domainUrls: (domains.get(deployment.id) ?? []).map((domain) => this.#options.urlOfDomain(domain)),
       health: health.get(deployment.id) ?? healthOf(undefined),
     }));
   }

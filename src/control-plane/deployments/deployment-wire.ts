@@ -13,6 +13,7 @@ export type DeploymentView = {
   secrets: Secret[];
   url: string;
   pageUrl: string | null;
+  domainUrls: string[];
   health: Health;
 };
 
@@ -52,6 +53,7 @@ export function toDeploymentWire(view: DeploymentView): z.input<typeof schemas.d
     active_revision_id: deployment.active_revision_id,
     url: view.url,
     page_url: view.pageUrl,
+    domain_urls: view.domainUrls,
     health: healthWire(view.health),
     slug: deployment.slug,
     tracked_repo_ref: deployment.tracked_repo_ref,

@@ -14,10 +14,11 @@ describe("a deployment's own origin", () => {
     expect(elsewhere.slugOf("x-a.agents.example.com")).toBe("x");
     expect(local.urlOf("x")).toBe("http://x.localhost:8124");
     expect(elsewhere.urlOf("x")).toBe("https://x-a.agents.example.com");
-    expect(local.originOf("x")).toBe("http://x.localhost:8124");
+    expect(local.originsOf("x")).toEqual(["http://x.localhost:8124"]);
     // As browsers write it.
     const spelt = originsOf("HTTPS://{slug}.Agents.example.com:443", "https://treadle.example.com");
-    expect([spelt.originOf("x"), spelt.originOf("no_host")]).toEqual(["https://x.agents.example.com", null]);
+    expect(spelt.originsOf("x")).toEqual(["https://x.agents.example.com"]);
+    expect(spelt.originsOf("no_host")).toEqual([]);
     expect([local.protocolOf("x.localhost", ""), elsewhere.protocolOf("x", "")]).toEqual(["http", "https"]);
   });
 
@@ -64,5 +65,56 @@ describe("a deployment's own origin", () => {
     expect(originsOf(null, "https://x").urlOf("x")).toBeNull();
     expect(local.urlOf("x".repeat(64))).toBeNull();
     expect(elsewhere.urlOf("x".repeat(62))).toBeNull();
+  });
+});
+
+describe("a deployment's domains", () => {
+  const served = new Map([
+    ["agent.example.com", "bot-1"],
+    ["bot.example.org", "bot-1"],
+    // Given before the settings were changed.
+    ["treadle.example.com", "evil-1"],
+    ["x.agents.example.com", "evil-1"],
+  ]);
+  const domains = {
+    slugOf: (hostname: string) => served.get(hostname) ?? null,
+    domainsOf: (slug: string) => [...served].filter(([, each]) => each === slug).map(([domain]) => domain),
+  };
+  const at = (pattern: string | null, platformUrl: string) =>
+    new DeploymentOrigins({ pattern: () => pattern, platformUrl: () => platformUrl, domains });
+  const origins = at("https://{slug}.agents.example.com", "https://treadle.example.com");
+
+  it("lead to it at their root, with or without a pattern", () => {
+    for (const each of [origins, at(null, "https://treadle.example.com")]) {
+      expect(each.slugOf("agent.example.com")).toBe("bot-1");
+      expect(each.slugOf("Agent.Example.COM.:443")).toBe("bot-1");
+      expect(each.slugOf("other.example.com")).toBeNull();
+      expect(each.originAt("Agent.Example.COM.", "bot-1")).toBe("https://agent.example.com");
+      expect(each.protocolOf("agent.example.com", "")).toBe("https");
+      expect(each.isDeploymentOrigin("https://agent.example.com")).toBe(true);
+    }
+    expect(origins.originsOf("bot-1")).toEqual([
+      "https://bot-1.agents.example.com",
+      "https://agent.example.com",
+      "https://bot.example.org",
+    ]);
+    expect(origins.originAt("bot-1.agents.example.com", "bot-1")).toBe("https://bot-1.agents.example.com");
+  });
+
+  it("are never the platform's host, nor one that is named after a deployment", () => {
+    expect(origins.slugOf("treadle.example.com")).toBeNull();
+    expect(origins.slugOf("x.agents.example.com")).toBe("x");
+    expect(origins.originAt("x.agents.example.com", "x")).toBe("https://x.agents.example.com");
+    expect(origins.reserved()).toEqual({
+      platform: "treadle.example.com",
+      deploymentsBase: "agents.example.com",
+    });
+    expect(at(null, "http://127.0.0.1:8124").reserved().deploymentsBase).toBeNull();
+  });
+
+  it("have the scheme and the port of the platform's own address", () => {
+    expect(at(null, "http://127.0.0.1:8124").urlOfDomain("a.example.com")).toBe("http://a.example.com:8124");
+    expect(at(null, "https://t.example.com:443").urlOfDomain("a.example.com")).toBe("https://a.example.com");
+    expect(at(null, "http://127.0.0.1:8124").protocolOf("agent.example.com:8124", "")).toBe("http");
   });
 });

@@ -80,7 +80,7 @@ async function serve(
   if (!methods.has(method) && method !== "OPTIONS") throw methodRefused(method);
   if (way.prefix !== "") refuseServiceWorker(incoming);
   const framing = framingOf(incoming);
-  const ownOrigin = way.prefix === "" ? options.origins.originOf(way.slug) : null;
+  const ownOrigin = way.prefix === "" ? options.origins.originAt(incoming.headers.host, way.slug) : null;
   const visit = visitOf(incoming, way, ownOrigin, options);
   const wire = { incoming, outgoing, exchange };
   if (visit !== null && (await answerEntry(visit, way.path, wire, options))) return;

@@ -39,7 +39,7 @@ async function connect(client: Client, options: UpgradeOptions): Promise<void> {
   if (way === null || way === "refused") throw pathRefused();
   refuseOtherProtocols(request);
   const { remoteAddress: peer } = request.socket;
-  const ownOrigin = way.prefix === "" ? options.origins.originOf(way.slug) : null;
+  const ownOrigin = way.prefix === "" ? options.origins.originAt(headers.host, way.slug) : null;
   // Commands come over it later, so it is never only a read, wherever it leads.
   const asked = { slug: way.slug, method: "CONNECT", path: way.path, headers, ownOrigin, peer };
   const admission = await admit(asked, options);

@@ -27,10 +27,10 @@ export function pageCodeRoutes(options: {
   passes: PagePasses;
   states: EntryStates;
   find: FindPages;
-  /** Null where deployments have no origin of their own. */
-  originOf(slug: string): string | null;
+  /** None where deployments have no origin of their own. */
+  originsOf(slug: string): string[];
 }): Route[] {
-  const { passes, states, find, originOf } = options;
+  const { passes, states, find, originsOf } = options;
   return [
     route(
       {
@@ -56,13 +56,15 @@ export function pageCodeRoutes(options: {
       },
       async ({ caller, params: { slug }, body: { state }, audit }) => {
         if (caller.sessionId === undefined) throw needsSession();
-        const origin = originOf(slug);
-        const pages = origin === null ? null : await find(slug);
+        const origins = originsOf(slug);
+        const pages = origins.length === 0 ? null : await find(slug);
         const person = pages && (await passes.personIn(caller, pages.workspaceId));
         // The same words whether there is none or it is somebody else's, so that nobody can probe for names.
-        if (origin === null || !pages || !person) throw notYours(slug);
+        if (!pages || !person) throw notYours(slug);
         checkDemand(person, demand);
-        if (pages.usesOwnAuth || states.open(state, origin) === null) throw notBegun();
+        // It was sealed for the origin that the browser came from.
+        const origin = origins.find((known) => states.open(state, known) !== null);
+        if (pages.usesOwnAuth || origin === undefined) throw notBegun();
         const { deploymentId } = pages;
         const { code, expiresAt } = await passes.makeCode(person, { deploymentId, origin, state });
         audit.note = { caller: person };

@@ -434,6 +434,18 @@ export interface CronsTable {
   caller_json: string | null;
 }
 
+export interface DeploymentDomainsTable {
+  id: string;
+  workspace_id: string;
+  deployment_id: string;
+  domain: string;
+  problem: string | null;
+  checked_at: Timestamp | null;
+  verified_at: Timestamp | null;
+  expires_at: Timestamp;
+  created_at: Timestamp;
+}
+
 export interface DeploymentInstancesTable {
   id: string;
   deployment_id: string;
@@ -1127,6 +1139,7 @@ export interface Tables {
   control_plane_lease: ControlPlaneLeaseTable;
   cron_firings: CronFiringsTable;
   crons: CronsTable;
+  deployment_domains: DeploymentDomainsTable;
   deployment_instances: DeploymentInstancesTable;
   deployment_logs: DeploymentLogsTable;
   deployment_metrics: DeploymentMetricsTable;

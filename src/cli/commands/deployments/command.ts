@@ -20,6 +20,7 @@ Examples:
   treadle deployments restart support-bot
   treadle deployments stop support-bot
   treadle deployments start support-bot
+  treadle deployments domains add support-bot agent.example.com
   treadle deployments delete support-bot --yes
   treadle deployments --json | jq -r '.[].url'`,
     );
@@ -58,6 +59,7 @@ Examples:
       const { setPreviews } = await import("./previews.ts");
       await setPreviews(given, wanted, command.optsWithGlobals<DeploymentsOptions>());
     });
+  registerDomains(deployments);
   deployments
     .command("delete")
     .argument("<deployment>", "name or id")
@@ -67,4 +69,36 @@ Examples:
       const { deleteDeployment } = await import("./deployments.ts");
       await deleteDeployment(given, command.optsWithGlobals<DeploymentsOptions>());
     });
+}
+
+/** Commands that name a deployment and one of its domains. */
+const domainCommands = [
+  ["add", "addDomain", "add a domain, and print the DNS record that proves it"],
+  ["verify", "verifyDomain", "look for the DNS record now; ends with 1 while it is not there"],
+  ["remove", "removeDomain", "remove a domain; nothing is served there any more"],
+] as const;
+
+function registerDomains(deployments: Command): void {
+  const domains = deployments
+    .command("domains")
+    .description("list, add, verify and remove the domains of a deployment");
+  domains
+    .command("list", { isDefault: true })
+    .argument("[deployment]", "name or id; default: the one this folder deploys to")
+    .description("list the domains of a deployment, with the DNS records that prove them")
+    .action(async (given: string | undefined, _options: object, command: Command) => {
+      const { listDomains } = await import("./domains.ts");
+      await listDomains(given, command.optsWithGlobals<DeploymentsOptions>());
+    });
+  for (const [name, act, description] of domainCommands) {
+    domains
+      .command(name)
+      .argument("<deployment>", "name or id")
+      .argument("<domain>", "a host, such as agent.example.com")
+      .description(description)
+      .action(async (given: string, domain: string, _options: object, command: Command) => {
+        const acts = await import("./domains.ts");
+        await acts[act](given, domain, command.optsWithGlobals<DeploymentsOptions>());
+      });
+  }
 }

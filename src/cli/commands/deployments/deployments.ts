@@ -48,6 +48,7 @@ export async function showDeployment(given: string | undefined, options: Deploym
     ["Name", { text: found.name, style: "bold" }],
     ["Address", { text: found.url, style: "cyan" }],
     ["Pages", found.page_url ? { text: found.page_url, style: "cyan" } : null],
+    ["Domains", found.domain_urls.join(", ")],
     ["Status", serving(found)],
     ["Why", found.desired_state === "stopped" ? found.health.message : null],
     ["Serves", active && `revision ${active.number}, deployed ${formatAge(active.updated_at, now)}`],
