@@ -189,6 +189,16 @@ function Overview({ deployment, latest }: { deployment: Deployment; latest: Revi
             </a>
           </div>
         )}
+        {deployment.domain_urls.length > 0 && (
+          <div className="row address">
+            <span className="muted">Domains</span>
+            {deployment.domain_urls.map((address) => (
+              <a key={address} href={address} target="_blank" rel="noopener noreferrer" className="break">
+                {address}
+              </a>
+            ))}
+          </div>
+        )}
         <Facts
           items={[
             ["Source", <SourceText key="s" deployment={deployment} />],

@@ -5,6 +5,7 @@ import { ApiError, api } from "../../api/client.ts";
 import { Button, Card, ConfirmDialog, ErrorLine, Field, Input, toast } from "../../ui/index.ts";
 import { useCan } from "../../workspace.tsx";
 import { type Deployment, deploymentPath, type Revision } from "./deployment-api.ts";
+import { DomainsCard } from "./domains-card.tsx";
 import { configPathProblem, refProblem } from "./form-rules.ts";
 import { cpuProblem, limitsBody, limitTexts, memoryProblem } from "./limits.ts";
 import { PreviewsCard } from "./previews-card.tsx";
@@ -17,6 +18,7 @@ export function SettingsTab({ deployment }: { deployment: Deployment }) {
       {!mayChange && <p className="muted">Your key can read but not change anything here.</p>}
       <fieldset className="bare stack" disabled={!mayChange}>
         <RunCard key={deployment.latest_revision_id} deployment={deployment} />
+        <DomainsCard deployment={deployment} />
         <PreviewsCard deployment={deployment} />
       </fieldset>
       <DeleteCard deployment={deployment} />
