@@ -11,6 +11,7 @@ import {
   CopyButton,
   ErrorLine,
   Field,
+  formatExact,
   Input,
   Skeleton,
   Time,
@@ -190,10 +191,11 @@ function ProofRecord({ domain }: { domain: DeploymentDomain }) {
       <p className="muted small">
         {domain.checked_at && (
           <>
-            Last check <Time at={domain.checked_at} />.{" "}
+            Last check: <Time at={domain.checked_at} />.{" "}
           </>
         )}
-        If it is not verified, it is removed <Time at={domain.expires_at} />.
+        {domain.expires_at &&
+          `Removed on ${formatExact(new Date(domain.expires_at))}, unless it is verified by then.`}
       </p>
     </div>
   );
