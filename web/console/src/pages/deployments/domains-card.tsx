@@ -18,6 +18,7 @@ import {
   toast,
 } from "../../ui/index.ts";
 import { type Deployment, deploymentPath } from "./deployment-api.ts";
+import "./domains.css";
 
 const domainsPath = (deploymentId: string) => `${deploymentPath(deploymentId)}/domains`;
 
