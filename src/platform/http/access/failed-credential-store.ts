@@ -3,7 +3,8 @@ import type { SharedCount } from "./failed-credentials.ts";
 
 /** One statement for each refusal: counts it, and clears away a few counts of the past. Buckets come sorted, against deadlocks. */
 export const countRefusalStatement: Statement = {
-  name: "failed_credentials_count_1",
+  // Without a name it is planned each time: it is rare, and the table is now empty, now as large as an attack.
+  name: "",
   text: `with gone as (
       delete from failed_credentials where bucket in (
         select bucket from failed_credentials where ends_at < now() and bucket <> all($1::text[])
