@@ -48,9 +48,13 @@ export function percentile(sorted: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;
 }
 
+/** Of an even number, the mean of the two in the middle: one of them alone would flatter times or rates. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return percentile(sorted, 50);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 0 && sorted.length > 0
+    ? (sorted[middle - 1]! + sorted[middle]!) / 2
+    : percentile(sorted, 50);
 }
 
 /** Rows as an aligned table, for a terminal and for Markdown alike. */
