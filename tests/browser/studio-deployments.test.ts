@@ -113,7 +113,7 @@ it("assistants of a deployment have versions, two of its threads stand side by s
   await page.text("Version 1 runs from now on.").waitFor();
 
   await page.visit(`/agents/${id}/compare`);
-  await page.button("Begin with two new threads").click();
+  await page.button("Start two new threads").click();
   await page.field("Assistant on the left").selectOption({ label: "weaver" });
   await page.field("Assistant on the right").selectOption({ label: "Silk weaver" });
   await page.page.getByRole("textbox", { name: "Message" }).fill("a quagga rug");

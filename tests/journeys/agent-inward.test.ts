@@ -89,7 +89,7 @@ describe("a webhook without a host", () => {
   test("reaches none of the server's routes", async () => {
     const before = await client.threads.count();
     const run = await client.runs.create(null, "promised", { input: {}, webhook: "/threads" });
-    await agent.process.waitForLine(new RegExp(`${run.run_id}.* was answered with 404`), 20_000);
+    await agent.process.waitForLine(new RegExp(`${run.run_id}.* with status 404`), 20_000);
     expect(await client.threads.count()).toBeLessThanOrEqual(before + 1);
   });
 });
@@ -173,7 +173,7 @@ describe("a webhook to a route behind the server's key", () => {
 
   test("is no request of the project, although the project's own code began the run: it needs the key", async () => {
     await begin(undefined, async (keyed, runId) => {
-      await keyed.process.waitForLine(new RegExp(`${runId}.* was answered with 401`), 20_000);
+      await keyed.process.waitForLine(new RegExp(`${runId}.* with status 401`), 20_000);
       expect(await receivedBy(keyed)).toEqual([]);
     });
   });
