@@ -71,7 +71,7 @@ describe("settings", () => {
       ...matches(values, /proxy-body-size: (\d+)m/g),
       ...matches(guide, /client_max_body_size (\d+)m/g),
     ];
-    expect(limits).toHaveLength(2);
+    expect(limits).toHaveLength(3);
     for (const limit of limits) expect(Number(limit) * 1024 * 1024).toBeGreaterThan(maxTarballBytes);
   });
 });

@@ -27,7 +27,13 @@ export function composeServices(
     origins,
     tracing,
     domains: table,
-  }: { origins: DeploymentOrigins; tracing: DeploymentTracing; domains: DomainTable },
+    forgetRoute,
+  }: {
+    origins: DeploymentOrigins;
+    tracing: DeploymentTracing;
+    domains: DomainTable;
+    forgetRoute(deploymentId: string): void;
+  },
 ) {
   const { database, clock, logger, secretBox, network, runtime, settings, folder, publicUrl } = options;
   const ground = { database, clock, logger, secretBox };
@@ -41,7 +47,7 @@ export function composeServices(
   const revisions = new RevisionMaker({ clock, secretBox });
   const site = createDeployments({
     ...ground,
-    ...{ revisions, urlOf, tracing },
+    ...{ revisions, urlOf, tracing, forgetRoute },
     pageUrlOf: ({ slug }) => origins.urlOf(slug),
     urlOfDomain: (domain) => origins.urlOfDomain(domain),
     rules: {

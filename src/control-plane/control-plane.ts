@@ -55,7 +55,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     domains,
   });
   const tracing = createDeploymentTracing({ database, clock, logger, secretBox, port: options.tracing });
-  const services = composeServices(options, { origins, tracing, domains });
+  const services = composeServices(options, {
+    ...{ origins, tracing, domains },
+    forgetRoute: (deploymentId) => gateway.targets.forget(deploymentId),
+  });
   const gateway = composeGateway(options, { origins, domains }, () => supervisor.usages());
   const { supervisor, worker } = composeReconciler(options, { services, gateway, tracing });
   return {

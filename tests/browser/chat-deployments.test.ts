@@ -102,7 +102,7 @@ describe("the chat over a deployment", () => {
     await chat.answered("Woven: a blue scarf");
 
     const trace = await follow(chat, "Open trace");
-    await trace.page.getByRole("link", { name: "weaver" }).waitFor();
+    await trace.page.getByRole("link", { name: "weaver" }).first().waitFor();
     await trace.page.getByText("thread the loom").first().waitFor();
     const studio = await follow(chat, "Open in studio");
     await studio.heading("a blue scarf").waitFor();

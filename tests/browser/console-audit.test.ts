@@ -126,7 +126,7 @@ it("makes an alert with a form, tests, mutes, changes and deletes it, and record
   await page.button("Send a test").click();
   await page.text("The test has arrived everywhere.").waitFor();
   const history = page.page.getByRole("table", { name: "History" });
-  await history.getByText(/127\.0\.0\.1:\d+: arrived/).waitFor();
+  await history.getByText(/127\.0\.0\.1:\d+: delivered/).waitFor();
   expect(received).toHaveLength(1);
   await page.button("Mute for an hour").click();
   await page.page.locator(".page-title .badge", { hasText: "Muted" }).waitFor();

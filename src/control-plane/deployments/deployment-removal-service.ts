@@ -14,6 +14,8 @@ export type DeploymentRemovalOptions = {
   tracing: Pick<DeploymentTracing, "removeProject">;
   /** How long the data of a deleted deployment is kept. */
   purgeAfterMs: number;
+  /** So that this process does not serve it until it hears the announcement; the others hear it a moment later. */
+  forgetRoute(deploymentId: string): void;
 };
 
 /** Marks deployments as deleted; the reconciler clears them away. */
@@ -46,6 +48,7 @@ export class DeploymentRemoval {
       await announceDeployment(tx, id);
       return row.name;
     });
+    this.#options.forgetRoute(id);
     // Gone for the caller now; once more when its servers have stopped, which may still send the last traces.
     if (deleteTracingProject) await this.#options.tracing.removeProject(caller.workspaceId, name);
   }

@@ -12,7 +12,7 @@ import { DeploymentViews, type DeploymentViewsOptions } from "./deployment-views
 
 export type DeploymentsOptions = Omit<DeploymentServiceOptions, "secrets" | "views" | "tracing"> &
   Pick<DeploymentViewsOptions, "urlOf" | "pageUrlOf" | "urlOfDomain"> &
-  Pick<DeploymentRemovalOptions, "purgeAfterMs"> & { tracing: DeploymentTracing };
+  Pick<DeploymentRemovalOptions, "purgeAfterMs" | "forgetRoute"> & { tracing: DeploymentTracing };
 
 /** Deployments as their routes and the other parts of the control plane use them. */
 export function createDeployments(options: DeploymentsOptions): {
