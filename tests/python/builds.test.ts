@@ -347,6 +347,6 @@ describe("a Python project is not built", () => {
       { ...files, "note.txt": "large" },
       { builder: open({ maxBytes: 20_000_000 }) },
     );
-    expect(messageOf(built)).toMatch(/^The built project is larger than 19 MB/);
+    expect(messageOf(built)).toMatch(/^The built project is larger than the limit of 19 MB/);
   });
 });
