@@ -68,7 +68,7 @@ async function pullRequest(number: number, action: string, branch: string, sha: 
 describe("previews of pull requests", () => {
   it("are turned on with a click, listed where they belong, and name what they are of", async () => {
     const page = await running.open(`/deployments/${parent.id}?tab=settings`);
-    await page.field("A deployment for each pull request").check();
+    await page.field("A deployment for each pull request").click();
     await page.text("Pull requests get previews.").waitFor();
     await page.text("No pull request has a preview now.").waitFor();
     expect(await page.violations()).toEqual([]);
@@ -103,7 +103,7 @@ describe("previews of pull requests", () => {
     // Closed at the host: gone here, without a reload.
     await pullRequest(7, "closed", branch, sha);
     await page.text("No pull request has a preview now.").waitFor();
-    await page.field("A deployment for each pull request").uncheck();
+    await page.field("A deployment for each pull request").click();
     await page.text("Pull requests get no previews.").waitFor();
     expect(page.errors).toEqual([]);
   });

@@ -209,6 +209,7 @@ describe("the shell", () => {
   it("is dark or light as one chooses, and remembers it", async () => {
     const page = await running.open("/", { colorScheme: "light" });
     const background = () => page.page.evaluate("getComputedStyle(document.body).backgroundColor");
+    await page.heading("Overview").waitFor();
     const light = await background();
     await page.button(/^Colours: system/).click();
     await page.button(/^Colours: light/).click();

@@ -234,10 +234,10 @@ export class RunExecutor {
   }
 }
 
-/** Undefined for the first attempt. A row that was claimed again has the time of that claim. */
-function resumedAttempt({ attempt, started_at, updated_at }: ClaimedRun): ResumedAttempt | undefined {
+/** Undefined for the first attempt. */
+function resumedAttempt({ attempt, started_at }: ClaimedRun): ResumedAttempt | undefined {
   if (attempt < 2 || started_at === null) return undefined;
-  return { number: attempt, earlierMs: Math.max(0, updated_at.getTime() - started_at.getTime()) };
+  return { number: attempt, startedAt: started_at };
 }
 
 /** Reasons to stop without writing the run's end: another attempt goes on. */

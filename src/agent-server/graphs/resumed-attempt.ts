@@ -4,8 +4,8 @@ import { nameId } from "../../platform/ids.ts";
 export type ResumedAttempt = {
   /** Its number: 2 for the first that resumes. */
   number: number;
-  /** From the run's first start until this attempt took it, by the database's clock. */
-  earlierMs: number;
+  /** When the run first started, by the database's clock. */
+  startedAt: Date;
 };
 
 /** Marks the spans that stand for attempts, so that pages need not read their names. */

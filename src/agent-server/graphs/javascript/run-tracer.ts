@@ -214,12 +214,12 @@ export class RunTracer extends BaseCallbackHandler {
    * below which its steps stand. All three are announced, so that they are there if this attempt is lost too.
    */
   #resume(
-    { number, earlierMs, inputs }: NonNullable<TraceRoot["resumed"]>,
+    { number, startedAt, inputs }: NonNullable<TraceRoot["resumed"]>,
     given: Pick<Span, "runType" | "tags" | "metadata">,
   ): void {
     const { id, name, metadata } = this.#root;
     const now = this.#now();
-    const first = traceTime(Date.parse(now.iso) - earlierMs);
+    const first = traceTime(Math.min(startedAt.getTime(), Date.parse(now.iso)));
     const root: Span = {
       ...{ ...given, id, name, inputs, parentId: undefined, events: [] },
       dottedOrder: `${first.stamp}${id}`,
