@@ -7,10 +7,11 @@ import type { Member } from "./settings-api.ts";
 
 /** Makes a link for a member who never signed in, and shows it this once. */
 export function InviteDialog({ member, onClose }: { member: Member; onClose(): void }) {
-  // Each opening makes one link of its own.
+  // Each opening makes one link, and asks for no other when the members change: a new one would end the one that was copied.
   const opening = useId();
   const { data, error } = useQuery({
-    queryKey: ["settings", "invitation", member.user_id, opening],
+    queryKey: ["invitation", member.user_id, opening],
+    enabled: ({ state }) => state.data === undefined,
     queryFn: () => api.post<Answers["invite_member"]>(`/v2/members/${member.user_id}/invitation`),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
